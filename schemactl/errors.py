@@ -1,0 +1,103 @@
+"""The errors that end a command.
+
+    SchemactlError
+    ├── InputError          the call or its input is wrong            exit 2
+    ├── EngineError         Spark failed                              exit 3
+    └── DestinationError    the destination failed                    exit 3
+
+Findings (a broken contract, a pending change) are values with exit code 1, never exceptions.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command tells the shell; a promise to scripts."""
+
+    DONE = 0
+    FINDINGS = 1
+    BAD_INPUT = 2
+    FAILED = 3
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; line and column count from 1, None where unknown."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input: what, where, and the way out."""
+
+    message: str
+    at: Location | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.at}: " if self.at else ""
+        return f"{place}{self.message}"
+
+
+class SchemactlError(Exception):
+    """An error that is told to the user without a traceback.
+
+    Args:
+        message: what is wrong; lower case, things in backquotes, no advice.
+        at: where it is wrong.
+        hint: what would be right.
+        problems: several findings in one input, told together; each has its own place.
+    """
+
+    code = ExitCode.FAILED
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        at: Location | None = None,
+        hint: str | None = None,
+        problems: tuple[Problem, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.at = at
+        self.hint = hint
+        self.problems = problems
+
+    def __str__(self) -> str:
+        place = f"{self.at}: " if self.at else ""
+        lines = [f"{place}{self.message}", *(f"  {problem}" for problem in self.problems)]
+        return "\n".join(lines)
+
+
+class InputError(SchemactlError):
+    """The call or its input is wrong."""
+
+    code = ExitCode.BAD_INPUT
+
+
+class EngineError(SchemactlError):
+    """Spark could not be started or failed while it worked."""
+
+
+class DestinationError(SchemactlError):
+    """A destination could not be reached or refused a step."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return a hint such as ``did you mean `text`?``, or None when nothing known is near."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near else None

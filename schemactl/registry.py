@@ -1,0 +1,61 @@
+"""Finds plug-ins: a module's file name is the plug-in's name, the module itself is the plug-in.
+
+A name costs a directory listing, a value costs one import. Third parties add theirs through entry points of the
+group ``schemactl.KIND`` (``schemactl.detector``, ``schemactl.source`` ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import Generic, TypeVar, cast
+
+from schemactl.errors import InputError, did_you_mean
+
+Plugin = TypeVar("Plugin")
+
+
+class Registry(Mapping[str, Plugin], Generic[Plugin]):
+    """A read-only mapping of plug-in names to modules; built-in names come first, each group in alphabetical order.
+
+    Args:
+        kind: what a plug-in is called in messages and in its entry-point group, for example ``detector``.
+        package: the package whose modules are the built-in plug-ins; names that start with ``_`` are not.
+    """
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self.package = package
+
+    @cached_property
+    def _builtin(self) -> tuple[str, ...]:
+        path = import_module(self.package).__path__
+        return tuple(sorted(module.name for module in iter_modules(path) if not module.name.startswith("_")))
+
+    @cached_property
+    def _installed(self) -> dict[str, str]:
+        found = entry_points(group=f"schemactl.{self.kind}")
+        return {entry.name: entry.value for entry in sorted(found, key=lambda e: e.name)}
+
+    def __getitem__(self, name: str) -> Plugin:
+        if name in self._builtin:
+            return cast(Plugin, import_module(f"{self.package}.{name}"))
+        if name in self._installed:
+            return cast(Plugin, import_module(self._installed[name]))
+        raise InputError(f"there is no {self.kind} `{name}`", hint=did_you_mean(name, self) or self._known())
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._builtin
+        yield from (name for name in self._installed if name not in self._builtin)
+
+    def __len__(self) -> int:
+        return len(tuple(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._builtin or name in self._installed
+
+    def _known(self) -> str:
+        return "known: " + ", ".join(self)

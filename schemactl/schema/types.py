@@ -1,0 +1,182 @@
+"""The nouns of a schema file: Schema, Table, Column, as immutable values.
+
+A value keeps the properties that its file states, in the file's order and with the file's nulls, because dlt's
+``version_hash`` tells ``nullable: true`` from an absent ``nullable``. Accessors give the meaning, defaults applied.
+Reading and writing files is in ``schemactl.formats.dlt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+ENGINE_VERSION = 11
+"""The version of dlt's schema engine whose files schemactl writes (dlt 1.22 to 1.31)."""
+
+Properties = Mapping[str, Any]
+"""Keys of a schema file with their values, as plain JSON data."""
+
+
+class DataType(StrEnum):
+    """dlt's data types."""
+
+    TEXT = "text"
+    DOUBLE = "double"
+    BOOL = "bool"
+    TIMESTAMP = "timestamp"
+    BIGINT = "bigint"
+    BINARY = "binary"
+    JSON = "json"
+    DECIMAL = "decimal"
+    WEI = "wei"
+    DATE = "date"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name and the properties its schema states (``data_type``, ``nullable``, hints, ``x-`` keys).
+
+    A column without ``data_type`` is *incomplete*: it has hints, and waits for data.
+    """
+
+    name: str
+    properties: Properties = field(default_factory=dict)
+
+    @property
+    def data_type(self) -> DataType | None:
+        stated = self.properties.get("data_type")
+        return DataType(stated) if stated else None
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.name) and bool(self.properties.get("data_type"))
+
+    @property
+    def nullable(self) -> bool:
+        stated = self.properties.get("nullable")
+        return True if stated is None else bool(stated)
+
+    @property
+    def is_variant(self) -> bool:
+        return bool(self.properties.get("variant"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the stored form, ``name`` included."""
+        return {**self.properties, "name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its name, its columns in order, and its other properties (``parent``, ``write_disposition`` ...)."""
+
+    name: str
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    properties: Properties = field(default_factory=dict)
+
+    @property
+    def parent(self) -> str | None:
+        """Name of the table that this one is nested in, None for a root table."""
+        return self.properties.get("parent") or None
+
+    @property
+    def is_nested(self) -> bool:
+        return self.parent is not None
+
+    @property
+    def is_new(self) -> bool:
+        """A table without any complete column counts as new for contracts (dlt.md §7.2)."""
+        return not any(column.is_complete for column in self.columns.values())
+
+    def normalizer_hint(self, key: str) -> Any:
+        """Return a value of the processing hint ``x-normalizer`` (``seen-data``, ``max_nesting`` ...), None if unset."""
+        return (self.properties.get("x-normalizer") or {}).get(key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the stored form, names included."""
+        columns = {name: column.to_dict() for name, column in self.columns.items()}
+        return {"name": self.name, "columns": columns, **self.properties}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The content of one schema file of the current engine version.
+
+    Attributes:
+        settings: the ``settings`` section: detections, default_hints, preferred_types, schema_contract.
+        normalizers: the ``normalizers`` section: naming convention and JSON normaliser with its config.
+        previous_hashes: version hashes of earlier contents, newest first, at most 10.
+        imported_version_hash: hash of the import file that this schema was last taken from.
+        extensions: ``x-`` keys at the top of the file.
+    """
+
+    name: str
+    version: int = 1
+    version_hash: str = ""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    settings: Properties = field(default_factory=dict)
+    normalizers: Properties = field(default_factory=dict)
+    previous_hashes: tuple[str, ...] = ()
+    imported_version_hash: str | None = None
+    description: str | None = None
+    extensions: Properties = field(default_factory=dict)
+    engine_version: int = ENGINE_VERSION
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return dlt's full stored form: every name present, keys in dlt's order of emission (dlt.md §1.1)."""
+        stored: dict[str, Any] = {
+            "version": self.version,
+            "version_hash": self.version_hash,
+            "engine_version": self.engine_version,
+            "name": self.name,
+            "tables": {name: table.to_dict() for name, table in self.tables.items()},
+            "settings": self.settings,
+            "normalizers": self.normalizers,
+            "previous_hashes": list(self.previous_hashes),
+        }
+        if self.imported_version_hash:
+            stored["imported_version_hash"] = self.imported_version_hash
+        if self.description:
+            stored["description"] = self.description
+        return {**stored, **self.extensions}
+
+    def with_table(self, table: Table) -> Schema:
+        """Return this schema with ``table`` in place of the one of the same name, or added at the end."""
+        return replace(self, tables={**self.tables, table.name: table})
+
+
+def table_from_dict(name: str, stored: Mapping[str, Any]) -> Table:
+    """Build a table from its stored form; names inside give way to the keys, as in dlt."""
+    columns = {key: column_from_dict(key, column) for key, column in (stored.get("columns") or {}).items()}
+    properties = {key: value for key, value in stored.items() if key not in ("name", "columns")}
+    return Table(name, columns, properties)
+
+
+def column_from_dict(name: str, stored: Mapping[str, Any]) -> Column:
+    """Build a column from its stored form; a ``name`` inside gives way to the key."""
+    return Column(name, {key: value for key, value in stored.items() if key != "name"})
+
+
+_TOP_LEVEL = frozenset(
+    "version version_hash engine_version name tables settings normalizers previous_hashes "
+    "imported_version_hash description".split()
+)
+
+
+def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
+    """Build a schema from its stored form, which must be valid and of the current engine version."""
+    return Schema(
+        name=stored["name"],
+        version=stored["version"],
+        version_hash=stored.get("version_hash") or "",
+        engine_version=stored["engine_version"],
+        tables={name: table_from_dict(name, table) for name, table in stored["tables"].items()},
+        settings=stored.get("settings") or {},
+        normalizers=stored.get("normalizers") or {},
+        previous_hashes=tuple(stored.get("previous_hashes") or ()),
+        imported_version_hash=stored.get("imported_version_hash"),
+        description=stored.get("description"),
+        extensions={key: value for key, value in stored.items() if key not in _TOP_LEVEL},
+    )
