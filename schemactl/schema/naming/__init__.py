@@ -1,0 +1,13 @@
+"""From names in data to identifiers, by dlt's naming conventions (dlt.md §4).
+
+Each module here is one convention, found by its file name; it gives a ``CONVENTION``. Modules that start with
+``_`` are what they share.
+"""
+
+from __future__ import annotations
+
+from schemactl.schema.naming._convention import Convention
+from schemactl.schema.naming._loading import CONVENTIONS, load_naming
+from schemactl.schema.naming._naming import Naming
+
+__all__ = ["CONVENTIONS", "Convention", "Naming", "load_naming"]
