@@ -1,0 +1,22 @@
+"""Type detectors: one module each, named as in a schema's ``settings.detections`` (dlt.md §6.2).
+
+To add one, add a module ``NAME.py`` with a function ``detect(value) -> DataType | None`` that returns the
+type a column of such values should have, or None where the detector has nothing to say.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from schemactl.registry import Registry
+from schemactl.schema.types import DataType
+
+
+class Detector(Protocol):
+    """What the module of a detector offers."""
+
+    def detect(self, value: Any, /) -> DataType | None:
+        """Return the type for ``value``, None to leave it to the next detector."""
+
+
+DETECTORS: Registry[Detector] = Registry("detector", "schemactl.inference.detectors")

@@ -1,0 +1,305 @@
+"""What type a value has, and what becomes of it in a column of another type (dlt.md §6.1, §6.3).
+
+The results equal those of dlt 1.31, with types of the standard library: ``datetime`` for pendulum's,
+``Decimal`` for dlt's ``Wei``. tests/parity/test_coercion_parity.py lists where we mean to differ.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from typing import Any, Final
+
+from schemactl.schema.iso8601 import parse
+from schemactl.schema.types import DataType
+
+_BY_TYPE: Final[Mapping[type, DataType]] = {
+    str: DataType.TEXT,
+    int: DataType.BIGINT,
+    float: DataType.DOUBLE,
+    bool: DataType.BOOL,
+    bytes: DataType.BINARY,
+    dict: DataType.JSON,
+    list: DataType.JSON,
+    Decimal: DataType.DECIMAL,
+    datetime: DataType.TIMESTAMP,
+    date: DataType.DATE,
+    time: DataType.TIME,
+}
+
+_BY_BASE: Final[tuple[tuple[type, DataType], ...]] = (
+    (Decimal, DataType.DECIMAL),
+    (datetime, DataType.TIMESTAMP),
+    (date, DataType.DATE),
+    (time, DataType.TIME),
+    (str, DataType.TEXT),
+    (float, DataType.DOUBLE),
+    (int, DataType.BIGINT),
+    (bytes, DataType.BINARY),
+    (Mapping, DataType.JSON),
+    (Sequence, DataType.JSON),
+)
+"""In this order: a datetime is a date, and texts and bytes are sequences."""
+
+_NUMBERS: Final = Context(prec=28, traps=[InvalidOperation, DivisionByZero, Overflow])
+"""Python's default context, in which dlt calculates: a decimal of more than 28 digits has no integer form."""
+
+_TRUE: Final = frozenset({"yes", "true", "t", "y", "1"})
+_FALSE: Final = frozenset({"no", "false", "f", "n", "0"})
+_LONGEST_BOOL: Final = 5
+
+_REFUSALS: Final = (ValueError, ArithmeticError, OSError)
+"""How a conversion says no; ``OSError`` comes from the C library for epochs far out of range."""
+
+
+def type_of(value: Any) -> DataType:
+    """Return the type that dlt gives a Python value.
+
+    Raises:
+        TypeError: dlt has no type for it, for example ``None``.
+    """
+    exact = _BY_TYPE.get(type(value))
+    if exact is not None:
+        return exact
+    for base, data_type in _BY_BASE:
+        if isinstance(value, base):
+            return data_type
+    raise TypeError(f"no data type for {type(value).__name__}")
+
+
+def coerce(value: Any, from_: DataType, to: DataType) -> Any:
+    """Return what dlt stores for ``value``, of type ``from_``, in a column of type ``to``.
+
+    Raises:
+        ValueError: the value cannot be coerced; dlt would put it into a variant column.
+    """
+    if from_ == to:
+        return value
+    coercer = _COERCERS.get((from_, to))
+    if coercer is None:
+        raise ValueError(f"a value of type `{from_}` never becomes `{to}`")
+    try:
+        return coercer(value)
+    except _REFUSALS as error:
+        raise ValueError(f"this `{from_}` cannot become `{to}`: {error}") from error
+
+
+def can_coerce(value: Any, from_: DataType, to: DataType) -> bool:
+    """Return whether ``coerce`` would give a value; fast for texts, most of which are plain words."""
+    if from_ == to:
+        return True
+    coercer = _COERCERS.get((from_, to))
+    if coercer is None or (from_ == DataType.TEXT and not _is_candidate(value, to)):
+        return False
+    try:
+        coercer(value)
+    except _REFUSALS:
+        return False
+    return True
+
+
+def _is_candidate(text: str, to: DataType) -> bool:
+    """Return False where the first characters already show that a text is no value of a type."""
+    if to == DataType.BOOL or to == DataType.BINARY:
+        return True
+    head = text.lstrip()[:1]
+    match to:
+        case DataType.JSON:
+            return head in _JSON_HEADS or text.strip() in ("true", "false", "null")
+        case DataType.TIME:
+            return head == "T" or head.isdecimal()
+        case _:
+            return head in _NUMBER_HEADS or head.isdecimal()
+
+
+_JSON_HEADS: Final = frozenset('{["-0123456789')
+_NUMBER_HEADS: Final = frozenset("+-._nNiIsS")
+"""Besides digits: signs, and the letters of NaN, sNaN and Infinity."""
+
+
+def _bool_of_text(text: str) -> bool:
+    word = text.lower() if len(text) <= _LONGEST_BOOL else ""
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ValueError(text)
+
+
+def _hexadecimal(text: str) -> int | None:
+    return int(text[2:], 16) if text.startswith("0x") else None
+
+
+def _int_of_text(text: str) -> int:
+    digits = text.strip()
+    number = _hexadecimal(digits)
+    return int(digits) if number is None else number
+
+
+def _float_of_text(text: str) -> float:
+    digits = text.strip()  # more than `float` strips by itself
+    number = _hexadecimal(digits)
+    return float(digits if number is None else number)
+
+
+def _decimal_of_text(text: str) -> Decimal:
+    digits = text.strip()
+    number = _hexadecimal(digits)
+    return Decimal(digits if number is None else number, _NUMBERS)
+
+
+def _decimal_of_float(number: float) -> Decimal:
+    return Decimal(str(number))
+
+
+def _int_of_float(number: float) -> int:
+    if number % 1 != 0:  # true of infinities and NaN, too
+        raise ValueError(number)
+    return int(number)
+
+
+def _int_of_decimal(number: Decimal) -> int:
+    if _NUMBERS.remainder(number, Decimal(1)) != 0:
+        raise ValueError(number)
+    return int(number)
+
+
+def _bytes_of_text(text: str) -> bytes:
+    if text.startswith("0x"):
+        return bytes.fromhex(text[2:])
+    return base64.b64decode(text, validate=True)
+
+
+def _bytes_of_int(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "little")
+
+
+def _json_of_text(text: str) -> Any:
+    import orjson
+
+    return orjson.loads(text)
+
+
+def _moment_of_text(text: str) -> datetime:
+    """Read a timestamp, a date (its midnight, naive) or seconds since 1970 (dlt.md §6.3, T7)."""
+    try:
+        parsed = parse(text)
+    except ValueError:
+        return _moment_of_epoch(float(text))
+    if isinstance(parsed, datetime):
+        return parsed
+    if isinstance(parsed, time):
+        raise ValueError(text)
+    return _midnight(parsed)
+
+
+def _moment_of_epoch(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, tz=UTC)
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day)
+
+
+def _day_of_moment(moment: datetime) -> date:
+    """Return the day in UTC; a naive moment counts as UTC."""
+    return moment.date() if moment.tzinfo is None else moment.astimezone(UTC).date()
+
+
+def _day_of_text(text: str) -> date:
+    try:
+        # dlt asks Python first, whose version decides on texts such as `2024010203`
+        return date.fromisoformat(text)
+    except ValueError:
+        return _day_of_moment(_moment_of_text(text))
+
+
+def _day_of_epoch(seconds: float) -> date:
+    return _moment_of_epoch(seconds).date()
+
+
+def _time_of_text(text: str) -> time:
+    """Read a time of day; one with an offset is converted to UTC and made naive."""
+    parsed = parse(text)
+    if not isinstance(parsed, time):
+        raise ValueError(text)
+    if parsed.tzinfo is None:
+        return parsed
+    return datetime.combine(date(1970, 1, 1), parsed).astimezone(UTC).time()
+
+
+def _text_of(value: Any) -> str:
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode("ascii")
+        case date() | time():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def _text_of_json(value: Any) -> str:
+    import orjson
+
+    try:
+        return orjson.dumps(value, default=_text_in_json, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        # integers beyond 64 bits and lone surrogates, on which dlt fails
+        return json.dumps(value, default=_text_in_json, separators=(",", ":"))
+
+
+def _text_in_json(value: Any) -> str:
+    if isinstance(value, Decimal | bytes | date | time):
+        return _text_of(value)
+    raise TypeError(f"not a JSON value: {type(value).__name__}")
+
+
+_COERCERS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = {
+    (DataType.TEXT, DataType.BIGINT): _int_of_text,
+    (DataType.TEXT, DataType.DOUBLE): _float_of_text,
+    (DataType.TEXT, DataType.DECIMAL): _decimal_of_text,
+    (DataType.TEXT, DataType.WEI): _decimal_of_text,
+    (DataType.TEXT, DataType.BOOL): _bool_of_text,
+    (DataType.TEXT, DataType.BINARY): _bytes_of_text,
+    (DataType.TEXT, DataType.JSON): _json_of_text,
+    (DataType.TEXT, DataType.TIMESTAMP): _moment_of_text,
+    (DataType.TEXT, DataType.DATE): _day_of_text,
+    (DataType.TEXT, DataType.TIME): _time_of_text,
+    (DataType.BIGINT, DataType.TEXT): _text_of,
+    (DataType.BIGINT, DataType.DOUBLE): float,
+    (DataType.BIGINT, DataType.DECIMAL): Decimal,
+    (DataType.BIGINT, DataType.WEI): Decimal,
+    (DataType.BIGINT, DataType.BOOL): bool,
+    (DataType.BIGINT, DataType.BINARY): _bytes_of_int,
+    (DataType.BIGINT, DataType.TIMESTAMP): _moment_of_epoch,
+    (DataType.BIGINT, DataType.DATE): _day_of_epoch,
+    (DataType.DOUBLE, DataType.TEXT): _text_of,
+    (DataType.DOUBLE, DataType.BIGINT): _int_of_float,
+    (DataType.DOUBLE, DataType.DECIMAL): _decimal_of_float,
+    (DataType.DOUBLE, DataType.WEI): _decimal_of_float,
+    (DataType.DOUBLE, DataType.BOOL): bool,
+    (DataType.DOUBLE, DataType.TIMESTAMP): _moment_of_epoch,
+    (DataType.DOUBLE, DataType.DATE): _day_of_epoch,
+    (DataType.DECIMAL, DataType.TEXT): _text_of,
+    (DataType.DECIMAL, DataType.BIGINT): _int_of_decimal,
+    (DataType.DECIMAL, DataType.DOUBLE): float,
+    (DataType.DECIMAL, DataType.WEI): Decimal,
+    (DataType.DECIMAL, DataType.BOOL): bool,
+    (DataType.WEI, DataType.TEXT): _text_of,
+    (DataType.WEI, DataType.BIGINT): _int_of_decimal,
+    (DataType.WEI, DataType.DOUBLE): float,
+    (DataType.WEI, DataType.DECIMAL): Decimal,
+    (DataType.WEI, DataType.BOOL): bool,
+    (DataType.BOOL, DataType.TEXT): _text_of,
+    (DataType.BINARY, DataType.TEXT): _text_of,
+    (DataType.JSON, DataType.TEXT): _text_of_json,
+    (DataType.TIMESTAMP, DataType.TEXT): _text_of,
+    (DataType.TIMESTAMP, DataType.DATE): _day_of_moment,
+    (DataType.DATE, DataType.TEXT): _text_of,
+    (DataType.DATE, DataType.TIMESTAMP): _midnight,
+    (DataType.TIME, DataType.TEXT): _text_of,
+}
+"""Every pair of types that can be coerced, as (from, to); a pair that is not here is always refused."""
