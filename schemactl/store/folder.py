@@ -1,0 +1,120 @@
+"""The folder that a project keeps its schemas in: ``import/`` is the user's, ``export/`` is schemactl's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.errors import InputError, did_you_mean
+from schemactl.store.text import read_text
+
+ENDINGS = ("yaml", "yml", "json")
+MAX_NAME_LENGTH = 64
+
+_SCHEMA_FILE = re.compile(rf"(?P<name>[^.]+)\.schema\.(?:{'|'.join(ENDINGS)})")
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file with the text that it held when it was read."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemasFolder:
+    """The place of the schema files; ``imports`` and ``exports`` may be one folder (dlt.md §3).
+
+    Attributes:
+        root: the folder that is locked while a command writes.
+    """
+
+    root: Path
+    imports: Path
+    exports: Path
+
+    @classmethod
+    def at(cls, root: Path) -> SchemasFolder:
+        """Return the usual layout: ``import/`` and ``export/`` below ``root``."""
+        return cls(root, root / "import", root / "export")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether import and export are one folder, links followed."""
+        return self.imports.resolve() == self.exports.resolve()
+
+
+def schema_name(path: Path) -> str | None:
+    """Return NAME of a file called ``NAME.schema.yaml``, ``.yml`` or ``.json``; None for other files."""
+    match = _SCHEMA_FILE.fullmatch(path.name)
+    return match["name"] if match else None
+
+
+def list_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of the schemas in one folder, sorted; none where there is no folder."""
+    return tuple(sorted({name for path in _entries(folder) if (name := schema_name(path))}))
+
+
+def find_file(folder: Path, name: str) -> Path | None:
+    """Return the file of schema ``name`` in one folder, None where there is none.
+
+    Raises:
+        InputError: the name is not a schema's, or several files hold that schema.
+    """
+    check_name(name)
+    paths = [folder / f"{name}.schema.{ending}" for ending in ENDINGS]
+    found = [path for path in paths if path.exists() or path.is_symlink()]
+    if len(found) > 1:
+        files = ", ".join(f"`{path.name}`" for path in found)
+        raise InputError(f"`{folder}` holds schema `{name}` more than once: {files}", hint="keep one of them")
+    return found[0] if found else None
+
+
+def read_schema(folder: Path, name: str) -> TextFile | None:
+    """Return the file of schema ``name`` with its text, None where there is none.
+
+    Raises:
+        InputError: as ``find_file``, or the file cannot be read.
+    """
+    path = find_file(folder, name)
+    return TextFile(path, read_text(path)) if path else None
+
+
+def new_file(folder: Path, name: str, like: Path | None = None) -> Path:
+    """Return the path for a new file of schema ``name``; it takes the ending of ``like``, else ``yaml``."""
+    check_name(name)
+    return folder / f"{name}.schema{like.suffix if like else '.yaml'}"
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be a schema's; so no name leads out of the folder.
+
+    Raises:
+        InputError: the name is not an identifier of at most 64 characters (dlt.md §1.1).
+    """
+    if not name.isidentifier() or len(name) > MAX_NAME_LENGTH:
+        raise InputError(
+            f"`{name}` cannot name a schema",
+            hint=f"letters, digits and `_`, no digit in front, at most {MAX_NAME_LENGTH} characters",
+        )
+
+
+def missing_schema(folder: SchemasFolder, name: str) -> InputError:
+    """Return the error for a schema that the export folder lacks, with the nearest way out as its hint."""
+    message = f"there is no schema `{name}` in `{folder.exports}`"
+    if name in list_names(folder.imports):
+        return InputError(message, hint=f"the import folder has it: `import:{name}`")
+    known = list_names(folder.exports)
+    listed = f"known: {', '.join(known)}" if known else "`schemactl infer SOURCE --name NAME` makes the first one"
+    return InputError(message, hint=did_you_mean(name, known) or listed)
+
+
+def _entries(folder: Path) -> tuple[Path, ...]:
+    try:
+        return tuple(folder.iterdir())
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise InputError(f"cannot list `{folder}`: {error.strerror or error}") from error

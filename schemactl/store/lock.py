@@ -1,0 +1,49 @@
+"""Lets one command at a time write to a schemas folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from schemactl.errors import InputError
+
+LOCK_NAME = ".schemactl.lock"
+WAIT_SECONDS = 5.0
+
+
+@contextmanager
+def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the folder's lock; the same thread may take it again inside.
+
+    The operating system frees the lock of a killed process, so the lock file may stay where it is.
+
+    Raises:
+        InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made.
+    """
+    path = folder / LOCK_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, is_singleton=True)
+        lock.acquire(timeout=wait_seconds)
+    except Timeout as error:
+        raise InputError(
+            f"`{folder}` is in use by {_holder(path)}", hint="run the command again when that one has ended"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot lock `{folder}`: {error.strerror or error}") from error
+    try:
+        with suppress(OSError):  # where locks are mandatory (Windows) the holder stays unnamed
+            path.write_text(str(os.getpid()), encoding="ascii")
+        yield
+    finally:
+        lock.release()
+
+
+def _holder(path: Path) -> str:
+    with suppress(OSError, ValueError):
+        return f"process {int(path.read_text(encoding='ascii'))}"
+    return "another process"

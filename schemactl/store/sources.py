@@ -1,0 +1,25 @@
+"""What the SOURCE arguments of a command say by themselves, before anything is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+TABLE_PREFIX: Final = "table:"
+
+
+def is_local(path: str) -> bool:
+    """Return whether a path is one of this machine's files."""
+    return "://" not in path and not path.startswith(TABLE_PREFIX)
+
+
+def table_name(sources: Sequence[str], default: str) -> str:
+    """Return the name that data from the sources goes by: the file's, folder's or table's, else ``default``."""
+    if len(sources) != 1:
+        return default
+    source = sources[0].rstrip("/")
+    if source.startswith(TABLE_PREFIX):
+        return source.removeprefix(TABLE_PREFIX).rpartition(".")[2]
+    name = source.rpartition("/")[2].partition(".")[0]
+    return re.sub(r"[*?\[\]]+", "", name).strip("-_ ") or default

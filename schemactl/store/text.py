@@ -1,0 +1,46 @@
+"""Reads texts from files and streams: UTF-8, of a bounded size, with line ends as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schemactl.errors import InputError, Location
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The longest text that is read; the largest schema files known are a few MB."""
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, is not UTF-8, or is longer than MAX_BYTES.
+    """
+    try:
+        # A pipe or a device has no size to ask for: reading one byte too many tells.
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file `{path}`") from error
+    except IsADirectoryError as error:
+        raise InputError(f"`{path}` is a folder, not a file") from error
+    except OSError as error:
+        raise InputError(f"cannot read `{path}`: {error.strerror or error}") from error
+    return decode(content, str(path))
+
+
+def decode(content: bytes, path: str) -> str:
+    """Return ``content`` as text; ``path`` names it in errors.
+
+    Raises:
+        InputError: the content is not UTF-8 (told with line and column) or longer than MAX_BYTES.
+    """
+    if len(content) > MAX_BYTES:
+        raise InputError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB", hint="is it a schema file?")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
+        place = Location(path, before.count(b"\n") + 1, column)
+        raise InputError("the text is not UTF-8", at=place, hint="save the file as UTF-8") from error

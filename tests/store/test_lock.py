@@ -1,0 +1,112 @@
+"""One command at a time writes to a schemas folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.store.lock import LOCK_NAME, locked
+
+HOLD = (
+    "import sys, time; from pathlib import Path; from schemactl.store.lock import locked\n"
+    "with locked(Path(sys.argv[1])):\n"
+    "    print('held', flush=True); time.sleep(float(sys.argv[2]))\n"
+)
+
+
+def hold(folder: Path, seconds: float) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", HOLD, str(folder), str(seconds)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_the_second_command_is_told_who_holds_the_folder(tmp_path):
+    holder = hold(tmp_path, 60)
+    try:
+        with pytest.raises(InputError, match=f"in use by process {holder.pid}$"), locked(tmp_path, 0.2):
+            pytest.fail("two hold the lock")
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def test_a_refused_command_does_not_hide_the_holder_from_the_next(tmp_path):
+    holder = hold(tmp_path, 60)
+    try:
+        for _ in range(3):
+            with pytest.raises(InputError, match=f"process {holder.pid}$"), locked(tmp_path, 0.1):
+                pass
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def test_the_second_command_waits_a_short_while(tmp_path):
+    holder = hold(tmp_path, 0.5)
+    start = time.monotonic()
+    with locked(tmp_path, 30):
+        assert time.monotonic() - start < 20
+    assert holder.wait() == 0
+
+
+def test_a_killed_command_holds_nothing(tmp_path):
+    holder = hold(tmp_path, 60)
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    with locked(tmp_path, 1):
+        assert (tmp_path / LOCK_NAME).read_text() == str(os.getpid())
+
+
+def test_an_error_inside_frees_the_folder(tmp_path):
+    with pytest.raises(KeyError), locked(tmp_path):
+        raise KeyError
+    hold(tmp_path, 0).wait()
+
+
+def test_a_command_may_take_its_own_lock_again(tmp_path):
+    with locked(tmp_path, 1), locked(tmp_path, 1):
+        pass
+    hold(tmp_path, 0).wait()
+
+
+def test_two_threads_exclude_each_other(tmp_path):
+    inside, most = 0, 0
+    guard = threading.Lock()
+
+    def work() -> None:
+        nonlocal inside, most
+        with locked(tmp_path, 30):
+            with guard:
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.02)
+            with guard:
+                inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (most, inside) == (1, 0)
+
+
+def test_a_folder_that_is_not_there_is_made(tmp_path):
+    with locked(tmp_path / "new" / "schemas"):
+        assert (tmp_path / "new" / "schemas" / LOCK_NAME).exists()
+
+
+def test_a_file_in_place_of_the_folder_is_told(tmp_path):
+    (tmp_path / "schemas").write_text("")
+    with pytest.raises(InputError, match="cannot lock"), locked(tmp_path / "schemas"):
+        pass
