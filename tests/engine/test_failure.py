@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schemactl.engine.failure import LONGEST_MESSAGE, explain_failure, is_spark_failure, shorten
+from schemactl.errors import EngineError, InputError
+
+
+class JavaError(Exception):
+    """Stands for an exception of py4j or PySpark: what counts is its text."""
+
+
+KNOWN = {
+    "[PATH_NOT_FOUND] Path does not exist: file:/data/a b.jsonl. SQLSTATE: 42K03": (
+        InputError,
+        "there is no `/data/a b.jsonl`",
+    ),
+    "x: java.io.FileNotFoundException: /data/a.txt (Permission denied)": (
+        InputError,
+        "no permission to read `/data/a.txt`",
+    ),
+    "x: java.io.FileNotFoundException: File file:/data/a.txt does not exist": (
+        InputError,
+        "there is no `/data/a.txt`",
+    ),
+    'No FileSystem for scheme "foo"': (InputError, "Spark cannot read `foo://` paths"),
+    "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found": (
+        InputError,
+        "Spark cannot read `s3a://` paths",
+    ),
+    "java.lang.OutOfMemoryError: Java heap space": (EngineError, "Spark ran out of memory"),
+    "java.io.IOException: No space left on device": (EngineError, "the disk that Spark spills to is full"),
+    "java.net.UnknownHostException: nowhere.example": (
+        EngineError,
+        "the host `nowhere.example` is not known",
+    ),
+    "ModuleNotFoundError: No module named 'pandas'": (
+        EngineError,
+        "Spark's Python workers lack the module `pandas`",
+    ),
+    "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.": (
+        InputError,
+        "there is no table `a`.`b`",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", KNOWN)
+def test_a_known_failure_is_told_in_our_words(text: str) -> None:
+    explained = explain_failure(JavaError(text))
+    assert (type(explained), explained.message) == KNOWN[text]
+
+
+def test_a_failure_is_known_by_its_cause_too() -> None:
+    error = JavaError("Job aborted")
+    error.__cause__ = JavaError("java.io.IOException: No space left on device")
+    assert explain_failure(error).message == "the disk that Spark spills to is full"
+
+
+def test_an_unknown_failure_is_one_line_without_a_stack(tmp_path: Path) -> None:
+    text = "An error occurred while calling o31.collect.\n: org.apache.SparkException: it broke\n\tat a.b\n"
+    explained = explain_failure(JavaError(text), tmp_path / "spark.log")
+    assert explained.message == "Spark failed: it broke"
+    assert explained.hint == f"Spark's log: {tmp_path / 'spark.log'}"
+
+
+def test_a_dead_java_is_explained_by_the_end_of_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text("WARN x\nTerminating due to java.lang.OutOfMemoryError: Java heap space\n")
+    explained = explain_failure(ConnectionRefusedError(111, "Connection refused"), log)
+    assert explained.message == "Spark ran out of memory"
+    assert "spark.driver.memory" in (explained.hint or "")
+    assert str(log) in (explained.hint or "")
+
+
+def test_a_dead_java_without_a_reason_is_told_as_such(tmp_path: Path) -> None:
+    explained = explain_failure(ConnectionRefusedError(111, "Connection refused"), tmp_path / "absent")
+    assert explained.message == "Spark's Java process ended unexpectedly"
+
+
+def test_an_error_of_our_own_stays_as_it_is() -> None:
+    error = InputError("wrong")
+    assert explain_failure(error) is error
+
+
+def test_only_what_comes_from_spark_is_its_failure() -> None:
+    from py4j.protocol import Py4JNetworkError
+    from pyspark.errors import PySparkValueError
+
+    assert is_spark_failure(Py4JNetworkError("x"))
+    assert is_spark_failure(PySparkValueError("x"))
+    assert not is_spark_failure(KeyError("x"))
+    assert not is_spark_failure(FileNotFoundError("x"))
+
+
+def test_a_message_is_cut_to_a_bearable_length() -> None:
+    assert len(shorten("x" * 10_000)) == LONGEST_MESSAGE
+    assert shorten("") == "no reason given"
+    assert shorten("[A.B] words. SQLSTATE: 42K03\n== x ==") == "words."
