@@ -1,0 +1,90 @@
+"""Value classes: two values of one class at one path are alike to inference, whatever the schema.
+
+A class names the kind of a JSON value and, for texts and numbers, every answer that dlt's coercion and detectors
+could give about it. So the first value of each class decides all that inference has to decide; the others only
+count. The number of classes at a path is small and does not grow with the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from schemactl.schema.coercion import can_coerce
+from schemactl.schema.types import DataType
+
+NULL: Final = "null"
+OBJECT: Final = "object"
+KEYED_OBJECT: Final = "object:id"
+"""An object that brings its own ``_dlt_id``: dlt adds no link columns to its row."""
+LIST: Final = "list"
+
+_TARGETS: Final = tuple(data_type for data_type in DataType if data_type is not DataType.TEXT)
+_KINDS: Final = {bool: DataType.BOOL, int: DataType.BIGINT, float: DataType.DOUBLE, str: DataType.TEXT}
+
+INT64: Final = range(-(2**63), 2**63)
+UINT64_LIMIT: Final = 2**64
+WEI_LIMIT: Final = 578960446186580977117854925043439539266
+"""The greatest integer that dlt's ``large_integer`` detector calls ``wei`` (dlt.md §6.2)."""
+
+
+def classify(value: Any) -> str:
+    """Return the class of a JSON value.
+
+    A text's class is ``text`` and the types it can be coerced to, for example ``text:date,timestamp``.
+
+    >>> classify({}), classify(None), classify("plain words")
+    ('object', 'null', 'text')
+    """
+    match value:
+        case None:
+            return NULL
+        case dict():
+            return KEYED_OBJECT if has_row_key(value) else OBJECT
+        case list():
+            return LIST
+        case bool():
+            return str(DataType.BOOL)
+        case int() | float() | str():
+            return _classify_scalar(value)
+        case _:
+            raise TypeError(f"not a JSON value: {type(value).__name__}")
+
+
+def _classify_scalar(value: float | str) -> str:
+    kind = _KINDS[type(value)]
+    answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
+    answers += _detections(value)
+    if isinstance(value, int):
+        answers += _magnitude(value)
+    return f"{kind}:{','.join(answers)}" if answers else str(kind)
+
+
+def _magnitude(value: int) -> list[str]:
+    """Tell apart the integers that dlt treats apart: 64 bits signed, 64 bits unsigned, a wei's range, beyond."""
+    if value in INT64:
+        return []
+    if INT64.stop <= value < UINT64_LIMIT:
+        return ["uint64"]
+    return ["wide"] if abs(value) <= WEI_LIMIT else ["beyond-wei"]
+
+
+def _detections(value: float | str) -> list[str]:
+    from schemactl.inference.detectors import DETECTORS
+
+    found = ((name, DETECTORS[name].detect(value)) for name in DETECTORS)
+    return [f"{name}={data_type}" for name, data_type in found if data_type]
+
+
+def kind_of(value_class: str) -> str:
+    """Return the kind of a class: ``text`` of ``text:date,timestamp``."""
+    return value_class.partition(":")[0]
+
+
+def has_row_key(value: dict[str, Any]) -> bool:
+    """Return whether an object brings a value for ``_dlt_id``, however the key is spelled."""
+    return any(item and is_row_key(key) for key, item in value.items())
+
+
+def is_row_key(key: str) -> bool:
+    """Return whether a naming convention may turn ``key`` into ``_dlt_id``."""
+    return len(key) < 32 and "".join(filter(str.isalnum, key)).lower() == "dltid"

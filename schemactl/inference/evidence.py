@@ -1,0 +1,312 @@
+"""Evidence: what a dataset was seen to hold, path by path. Made by a scan, saved, merged, read by ``resolve``.
+
+Evidence is a commutative monoid: ``merge`` is associative and commutative and ``Evidence()`` is its identity, so
+evidence of any parts of a dataset merges into evidence of the whole (tests/inference/test_evidence.py holds it).
+"Where first" is a place in the input: files by path, then position within the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from schemactl.inference.classes import LIST, NULL, classify, has_row_key, is_row_key, kind_of
+from schemactl.inference.paths import ELEMENT, Path
+
+MAX_EXAMPLES = 3
+MAX_EXAMPLE_LENGTH = 80
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """Where a document stands: file, and its number in the file counted from 1 (the line, in a file of lines)."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassEvidence:
+    """What was seen of one class of values at one path.
+
+    Attributes:
+        count: number of values.
+        first: the first document that holds one.
+        examples: up to three values as they stood in the data (texts unquoted, numbers as written).
+        shortest, longest: length of texts in characters, of lists in elements; None for other kinds.
+        least, greatest: range of numbers; None for other kinds.
+    """
+
+    count: int
+    first: Position
+    examples: tuple[str, ...] = ()
+    shortest: int | None = None
+    longest: int | None = None
+    least: float | None = None
+    greatest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileEvidence:
+    """One input as it was read: documents, records that could not be read, all records before a sample was taken."""
+
+    documents: int
+    bad: int = 0
+    first_bad: int | None = None
+    records: int = 0
+
+
+PathEvidence = Mapping[str, ClassEvidence]
+"""The classes met at one path, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a dataset holds.
+
+    Attributes:
+        paths: for each path the classes of values met there.
+        witnesses: for each document that is the first of some class at some path, its content, cut down to the
+            values that it is the first of. Key order is the document's.
+        files: what was read, by input.
+        typed: columns whose type the source itself states (Parquet, tables ...), in order: path -> dlt column
+            properties. No value has to be looked at for these.
+    """
+
+    paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
+    witnesses: Mapping[Position, Any] = field(default_factory=dict)
+    files: Mapping[str, FileEvidence] = field(default_factory=dict)
+    typed: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def documents(self) -> int:
+        """Number of documents that were read."""
+        return sum(file.documents for file in self.files.values())
+
+    def nulls(self, path: Path) -> int:
+        """Return how many values at ``path`` are null."""
+        seen = self.paths.get(path, {}).get(NULL)
+        return seen.count if seen else 0
+
+    def count(self, path: Path) -> int:
+        """Return how many values stand at ``path``, nulls included."""
+        return sum(seen.count for seen in self.paths.get(path, {}).values())
+
+    def absences(self, path: Path) -> int:
+        """Return how many objects that could hold the last key of ``path`` do not; 0 for elements of lists."""
+        if not path or path[-1] is ELEMENT:
+            return 0
+        parents = self.paths.get(path[:-1], {})
+        return sum(seen.count for name, seen in parents.items() if kind_of(name) == "object") - self.count(path)
+
+
+def merge_all(parts: Iterable[Evidence]) -> Evidence:
+    """Merge any number of parts."""
+    return reduce(merge, parts, Evidence())
+
+
+def merge(left: Evidence, right: Evidence) -> Evidence:
+    """Return the evidence of both parts together.
+
+    The parts must not overlap: a file that both have read would count twice, so callers refuse that before.
+    """
+    paths = _merge_keyed(left.paths, right.paths, lambda a, b: _merge_keyed(a, b, merge_classes))
+    files = _merge_keyed(left.files, right.files, _merge_file)
+    typed = _merge_keyed(left.typed, right.typed, _merge_typed)
+    witnesses = _merge_keyed(left.witnesses, right.witnesses, _overlay)
+    return Evidence(paths=paths, witnesses=cut_witnesses(paths, witnesses), files=files, typed=typed)
+
+
+def _merge_keyed(left: Mapping[Any, Any], right: Mapping[Any, Any], both: Any) -> dict[Any, Any]:
+    merged = dict(left)
+    for key, value in right.items():
+        merged[key] = both(merged[key], value) if key in merged else value
+    return merged
+
+
+def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
+    """Merge what two parts of a dataset saw of one class at one path."""
+    return ClassEvidence(
+        count=left.count + right.count,
+        first=min(left.first, right.first),
+        examples=tuple(sorted({*left.examples, *right.examples}, key=lambda text: (len(text), text))[:MAX_EXAMPLES]),
+        shortest=_least(left.shortest, right.shortest),
+        longest=_greatest(left.longest, right.longest),
+        least=_least(left.least, right.least),
+        greatest=_greatest(left.greatest, right.greatest),
+    )
+
+
+def _merge_file(left: FileEvidence, right: FileEvidence) -> FileEvidence:
+    return FileEvidence(
+        documents=left.documents + right.documents,
+        bad=left.bad + right.bad,
+        first_bad=_least(left.first_bad, right.first_bad),
+        records=left.records + right.records,
+    )
+
+
+def _merge_typed(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep the wider of two stated types of one path; inference sees to conflicts."""
+    return min(left, right, key=lambda properties: sorted(map(str, properties.items())))
+
+
+def _overlay(left: Any, right: Any) -> Any:
+    """Join two cuts of one document."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _merge_keyed(left, right, _overlay)
+    if isinstance(left, list) and isinstance(right, list):
+        return left if len(left) >= len(right) else right
+    return left
+
+
+def _least(left: Any, right: Any) -> Any:
+    return min((value for value in (left, right) if value is not None), default=None)
+
+
+def _greatest(left: Any, right: Any) -> Any:
+    return max((value for value in (left, right) if value is not None), default=None)
+
+
+def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]) -> dict[Position, Any]:
+    """Cut each document down to the values that it is the first of, and drop documents that are first of nothing."""
+    kept: dict[Position, Any] = {}
+    for position in sorted(documents):
+        cut = _cut(documents[position], (), position, paths)
+        if cut is not _NOTHING:
+            kept[position] = cut
+    return kept
+
+
+_NOTHING: Any = object()
+
+
+def _cut(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
+    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left."""
+    seen = paths.get(path, {}).get(classify(value))
+    is_first = seen is None or seen.first == position
+    match value:
+        case dict():
+            parts = {key: _cut(item, (*path, key), position, paths) for key, item in value.items()}
+            kept = {key: item for key, item in parts.items() if item is not _NOTHING}
+            if not kept and not is_first:
+                return _NOTHING
+            # Without its own row key the object would become another kind of row.
+            return {
+                key: parts[key] if parts[key] is not _NOTHING else item
+                for key, item in value.items()
+                if key in kept or (has_row_key(value) and is_row_key(key))
+            }
+        case list():
+            elements = [_cut(item, (*path, ELEMENT), position, paths) for item in value]
+            left = _first_of_each([item for item in elements if item is not _NOTHING])
+            return left if left or is_first else _NOTHING
+        case _:
+            return value if is_first else _NOTHING
+
+
+def _first_of_each(elements: list[Any]) -> list[Any]:
+    """Drop scalars of a class that an earlier element of the same list has; objects and lists were cut already."""
+    met: set[str] = set()
+    left: list[Any] = []
+    for element in elements:
+        name = classify(element)
+        if isinstance(element, (dict, list)) or name not in met:
+            left.append(element)
+        met.add(name)
+    return left
+
+
+def add_examples(
+    paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]
+) -> dict[Path, dict[str, ClassEvidence]]:
+    """Give each class the first value of it in its first document for an example; whole documents are wanted."""
+    wanted: dict[Position, dict[Path, set[str]]] = {}
+    for path, classes in paths.items():
+        for name, seen in classes.items():
+            wanted.setdefault(seen.first, {}).setdefault(path, set()).add(name)
+    found: dict[tuple[Path, str], str] = {}
+    for position, at in wanted.items():
+        if position in documents:
+            _find_examples(documents[position], (), at, found)
+    return {
+        path: {
+            name: replace(seen, examples=(found[path, name],)) if (path, name) in found else seen
+            for name, seen in classes.items()
+        }
+        for path, classes in paths.items()
+    }
+
+
+def _find_examples(value: Any, path: Path, wanted: Mapping[Path, set[str]], found: dict[tuple[Path, str], str]) -> None:
+    match value:
+        case None:
+            return
+        case dict():
+            for key, item in value.items():
+                _find_examples(item, (*path, key), wanted, found)
+        case list():
+            for item in value:
+                _find_examples(item, (*path, ELEMENT), wanted, found)
+        case _:
+            if path in wanted and (name := classify(value)) in wanted[path]:
+                found.setdefault((path, name), _example(value))
+
+
+def _example(value: str | float | bool) -> str:
+    """Return a scalar as it stands in JSON, texts without quotes and cut to a line's length."""
+    return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else json.dumps(value)
+
+
+def lists_lengths(evidence: Evidence, path: Path) -> tuple[int, int] | None:
+    """Return the shortest and longest length of the lists at ``path``, None where no list was met."""
+    seen = evidence.paths.get(path, {}).get(LIST)
+    if seen is None or seen.shortest is None or seen.longest is None:
+        return None
+    return seen.shortest, seen.longest
+
+
+def observe(documents: Iterable[tuple[Position, Any]]) -> Evidence:
+    """Collect evidence from documents in memory: what a Spark scan collects, for tests and for small inputs."""
+    return merge_all(_observe_document(position, document) for position, document in documents)
+
+
+def _observe_document(position: Position, document: Any) -> Evidence:
+    paths: dict[Path, dict[str, ClassEvidence]] = {}
+    _observe_value(document, (), position, paths)
+    witnesses = cut_witnesses(paths, {position: document})
+    return Evidence(paths=paths, witnesses=witnesses, files={position.file: FileEvidence(documents=1, records=1)})
+
+
+def _observe_value(value: Any, path: Path, position: Position, paths: dict[Path, dict[str, ClassEvidence]]) -> None:
+    name = classify(value)
+    seen = _observe_one(value, position)
+    classes = paths.setdefault(path, {})
+    classes[name] = merge_classes(classes[name], seen) if name in classes else seen
+    match value:
+        case dict():
+            for key, item in value.items():
+                _observe_value(item, (*path, key), position, paths)
+        case list():
+            for item in value:
+                _observe_value(item, (*path, ELEMENT), position, paths)
+
+
+def _observe_one(value: Any, position: Position) -> ClassEvidence:
+    match value:
+        case None | dict():
+            return ClassEvidence(1, position)
+        case list():
+            return ClassEvidence(1, position, (), len(value), len(value))
+        case bool():
+            return ClassEvidence(1, position, (_example(value),))
+        case str():
+            return ClassEvidence(1, position, (_example(value),), len(value), len(value))
+        case _:
+            return ClassEvidence(1, position, (_example(value),), least=float(value), greatest=float(value))

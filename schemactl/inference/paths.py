@@ -1,0 +1,36 @@
+"""Paths into nested data: the keys from the root of a document to a value, and a mark for "each element of a list"."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, TypeAlias
+
+ELEMENT: Final = None
+"""The step from a list to any of its elements; keys are strings, so no key can be taken for it."""
+
+Path: TypeAlias = tuple[str | None, ...]
+"""For example ``("payload", "commits", ELEMENT, "sha")``; the empty path is the document itself."""
+
+_PLAIN_KEY = re.compile(r"[^\W\d]\w*")
+
+
+def format_path(path: Path) -> str:
+    """Return ``path`` in the notation of JSONPath, for example ``$.payload.commits[*].sha`` or ``$['a.b']``.
+
+    Source: RFC 9535 (JSONPath), the subset of child and wildcard segments.
+
+    >>> format_path(("payload", "commits", ELEMENT, "a.b"))
+    "$.payload.commits[*]['a.b']"
+    """
+    return "$" + "".join(_format_step(step) for step in path)
+
+
+def _format_step(step: str | None) -> str:
+    if step is ELEMENT:
+        return "[*]"
+    if _PLAIN_KEY.fullmatch(step):
+        return f".{step}"
+    # JSON's escapes are JSONPath's; only the quote differs.
+    inner = json.dumps(step, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
+    return f"['{inner}']"

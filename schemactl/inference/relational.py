@@ -1,0 +1,221 @@
+"""From a nested document to the rows of relational tables, the way dlt's relational normaliser goes (dlt.md §5).
+
+Only names and order matter here: which table, which column, which value, from which path. Row keys are placeholders;
+the values of rows are made by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.schema.naming import Naming
+from schemactl.schema.settings import NormalizerConfig
+
+EMPTY_KEY = "_empty"
+"""The column of a blank key."""
+
+UNLIMITED_NESTING = 1000
+"""dlt's ``max_nesting`` where none is set."""
+
+NO_PATH: Path = ("",)
+"""The path of values that normalisation itself adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a row: the column it goes to and the path it came from."""
+
+    column: str
+    value: Any
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of one table, cells in dlt's order of columns; ``parent`` is None for the rows of a root table."""
+
+    table: str
+    parent: str | None
+    cells: tuple[Cell, ...]
+
+
+class TableView(Protocol):
+    """What rows depend on in the schema as it stands when a document arrives."""
+
+    def is_root(self, table: str) -> bool:
+        """Return whether ``table`` is known and not nested."""
+        ...
+
+    def keeps_json(self, table: str, column: str) -> bool:
+        """Return whether objects and lists under ``column`` stay whole, as JSON."""
+        ...
+
+
+class SystemNames:
+    """dlt's own column names under a naming convention."""
+
+    def __init__(self, naming: Naming) -> None:
+        self.row_id = naming.normalize_identifier("_dlt_id")
+        self.load_id = naming.normalize_identifier("_dlt_load_id")
+        self.parent_id = naming.normalize_identifier("_dlt_parent_id")
+        self.root_id = naming.normalize_identifier("_dlt_root_id")
+        self.list_index = naming.normalize_identifier("_dlt_list_idx")
+        self.value = naming.normalize_identifier("value")
+
+    def all(self) -> frozenset[str]:
+        """Return the names of the columns that dlt fills itself."""
+        return frozenset((self.row_id, self.load_id, self.parent_id, self.root_id, self.list_index))
+
+
+class RelationalNormalizer:
+    """Turns documents into rows.
+
+    Args:
+        naming: the schema's naming convention.
+        config: the schema's ``normalizers`` section.
+        view: the schema as it stands; asked again for every document, so it may change between documents.
+        renamed: names for source paths that collide with others, by path; the convention names the rest.
+    """
+
+    def __init__(
+        self, naming: Naming, config: NormalizerConfig, view: TableView, renamed: Mapping[Path, str] | None = None
+    ) -> None:
+        self.names = SystemNames(naming)
+        self._view = view
+        self._renamed = renamed or {}
+        self._propagate_root = dict(config.propagation_root)
+        self._propagate_tables = {name: dict(mapping) for name, mapping in config.propagation_tables.items()}
+        breaks_path = config.use_break_path_on_normalize
+        self._column_of = cache(naming.normalize_path if breaks_path else naming.normalize_identifier)
+        self._table_of = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
+        self._join = cache(naming.shorten_fragments)
+
+    def propagate_root_key(self, root_table: str, row_key: str) -> None:
+        """Copy the row key of ``root_table`` into its nested tables from now on."""
+        self._propagate_tables.setdefault(root_table, {})[row_key] = self.names.root_id
+
+    def table_name(self, source: str) -> str:
+        """Return the table that data named ``source`` goes to."""
+        return self._table_of(source)
+
+    def rows(self, document: Any, table: str, max_nesting: int | None) -> Iterator[Row]:
+        """Yield the rows of one document, parents before children, in dlt's order.
+
+        Args:
+            document: parsed JSON; anything but an object is wrapped under ``value``.
+            table: normalised name of the root table.
+            max_nesting: levels that are flattened, None for no limit.
+        """
+        level = UNLIMITED_NESTING if max_nesting is None else max_nesting
+        if not isinstance(document, dict):
+            yield from self._row({self.names.value: document}, (), {}, (table,), (), level, is_root=True, wrapped=())
+        else:
+            yield from self._row(document, (), {}, (table,), (), level, is_root=True)
+
+    def _row(  # noqa: PLR0913 - the state of a depth-first walk
+        self,
+        item: dict[str, Any],
+        path: Path,
+        extend: Mapping[str, Cell],
+        ident: tuple[str, ...],
+        parent: tuple[str, ...],
+        level: int,
+        *,
+        is_root: bool = False,
+        wrapped: Path | None = None,
+    ) -> Iterator[Row]:
+        table = self._join(*parent, *ident)
+        cells, lists = self._flatten(table, item, path, level, wrapped)
+        cells += extend.values()
+        is_root = is_root or self._view.is_root(table)
+        if is_root:
+            cells.append(Cell(self.names.load_id, "load", NO_PATH))
+        row_key = next((cell.value for cell in reversed(cells) if cell.column == self.names.row_id), None)
+        if not row_key:
+            cells += self._link_cells(is_root)
+        propagated = self._propagated(table, cells, is_root)
+        yield Row(table, None if is_root else self._join(*parent), tuple(cells))
+        for list_ident, (list_path, elements) in lists.items():
+            yield from self._list(
+                elements, list_path, {**extend, **propagated}, list_ident, (*parent, *ident), level - 1
+            )
+
+    def _list(
+        self,
+        elements: list[Any],
+        path: Path,
+        extend: Mapping[str, Cell],
+        ident: tuple[str, ...],
+        parent: tuple[str, ...],
+        level: int,
+    ) -> Iterator[Row]:
+        table = self._join(*parent, *ident)
+        element_path = (*path, ELEMENT)
+        for element in elements:
+            if isinstance(element, dict):
+                yield from self._row(element, element_path, extend, ident, parent, level)
+            elif isinstance(element, list):
+                yield from self._row({"list": element}, path, extend, ident, parent, level - 1, wrapped=element_path)
+            else:
+                is_root = self._view.is_root(table)
+                cells = (Cell(self.names.value, element, element_path), *extend.values())
+                yield Row(table, None if is_root else self._join(*parent), (*cells, *self._link_cells(is_root)))
+
+    def _flatten(
+        self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None
+    ) -> tuple[list[Cell], dict[tuple[str, ...], tuple[Path, list[Any]]]]:
+        """Return the scalar cells of a row and the lists below it.
+
+        dlt walks with a stack: scalars of a level first, then its nested objects, the last one first (dlt.md §5.2).
+        """
+        cells: list[Cell] = []
+        lists: dict[tuple[str, ...], tuple[Path, list[Any]]] = {}
+        stack: list[tuple[dict[str, Any], int, tuple[str, ...], Path]] = [(item, level, (), path)]
+        while stack:
+            current, left, parts, at = stack.pop()
+            for key, value in current.items():
+                source = (*at, key) if wrapped is None else wrapped
+                name = self._name_of(key, source)
+                column = self._join(*parts, name) if parts else name
+                kind = type(value)
+                if kind is dict and not self._is_kept(table, column, left):
+                    stack.append((value, left - 1, (*parts, name), source))
+                elif kind is list and not self._is_kept(table, column, left):
+                    lists[(*parts, self._list_ident(key, source))] = (source, value)
+                else:
+                    cells.append(Cell(column, value, source))
+        return cells, lists
+
+    def _name_of(self, key: str, source: Path) -> str:
+        if source in self._renamed:
+            return self._renamed[source]
+        return self._column_of(key) if key and not key.isspace() else EMPTY_KEY
+
+    def _list_ident(self, key: str, source: Path) -> str:
+        if source in self._renamed:
+            return self._renamed[source]
+        return self._table_of(key) if key and not key.isspace() else EMPTY_KEY
+
+    def _is_kept(self, table: str, column: str, level: int) -> bool:
+        return level <= 0 or self._view.keeps_json(table, column)
+
+    def _link_cells(self, is_root: bool) -> tuple[Cell, ...]:
+        row_id = Cell(self.names.row_id, "row", NO_PATH)
+        if is_root:
+            return (row_id,)
+        return (Cell(self.names.parent_id, "row", NO_PATH), Cell(self.names.list_index, 0, NO_PATH), row_id)
+
+    def _propagated(self, table: str, cells: list[Cell], is_root: bool) -> dict[str, Cell]:
+        mapping = {**(self._propagate_root if is_root else {}), **self._propagate_tables.get(table, {})}
+        if not mapping:
+            return {}
+        values = {cell.column: cell for cell in cells}
+        return {
+            target: Cell(target, values[column].value, values[column].path)
+            for column, target in mapping.items()
+            if column in values
+        }

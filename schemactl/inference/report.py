@@ -1,0 +1,160 @@
+"""What an inference found, as data: made from evidence and the schemas before and after; rendered elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemactl.inference.evidence import Position
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFinding:
+    """A column that is new or changed, with its evidence.
+
+    Attributes:
+        name: the column.
+        before: its data type in the schema as it was, None where it was not there or incomplete.
+        data_type: its data type now.
+        variant_of: the column beside which this one takes the values that do not fit, None for other columns.
+        sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds.
+        values: number of values (nulls excluded) that this column takes.
+        total: number of values (nulls excluded) at its source paths, those that went to variants included.
+        nulls: number of nulls at its source paths.
+        absences: number of objects that could have the key and do not.
+        kinds: what the values are in the data, with counts: ``{"text": 45_999}``.
+        first: place of the first value that this column takes.
+        examples: a few values as they stand in the data; the first value's comes first.
+        lengths: shortest and longest text in characters, None without texts.
+        range: least and greatest number, None without numbers.
+    """
+
+    name: str
+    before: str | None
+    data_type: str
+    variant_of: str | None = None
+    sources: tuple[str, ...] = ()
+    values: int = 0
+    total: int = 0
+    nulls: int = 0
+    absences: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    first: Position | None = None
+    examples: tuple[str, ...] = ()
+    lengths: tuple[int, int] | None = None
+    range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableFinding:
+    """A table that is new or has new or changed columns."""
+
+    name: str
+    parent: str | None
+    is_new: bool
+    columns: tuple[ColumnFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CollisionFinding:
+    """Source paths whose names become one column: dlt would keep the last value only."""
+
+    table: str
+    column: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NullFinding:
+    """A null met where the schema allows none: dlt refuses to load such a row."""
+
+    table: str
+    column: str
+    source: str
+    first: Position
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationFinding:
+    """Something in the data that the contract does not allow.
+
+    Attributes:
+        entity: ``tables``, ``columns`` or ``data_type``.
+        mode: ``freeze``, ``discard_row`` or ``discard_value``.
+        column: None for a violation of ``tables``.
+        expected, found: data types (or "no new column" ...), for a person.
+        values: number of values concerned.
+    """
+
+    table: str
+    column: str | None
+    entity: str
+    mode: str
+    expected: str
+    found: str
+    values: int
+    first: Position | None
+    example: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFinding:
+    """One input as it was read: records in it, documents taken (fewer in a sample), records that could not be read."""
+
+    path: str
+    records: int
+    documents: int
+    bad: int
+    first_bad: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceReport:
+    """The result of ``schemactl infer``.
+
+    Attributes:
+        name: the schema's name.
+        table: the root table of the data.
+        sample: the sample that was asked for: ``full``, ``10%``, ``100000``.
+        before_hash, before_version: of the schema as it was; None for a new schema.
+        saved: whether the schema was written; never under ``--check``, nor where a frozen contract is violated.
+        written: files that were written, in order.
+        import_adopted: hash of the import file, where a user's edit of it was taken over first.
+    """
+
+    name: str
+    table: str
+    sample: str
+    files: tuple[FileFinding, ...]
+    tables: tuple[TableFinding, ...]
+    collisions: tuple[CollisionFinding, ...]
+    nulls: tuple[NullFinding, ...]
+    violations: tuple[ViolationFinding, ...]
+    before_hash: str | None
+    before_version: int | None
+    after_hash: str
+    after_version: int
+    is_check: bool
+    saved: bool
+    written: tuple[str, ...] = ()
+    import_adopted: str | None = None
+
+    @property
+    def changes_schema(self) -> bool:
+        return self.before_hash != self.after_hash
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a frozen contract forbids the new schema."""
+        return any(violation.mode == "freeze" for violation in self.violations)
+
+    @property
+    def documents(self) -> int:
+        return sum(file.documents for file in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        from dataclasses import asdict
+
+        return {**asdict(self), "changes_schema": self.changes_schema}

@@ -1,0 +1,323 @@
+"""Evidence and the schema as it was -> the schema as it will be: dlt's inference, decided by first witnesses.
+
+A schema changes only where a document brings the first value of a class at a path (``classes``), so folding dlt's
+row-by-row inference over the witnesses, in input order, gives what folding over all documents would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from schemactl.inference.classes import classify
+from schemactl.inference.detectors import DETECTORS
+from schemactl.inference.evidence import Evidence, Position
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.relational import NO_PATH, Cell, RelationalNormalizer, Row
+from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
+from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.settings import NormalizerConfig, Settings
+from schemactl.schema.types import Column, DataType, Schema, Table
+
+Origin = tuple[str, str]
+"""A table and one of its columns."""
+
+Taken = tuple[Path, str]
+"""A source path and a class of the values there."""
+
+
+@dataclass(frozen=True, slots=True)
+class NullConflict:
+    """A null where the schema allows none; dlt refuses such a load."""
+
+    table: str
+    column: str
+    path: Path
+    first: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What inference decided, and why.
+
+    Attributes:
+        schema: the evolved schema; its version and hash are still those of the base.
+        taken: for each column what it takes of the data, paths with classes of values, the first one first.
+        nulls: nulls that no column can take.
+    """
+
+    schema: Schema
+    taken: Mapping[Origin, tuple[Taken, ...]]
+    nulls: tuple[NullConflict, ...] = ()
+
+    def sources(self, origin: Origin) -> tuple[Path, ...]:
+        """Return the source paths that feed a column, the first one first."""
+        return tuple(dict.fromkeys(path for path, _ in self.taken.get(origin, ())))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A table under construction: the only mutable state of the fold, never seen outside this module."""
+
+    name: str
+    columns: dict[str, dict[str, Any]]
+    properties: dict[str, Any]
+    has_data: bool = False
+
+    def to_table(self) -> Table:
+        columns = {name: Column(name, properties) for name, properties in self.columns.items()}
+        properties = dict(self.properties)
+        if self.has_data:
+            marks = {
+                key: value
+                for key, value in (properties.get("x-normalizer") or {}).items()
+                if key != "evolve-columns-once"
+            }
+            properties["x-normalizer"] = {**marks, "seen-data": True}
+        return Table(self.name, columns, properties)
+
+
+def resolve(
+    evidence: Evidence,
+    schema: Schema,
+    table: str,
+    *,
+    renamed: Mapping[Path, str] | None = None,
+    max_identifier_length: int | None = None,
+) -> Resolution:
+    """Evolve ``schema`` by what ``evidence`` holds.
+
+    Args:
+        evidence: what the data holds.
+        schema: the schema as it was.
+        table: the root table of the data, as the user names it.
+        renamed: names for source paths whose own names collide.
+        max_identifier_length: longest identifier of the destination, None for no limit.
+
+    Returns:
+        The new schema with all that the evidence asks for; contracts are judged on the result, not here.
+    """
+    fold = _Fold(schema, load_naming(_naming_of(schema), max_identifier_length), renamed or {})
+    root = fold.add_root_table(table)
+    for document in _typed_documents(evidence):
+        fold.add_document(document, root, None)
+    for position in sorted(evidence.witnesses):
+        fold.add_document(evidence.witnesses[position], root, position)
+    return fold.finish()
+
+
+def _naming_of(schema: Schema) -> str:
+    return NormalizerConfig.of(schema.normalizers).naming
+
+
+class _Fold:
+    """Applies documents to a draft of the schema, one after the other."""
+
+    def __init__(self, schema: Schema, naming: Naming, renamed: Mapping[Path, str]) -> None:
+        self._schema = schema
+        self._naming = naming
+        self._settings = Settings.of(schema.settings)
+        self._config = NormalizerConfig.of(schema.normalizers)
+        self._drafts = {name: _draft_of(table) for name, table in schema.tables.items()}
+        self._normalizer = RelationalNormalizer(naming, self._config, self, renamed)
+        self._detectors = [DETECTORS[name] for name in self._settings.detections or self._config.detections]
+        self._preferred: dict[str, DataType | None] = {}
+        self._hints: dict[str, dict[str, bool]] = {}
+        self._taken: dict[Origin, dict[Taken, None]] = {}
+        self._nulls: dict[Origin, NullConflict] = {}
+        self._new_propagation: dict[str, dict[str, str]] = {}
+
+    # what rows depend on (relational.TableView)
+
+    def is_root(self, table: str) -> bool:
+        draft = self._drafts.get(table)
+        return draft is not None and not draft.properties.get("parent")
+
+    def keeps_json(self, table: str, column: str) -> bool:
+        draft = self._drafts.get(table)
+        known = draft.columns.get(column) if draft else None
+        if known is None or "data_type" not in known:
+            return self._preferred_type(column) is DataType.JSON
+        return bool(known["data_type"] == DataType.JSON)
+
+    # the fold
+
+    def add_root_table(self, source: str) -> str:
+        name = self._normalizer.table_name(source)
+        if name not in self._drafts:
+            self._add_table(name, {"write_disposition": "append", "resource": source})
+        return name
+
+    def add_document(self, document: Any, root: str, position: Position | None) -> None:
+        nesting = (self._drafts[root].properties.get("x-normalizer") or {}).get("max_nesting")
+        limit = self._config.max_nesting if nesting is None else nesting
+        for row in self._normalizer.rows(document, root, limit):
+            self._add_row(row, position)
+
+    def finish(self) -> Resolution:
+        tables = {name: draft.to_table() for name, draft in self._drafts.items()}
+        schema = replace(self._schema, tables=tables, normalizers=self._normalizers())
+        taken = {origin: tuple(found) for origin, found in self._taken.items()}
+        return Resolution(schema, taken, tuple(self._nulls.values()))
+
+    def _add_table(self, name: str, properties: dict[str, Any]) -> None:
+        self._drafts[name] = _Draft(name, {}, properties)
+        self._require_root_key(name)
+
+    def _require_root_key(self, name: str) -> None:
+        """Propagate the root's row key where the schema asks for it (dlt.md §5.5)."""
+        root = name
+        while parent := self._drafts[root].properties.get("parent"):
+            root = parent
+        if not self._config.root_key_propagation or root.startswith(self._naming.normalize_identifier("_dlt")):
+            return
+        columns = self._drafts[root].columns
+        row_key = next((key for key, stated in columns.items() if stated.get("row_key")), self._normalizer.names.row_id)
+        self._normalizer.propagate_root_key(root, row_key)
+        self._new_propagation[root] = {row_key: self._normalizer.names.root_id}
+
+    def _normalizers(self) -> Mapping[str, Any]:
+        """Return the ``normalizers`` section with root-key propagation written down, as dlt stores it."""
+        if not self._new_propagation:
+            return self._schema.normalizers
+        section = dict(self._schema.normalizers)
+        json_section = dict(section.get("json") or {})
+        config = dict(json_section.get("config") or {})
+        propagation = dict(config.get("propagation") or {})
+        tables = {name: dict(mapping) for name, mapping in (propagation.get("tables") or {}).items()}
+        for name, mapping in self._new_propagation.items():
+            tables.setdefault(name, {}).update(mapping)
+        config["propagation"] = {**propagation, "tables": tables}
+        return {**section, "json": {**json_section, "config": config}}
+
+    def _add_row(self, row: Row, position: Position | None) -> None:
+        draft = self._drafts.get(row.table)
+        if draft is None:
+            properties = (
+                {"parent": row.parent} if row.parent else {"write_disposition": "append", "resource": row.table}
+            )
+            self._add_table(row.table, properties)
+            draft = self._drafts[row.table]
+        draft.has_data = True
+        for cell in row.cells:
+            if cell.value is None:
+                self._check_null(draft, cell, position)
+            else:
+                self._add_value(draft, cell)
+
+    def _check_null(self, draft: _Draft, cell: Cell, position: Position | None) -> None:
+        known = draft.columns.get(cell.column)
+        if known is None:
+            refused = self._inferred_hints(cell.column)["nullable"] is False
+        else:
+            refused = bool(known.get("data_type")) and known.get("nullable") is False
+        if refused and position is not None:
+            origin = (draft.name, cell.column)
+            self._nulls.setdefault(origin, NullConflict(*origin, cell.path, position))
+
+    def _add_value(self, draft: _Draft, cell: Cell) -> None:
+        column, value = cell.column, cell.value
+        known = draft.columns.get(column)
+        stated = known.get("data_type") if known else None
+        data_type = DataType(stated) if stated else self._preferred_type(column) or self._detected_type(value)
+        if not fits(value, data_type):
+            column = self._add_variant(draft, column, value)
+        elif not stated:
+            self._complete(draft, column, self._inferred(column, value, data_type))
+        if cell.path is not NO_PATH:
+            name = TYPED if isinstance(value, TypedValue) else classify(value)
+            self._taken.setdefault((draft.name, column), {}).setdefault((cell.path, name))
+
+    def _add_variant(self, draft: _Draft, column: str, value: Any) -> str:
+        """Return the column beside ``column`` that takes ``value``, made where it is not there yet (dlt.md §6.5)."""
+        name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
+        if kind(value) is DataType.JSON:
+            old = self._naming.shorten_fragments(column, "v_complex")
+            name = old if draft.columns.get(old, {}).get("variant") else name
+        known = draft.columns.get(name)
+        if known is None or not known.get("data_type"):
+            data_type = self._detected_type(value)
+            self._complete(draft, name, self._inferred(name, value, data_type, is_variant=True))
+        elif not fits(value, DataType(known["data_type"])):
+            # dlt gives up here; a variant of the variant takes the value as it is.
+            return self._add_last_variant(draft, name, value)
+        return name
+
+    def _add_last_variant(self, draft: _Draft, column: str, value: Any) -> str:
+        name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
+        while (known := draft.columns.get(name)) and known.get("data_type") and not fits(value, known["data_type"]):
+            name = self._naming.shorten_fragments(name, f"v_{kind(value)}")
+        if not (draft.columns.get(name) or {}).get("data_type"):
+            self._complete(draft, name, self._inferred(name, value, kind(value), is_variant=True))
+        return name
+
+    def _complete(self, draft: _Draft, name: str, inferred: dict[str, Any]) -> None:
+        """Add a column at the end; what an incomplete column already states stays (dlt.md §8, merge_columns)."""
+        stated = draft.columns.pop(name, None)
+        if stated is None:
+            draft.columns[name] = inferred
+            return
+        merged = {**stated, **{key: value for key, value in inferred.items() if key not in stated}}
+        if not merged.get("data_type"):
+            merged["data_type"] = inferred["data_type"]
+        draft.columns[name] = merged
+
+    def _inferred(self, name: str, value: Any, data_type: DataType, *, is_variant: bool = False) -> dict[str, Any]:
+        hints = self._inferred_hints(name)
+        column: dict[str, Any] = {"data_type": str(data_type), **hints}
+        if isinstance(value, TypedValue) and value.data_type is data_type:
+            column.update(value.properties)
+        if is_variant:
+            column["variant"] = True
+            column["description"] = f"Variant of column {name} generated by dlt"
+        return column
+
+    def _inferred_hints(self, name: str) -> dict[str, bool]:
+        """Return ``nullable`` and the default hints that ``name`` matches, in the order of settings (dlt.md §6.6)."""
+        if name not in self._hints:
+            self._hints[name] = self._settings.column_hints(name)
+        return self._hints[name]
+
+    def _preferred_type(self, name: str) -> DataType | None:
+        if name not in self._preferred:
+            self._preferred[name] = self._settings.preferred_type(name)
+        return self._preferred[name]
+
+    def _detected_type(self, value: Any) -> DataType:
+        own = kind(value)
+        if isinstance(value, TypedValue) or is_integer_beyond_dlt(value):
+            return own
+        return next((found for module in self._detectors if (found := module.detect(value))), own)
+
+
+def _draft_of(table: Table) -> _Draft:
+    columns = {name: dict(column.properties) for name, column in table.columns.items()}
+    return _Draft(table.name, columns, dict(table.properties))
+
+
+def _typed_documents(evidence: Evidence) -> Iterable[Any]:
+    """Return a document whose values stand for the columns that a source states the types of."""
+    if not evidence.typed:
+        return ()
+    document: dict[str, Any] = {}
+    for path, properties in evidence.typed.items():
+        _plant(document, path, TypedValue(properties))
+    return (document,)
+
+
+def _plant(document: Any, path: Path, value: Any) -> None:
+    step, rest = path[0], path[1:]
+    if step is ELEMENT:
+        if not document:
+            document.append(_container(rest) if rest else value)
+        if rest:
+            _plant(document[0], rest, value)
+    elif not rest:
+        document[step] = value
+    else:
+        _plant(document.setdefault(step, _container(rest)), rest, value)
+
+
+def _container(rest: Path) -> Any:
+    return [] if rest[0] is ELEMENT else {}

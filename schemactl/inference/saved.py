@@ -1,0 +1,81 @@
+"""Evidence as JSON: kept beside a schema, it stands for the data that it was collected from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position
+
+MARK: Final = "schemactl_evidence"
+FORMAT: Final = 1
+ENDING: Final = ".evidence.json"
+
+
+def is_evidence_file(path: str) -> bool:
+    """Return whether a source is saved evidence, by its ending."""
+    return path.endswith(ENDING)
+
+
+def write_evidence(evidence: Evidence) -> str:
+    """Return evidence as JSON text, equal for equal evidence."""
+    stored = {
+        MARK: FORMAT,
+        "files": {path: _plain(file) for path, file in sorted(evidence.files.items())},
+        "paths": [
+            {"path": list(path), "classes": {name: _class_to_dict(seen) for name, seen in sorted(classes.items())}}
+            for path, classes in sorted(evidence.paths.items(), key=lambda item: json.dumps(item[0]))
+        ],
+        "typed": [{"path": list(path), "column": dict(column)} for path, column in evidence.typed.items()],
+        "witnesses": [
+            {"file": position.file, "number": position.number, "document": document}
+            for position, document in sorted(evidence.witnesses.items())
+        ],
+    }
+    return json.dumps(stored, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_evidence(text: str, path: str) -> Evidence:
+    """Read what ``write_evidence`` has written.
+
+    Raises:
+        InputError: the text is no evidence, or of a later format.
+    """
+    try:
+        stored = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"this is no JSON: {error}", at=Location(path)) from error
+    if not isinstance(stored, dict) or MARK not in stored:
+        raise InputError("this is no saved evidence", at=Location(path), hint=f"its first key would be `{MARK}`")
+    if stored[MARK] != FORMAT:
+        raise InputError(f"this evidence is of format {stored[MARK]}, and {FORMAT} is known", at=Location(path))
+    try:
+        return _evidence(stored)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"this evidence is damaged: {error}", at=Location(path)) from error
+
+
+def _evidence(stored: Mapping[str, Any]) -> Evidence:
+    return Evidence(
+        paths={
+            tuple(each["path"]): {name: _class_from_dict(seen) for name, seen in each["classes"].items()}
+            for each in stored["paths"]
+        },
+        witnesses={Position(each["file"], each["number"]): each["document"] for each in stored["witnesses"]},
+        files={path: FileEvidence(**file) for path, file in stored["files"].items()},
+        typed={tuple(each["path"]): each["column"] for each in stored["typed"]},
+    )
+
+
+def _class_to_dict(seen: ClassEvidence) -> dict[str, Any]:
+    return {**_plain(seen), "first": [seen.first.file, seen.first.number], "examples": list(seen.examples)}
+
+
+def _class_from_dict(stored: Mapping[str, Any]) -> ClassEvidence:
+    return ClassEvidence(**{**stored, "first": Position(*stored["first"]), "examples": tuple(stored["examples"])})
+
+
+def _plain(value: ClassEvidence | FileEvidence) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}

@@ -1,0 +1,76 @@
+"""The type of a value and what becomes of it in a column of another type: dlt's rules, and ours where dlt fails.
+
+dlt refuses integers outside -2**63 .. 2**64-1 before it looks at any schema. Here such an integer is a ``wei``
+within the range of a wei, else a text: the answers of dlt's own ``large_integer`` detector (docs/differences.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
+from schemactl.schema.coercion import can_coerce, type_of
+from schemactl.schema.types import DataType
+
+TYPED: Final = "typed"
+"""Stands for the class of values whose type their source states."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedValue:
+    """Stands for any value of a column whose type the source itself states.
+
+    Attributes:
+        properties: dlt's column properties: data_type, precision, scale, timezone, nullable.
+    """
+
+    properties: Mapping[str, Any]
+
+    @property
+    def data_type(self) -> DataType:
+        return DataType(self.properties["data_type"])
+
+
+ALWAYS_FITS: Mapping[DataType, frozenset[DataType]] = {
+    DataType.TEXT: frozenset(DataType),
+    DataType.DOUBLE: frozenset({DataType.BIGINT, DataType.DECIMAL, DataType.WEI}),
+    DataType.DECIMAL: frozenset({DataType.BIGINT, DataType.WEI}),
+    DataType.WEI: frozenset({DataType.BIGINT}),
+    DataType.BOOL: frozenset({DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
+    DataType.TIMESTAMP: frozenset({DataType.DATE}),
+    DataType.DATE: frozenset({DataType.TIMESTAMP}),
+}
+"""For each column type the types of which every value can be coerced (dlt.md §6.3)."""
+
+
+def kind(value: Any) -> DataType:
+    """Return the type that a value has by itself, before detectors and preferred types."""
+    if isinstance(value, TypedValue):
+        return value.data_type
+    if type(value) is int and not INT64.start <= value < UINT64_LIMIT:
+        return DataType.WEI if abs(value) <= WEI_LIMIT else DataType.TEXT
+    return type_of(value)
+
+
+def fits(value: Any, data_type: DataType) -> bool:
+    """Return whether dlt would coerce ``value`` into a column of ``data_type`` rather than make a variant of it."""
+    own = kind(value)
+    if own is data_type:
+        return True
+    if isinstance(value, TypedValue):
+        return own in ALWAYS_FITS.get(data_type, frozenset())
+    if type(value) is int and own is DataType.WEI:
+        return can_coerce(Decimal(value), DataType.DECIMAL, data_type)
+    if type(value) is int and own is DataType.TEXT:
+        return can_coerce(str(value), DataType.TEXT, data_type)
+    if type(value) is int and data_type is DataType.WEI:
+        return abs(value) <= WEI_LIMIT
+    return can_coerce(value, own, data_type)
+
+
+def is_integer_beyond_dlt(value: Any) -> bool:
+    """Return whether dlt could not read ``value`` at all."""
+    return type(value) is int and not INT64.start <= value < UINT64_LIMIT
