@@ -1,0 +1,227 @@
+"""From the SOURCE arguments of a command to the inputs that Spark reads: files found, formats told apart."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import glob
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+from urllib.parse import unquote
+
+from schemactl.engine.sources import SOURCES
+from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.store.sources import TABLE_PREFIX, is_local
+
+UTF8: Final = "UTF-8"
+
+_PEEK_BYTES = 1 << 20
+_COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+_MAGIC = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
+_BOMS = {codecs.BOM_UTF16_LE: "UTF-16LE", codecs.BOM_UTF16_BE: "UTF-16BE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a command.
+
+    Attributes:
+        path: what people are shown, and Spark is given: a path, an object-store address, or ``table:NAME``.
+        format: name of a source module.
+        encoding: of text formats.
+    """
+
+    path: str
+    format: str
+    encoding: str = UTF8
+
+    @property
+    def is_local(self) -> bool:
+        return is_local(self.path)
+
+
+def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tuple[Input, ...]:
+    """Find what the sources name, sorted by path, each once.
+
+    Args:
+        sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
+        input_format: the format of all files; None to tell each from its ending and first bytes.
+
+    Raises:
+        InputError: there is no such file, a glob or folder holds none, or a format cannot be told.
+    """
+    if input_format is not None and input_format not in SOURCES:
+        hint = did_you_mean(input_format, SOURCES) or f"known: {', '.join(SOURCES)}"
+        raise InputError(f"there is no input format `{input_format}`", hint=hint)
+    paths = sorted({path for source in sources for path in _paths_of(source)})
+    return tuple(_input_of(path, input_format) for path in paths)
+
+
+def shown_path(uri: str) -> str:
+    """Return the path of a Spark address as people are shown it: relative where it is below the working folder."""
+    if not uri.startswith("file:"):
+        return uri
+    path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _paths_of(source: str) -> Iterator[str]:
+    if not is_local(source):
+        yield source
+        return
+    path = Path(source)
+    if path.is_dir():
+        found = [file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path))]
+        if not found:
+            raise InputError(f"the folder `{source}` holds no files")
+        yield from (_shown(file) for file in found)
+    elif path.exists():
+        yield _shown(path)
+    elif glob.has_magic(source):
+        matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
+        files = [file for match in matches for file in ([match] if match.is_file() else match.rglob("*"))]
+        if not files:
+            raise InputError(f"no file matches `{source}`")
+        yield from (_shown(file) for file in files if file.is_file() and not _is_hidden(Path(file.name)))
+    else:
+        near = did_you_mean(path.name, _names_beside(path))
+        raise InputError(f"there is no `{source}`", hint=near)
+
+
+def _shown(path: Path) -> str:
+    # Links are kept: Spark tells a file by the path it was asked for.
+    return shown_path(f"file:{Path.cwd() / path}".replace("%", "%25"))
+
+
+def _is_hidden(path: Path) -> bool:
+    """Return whether Spark would not read the file: its own marks and temporary files start so."""
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _names_beside(path: Path) -> list[str]:
+    try:
+        return [beside.name for beside in path.parent.iterdir()]
+    except OSError:
+        return []
+
+
+def _input_of(path: str, input_format: str | None) -> Input:
+    if path.startswith(TABLE_PREFIX):
+        return Input(path, "table")
+    head = _peek(path) if is_local(path) else b""
+    encoding = _encoding_of(head)
+    name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
+    return Input(path, name, encoding)
+
+
+def _peek(path: str) -> bytes:
+    """Return the first bytes of a file, decompressed where the standard library can."""
+    try:
+        with _open(path) as file:
+            return _read_head(file)
+    except EOFError as error:
+        raise InputError("the compressed file ends too early", at=Location(path)) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+
+
+def _open(path: str) -> IO[bytes]:
+    match Path(path).suffix.lower():
+        case ".gz":
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        case ".bz2":
+            return bz2.open(path, "rb")
+        case _:
+            return Path(path).open("rb")
+
+
+def _read_head(file: IO[bytes]) -> bytes:
+    """Read up to a megabyte; a compressed file that breaks off later is the reader's to find."""
+    read = bytearray()
+    while len(read) < _PEEK_BYTES:
+        try:
+            block = file.read(min(1 << 16, _PEEK_BYTES - len(read)))
+        except EOFError:
+            if not read:
+                raise
+            break
+        if not block:
+            break
+        read += block
+    return bytes(read)
+
+
+def _encoding_of(head: bytes) -> str:
+    for mark, name in _BOMS.items():
+        if head.startswith(mark):
+            return name
+    start = head[:64]
+    if len(start) >= 4 and start[1::2].count(0) == len(start) // 2:
+        return "UTF-16LE"
+    if len(start) >= 4 and start[::2].count(0) == (len(start) + 1) // 2:
+        return "UTF-16BE"
+    return UTF8
+
+
+def _format_of(path: str, head: bytes | str) -> str:
+    endings = {ending: name for name in SOURCES for ending in SOURCES[name].ENDINGS}
+    plain = Path(path)
+    while plain.suffix.lower() in _COMPRESSIONS:
+        plain = plain.with_suffix("")
+    by_ending = endings.get(plain.suffix.lower())
+    if by_ending is not None and by_ending != "json":
+        return by_ending
+    if isinstance(head, bytes):
+        for magic, name in _MAGIC.items():
+            if head.startswith(magic):
+                return name
+        head = head.decode(errors="replace")
+    # Of a file that cannot be looked into, Spark too takes lines for granted.
+    return _json_form(head) if by_ending else _format_of_text(path, head)
+
+
+def _format_of_text(path: str, head: str) -> str:
+    start = head.lstrip("\ufeff \t\r\n")[:1]
+    if start in ("{", "["):
+        return _json_form(head)
+    if start == "<":
+        return "xml"
+    if not is_local(path):
+        # A folder of an object store, most often; Spark lists it.
+        return "ndjson"
+    hint = f"name it with `--input-format`: {', '.join(name for name in SOURCES if name != 'table')}"
+    raise InputError("cannot tell the format of the file", at=Location(path), hint=hint)
+
+
+def _json_form(head: str) -> str:
+    """Tell lines of JSON from one JSON document: the first line of the former is complete, and not the only one."""
+    lines = [line for line in head.lstrip("\ufeff").splitlines() if line.strip()]
+    if not lines:
+        return "ndjson"
+    try:
+        first = json.loads(lines[0])
+    except ValueError:
+        is_broken_line = len(lines) > 1 and lines[0].lstrip()[:1] == lines[1][:1] == "{"
+        return "ndjson" if is_broken_line else "json"
+    return "json" if isinstance(first, list) and len(lines) == 1 else "ndjson"
+
+
+def read_head(file: Input) -> str:
+    """Return the first megabyte of a local file as text, without a byte order mark."""
+    return _peek(file.path).decode(file.encoding, errors="replace").lstrip("\ufeff")
+
+
+def by_format(inputs: Iterable[Input]) -> dict[str, list[Input]]:
+    """Group inputs by format, in order of first appearance."""
+    groups: dict[str, list[Input]] = {}
+    for each in inputs:
+        groups.setdefault(each.format, []).append(each)
+    return groups

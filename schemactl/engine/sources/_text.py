@@ -1,0 +1,52 @@
+"""Texts of files in any encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.inputs import UTF8, Input
+from schemactl.engine.sources._place import place, whole_file_place
+
+
+def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
+    """Yield frames of lines with their places and ``text``; ends of lines and byte order marks left off."""
+    for encoding, paths in _by_encoding(inputs).items():
+        if encoding == UTF8:
+            yield spark.read.text(paths).select(*place(), without_mark(F.col("value")).alias("text"))
+        else:
+            lines = F.posexplode(F.split("content", "\r\n|\n|\r")).alias("number", "text")
+            frame = _read_decoded(spark, paths, encoding).select("file", lines)
+            yield frame.select(*whole_file_place(F.col("number")), "text")
+
+
+def read_whole(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
+    """Yield frames of whole files, ``file`` and ``content`` (string)."""
+    for encoding, paths in _by_encoding(inputs).items():
+        if encoding == UTF8:
+            frame = spark.read.text(paths, wholetext=True)
+            yield frame.select(
+                F.col("_metadata.file_path").alias("file"), without_mark(F.col("value")).alias("content")
+            )
+        else:
+            yield _read_decoded(spark, paths, encoding)
+
+
+def without_mark(text: Column) -> Column:
+    """Leave off a byte order mark."""
+    return F.when(text.startswith("\ufeff"), F.substring(text, 2, 2**31 - 1)).otherwise(text)
+
+
+def _by_encoding(inputs: Sequence[Input]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for each in inputs:
+        groups.setdefault(each.encoding, []).append(each.path)
+    return groups
+
+
+def _read_decoded(spark: SparkSession, paths: list[str], encoding: str) -> DataFrame:
+    frame = spark.read.format("binaryFile").load(paths)
+    text = without_mark(F.decode("content", encoding))
+    return frame.select(F.col("_metadata.file_path").alias("file"), text.alias("content"))

@@ -1,0 +1,22 @@
+"""Avro files, which state the types of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.inputs import Input
+from schemactl.engine.sources import FILE, Typed
+
+ENDINGS = (".avro",)
+
+
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
+    """Yield the rows of all files together.
+
+    Spark's reader is a package of its own: ``--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:4.3.0``.
+    """
+    frame = spark.read.format("avro").load([each.path for each in inputs])
+    yield Typed(frame.select("*", F.col("_metadata.file_path").alias(FILE)))

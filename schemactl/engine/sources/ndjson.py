@@ -1,0 +1,18 @@
+"""Lines of JSON (NDJSON, JSON Lines): one document a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import SparkSession
+
+from schemactl.engine.inputs import Input
+from schemactl.engine.sources import Documents
+from schemactl.engine.sources._text import read_lines
+
+ENDINGS = (".jsonl", ".ndjson", ".jl")
+
+
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
+    """Yield the lines as documents."""
+    yield from (Documents(frame) for frame in read_lines(spark, inputs))

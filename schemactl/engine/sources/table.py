@@ -1,0 +1,21 @@
+"""Tables and views of Spark's catalogues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.inputs import Input
+from schemactl.engine.sources import FILE, Typed
+from schemactl.store.sources import TABLE_PREFIX
+
+ENDINGS = ()
+
+
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
+    """Yield each table."""
+    for each in inputs:
+        frame = spark.table(each.path.removeprefix(TABLE_PREFIX))
+        yield Typed(frame.select("*", F.lit(each.path).alias(FILE)))

@@ -1,0 +1,21 @@
+"""Plain text: a row for each line, in the column ``value``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.inputs import Input
+from schemactl.engine.sources import Documents
+from schemactl.engine.sources._text import read_lines
+
+ENDINGS = (".txt", ".log")
+
+
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
+    """Yield the lines as documents ``{"value": line}``."""
+    for frame in read_lines(spark, inputs):
+        value = F.to_json(F.struct(F.col("text").alias("value")))
+        yield Documents(frame.select("file", "block", "id", value.alias("text")))

@@ -1,0 +1,17 @@
+"""CSV with tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import SparkSession
+
+from schemactl.engine.inputs import Input
+from schemactl.engine.sources import Documents, csv
+
+ENDINGS = (".tsv", ".tab")
+
+
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
+    """Yield the rows of the files."""
+    yield from csv.read(spark, inputs, separator="\t")

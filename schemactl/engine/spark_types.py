@@ -1,0 +1,62 @@
+"""Spark's types of columns as dlt's: what dlt makes of the same Arrow types, nested ones flattened like documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pyspark.sql import types as T
+
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.schema.types import DataType
+
+_PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {
+    T.BooleanType: {"data_type": DataType.BOOL},
+    T.ByteType: {"data_type": DataType.BIGINT, "precision": 8},
+    T.ShortType: {"data_type": DataType.BIGINT, "precision": 16},
+    T.IntegerType: {"data_type": DataType.BIGINT, "precision": 32},
+    T.LongType: {"data_type": DataType.BIGINT},
+    T.FloatType: {"data_type": DataType.DOUBLE},
+    T.DoubleType: {"data_type": DataType.DOUBLE},
+    T.StringType: {"data_type": DataType.TEXT},
+    T.BinaryType: {"data_type": DataType.BINARY},
+    T.DateType: {"data_type": DataType.DATE},
+    # Spark's timestamps count microseconds.
+    T.TimestampType: {"data_type": DataType.TIMESTAMP, "precision": 6},
+    T.TimestampNTZType: {"data_type": DataType.TIMESTAMP, "precision": 6, "timezone": False},
+    T.TimeType: {"data_type": DataType.TIME},
+    T.MapType: {"data_type": DataType.JSON},
+    T.VariantType: {"data_type": DataType.JSON},
+}
+
+
+def typed_columns(row: T.StructType) -> dict[Path, dict[str, Any]]:
+    """Return dlt's column properties of every column of a row, by path, in the row's order.
+
+    Structs and lists are gone into, maps are kept whole: their keys are data. Types that dlt has no word for
+    (intervals) become texts.
+    """
+    return dict(_columns(row, ()))
+
+
+def _columns(data_type: T.DataType, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    match data_type:
+        case T.StructType():
+            for field in data_type.fields:
+                yield from _columns(field.dataType, (*path, field.name))
+        case T.ArrayType():
+            yield from _columns(data_type.elementType, (*path, ELEMENT))
+        case _:
+            yield path, {key: str(value) if key == "data_type" else value for key, value in _scalar(data_type).items()}
+
+
+def _scalar(data_type: T.DataType) -> dict[str, Any]:
+    match data_type:
+        case T.DecimalType():
+            return {"data_type": DataType.DECIMAL, "precision": data_type.precision, "scale": data_type.scale}
+        case T.CharType() | T.VarcharType():
+            return {"data_type": DataType.TEXT, "precision": data_type.length}
+        case T.TimeType():
+            return {"data_type": DataType.TIME, "precision": data_type.precision}
+        case _:
+            return _PLAIN.get(type(data_type), {"data_type": DataType.TEXT})

@@ -1,0 +1,112 @@
+"""One family, one class: what lets Python classify a single example for any number of rows."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.families import number_family, text_family
+from schemactl.inference.classes import classify
+
+pytestmark = pytest.mark.spark
+
+DIGITS = "0123456789"
+HOSTILE = [
+    "", " ", "true", "True", " no", "T", "t", "null", "NaN", "-nan", "inf", "-Infinity", "sNaN1", "0x1F", "-0x1f", "1_000",
+    "1e5", "1E400", "12e4", "12d4", "4e10", ".5", "-.5", "+5", "5.", "00", "007", "0", "1", "9", "-0", "-1", "١٢٣", "T10:30", "T 10",
+    "10:30", "10:30:61", "24:00:00", "2020-02-29", "2021-02-29", "2020-W10", "2020-W10-1", "2020-060", "20200101",
+    "20201301", "20200132", "2020366", "2021366", "2020000", "2020400", "202001", "2020", "0000", "9999", "253402300799", "253402300800",
+    "2020-01-01T10:00:00Z", "2020-01-01 10:00", "2020-01-01T10:00:00.1234567Z", "2020-01-01T25:00:00Z", "20200101T101010",
+    '{"a":1}', '{"a":1} x', "[1,2", "[NaN]", '"text"', '"a" b', "[]", "{}", '"\\ud800"', '{"a":1,"a":2}', "[01]", "['a']", "[1,]",
+    "\t1", "1\n", "\x001", "é", "Ω", "aGVsbG8=", "abcd", "deadbeef", "0xdeadbeef", "12ab", "_1", "__", "-", "--", "+", "...", "1.2.3",
+    "1.2.3.4", "10/10/2020", "1/1/2020", "P1D", "Z", "1Z", "12Z", "1-1", "12-12", "2020-01", "-2020", "- item one", "+49 170 1234567", "100%", "5 apples",
+    "１２", "Ⅷ", "½", "infinity war", "not", "no one", "yes!", "nan5", "NAN", "f", "False ", "y\n", "true\x00", "Today", "T1", "fig", "12345678901234567890123456",
+]  # fmt: skip
+
+
+def _made_up_texts(rng: random.Random) -> Iterator[str]:
+    def digits(low: int, high: int) -> str:
+        return "".join(rng.choices(DIGITS, k=rng.randint(low, high)))
+
+    def hexadecimal(length: int) -> str:
+        return "".join(rng.choices(DIGITS + "abcdef", k=length))
+
+    def stamp() -> str:
+        day = f"{rng.randrange(1900, 2100)}-{rng.randrange(1, 13):02}-{rng.randrange(1, 32):02}"
+        time = f"{rng.randrange(25):02}:{rng.randrange(61):02}:{rng.randrange(61):02}"
+        zone = rng.choice(["", "Z", "+02:00", "-14:59", "+0200", "z"])
+        return day + rng.choice("T t") + time + rng.choice(["", f".{digits(1, 9)}"]) + zone
+
+    makers: list[Callable[[], str]] = [
+        lambda: digits(1, 28),
+        lambda: digits(6, 8),
+        lambda: "-" + digits(1, 12),
+        lambda: f"{rng.randrange(1900, 2100)}{rng.randrange(1, 14):02}{rng.randrange(33):02}",
+        lambda: f"{digits(1, 11)}.{digits(0, 8)}",
+        lambda: f"-{digits(1, 11)}.{digits(0, 8)}",
+        lambda: f"{digits(1, 5)}e{rng.choice(['', '-', '+'])}{digits(1, 4)}",
+        lambda: hexadecimal(rng.choice([7, 8, 32, 40])),
+        lambda: "-".join(hexadecimal(size) for size in (8, 4, 4, 4, 12)),
+        stamp,
+        lambda: stamp()[: rng.randint(4, 30)],
+        lambda: f"{digits(1, 2)}/{digits(1, 2)}/{digits(4, 4)}",
+        lambda: ".".join(digits(1, 4) for _ in range(rng.randint(2, 5))),
+        lambda: "".join(rng.choices("aeinftxyzTNZ019.:-+ _eE", k=rng.randint(1, 9))),
+        lambda: "".join(rng.choices('[]{}",:1a \\u0n', k=rng.randint(1, 12))),
+        lambda: rng.choice('[{"') + "".join(rng.choices('[]{}",:1a ', k=rng.randint(1, 8))),
+        lambda: "".join(chr(rng.randrange(1, 0x2FFF)) for _ in range(rng.randint(1, 6))),
+    ]
+    while True:
+        yield rng.choice(makers)()
+
+
+def test_texts_of_one_family_are_of_one_class(spark: SparkSession) -> None:
+    made_up = _made_up_texts(random.Random(7))
+    texts = sorted({*HOSTILE, *(next(made_up) for _ in range(20_000))})
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    classes: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in frame.select("text", text_family(F.col("text")).alias("family")).collect():
+        classes[row.family].setdefault(classify(row.text), row.text)
+    mixed = {family: examples for family, examples in classes.items() if len(examples) > 1}
+    assert mixed == {}
+
+
+def test_a_family_is_named_by_one_of_its_texts(spark: SparkSession) -> None:
+    made_up = _made_up_texts(random.Random(8))
+    texts = sorted({*HOSTILE, *(next(made_up) for _ in range(5_000))})
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    families = frame.select("text", text_family(F.col("text")).alias("family")).collect()
+    assert [row.text for row in families if classify(row.text) != classify(row.family)] == []
+
+
+def test_common_texts_have_a_family(spark: SparkSession) -> None:
+    """Otherwise a column of such texts would make as many groups as it has values."""
+    texts = [
+        "plain words", "https://example.com/a?b=1", "12345", "12.5", "-3", "2024-05-06", "2024-05-06T07:08:09Z", "07:08:09",
+        "f3a1c2d4e5b6a7c8d9e0f1a2b3c4d5e6f7a8b9c0", "0f1e2d3c", "123e4567-e89b-12d3-a456-426614174000", "192.168.0.1", "[INFO] started",
+        '{"a": [1, 2]}', "Tuesday", "no problem", "5 apples", "01234", "20240506", "12/31/2024",
+    ]  # fmt: skip
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    own = {row.text for row in frame.where(text_family(F.col("text")) == F.col("text")).collect()}
+    assert own <= {"2024-05-06", "2024-05-06T07:08:09Z", "07:08:09", "20240506"}
+
+
+def test_numbers_of_one_family_are_of_one_class(spark: SparkSession) -> None:
+    rng = random.Random(3)
+    edges = [-62_135_596_800, 0, 1, 2, 253_402_300_800, 1_700_000_000, 1_800_000_000, 2**63, 2**64, -(2**63)]
+    whole = {edge + step for edge in edges for step in (-1, 0, 1)}
+    whole |= {rng.randrange(-(10**size), 10**size) for size in range(1, 38) for _ in range(100)}
+    reals = {f"{number}.{rng.choice('05')}" for number in whole if abs(number) < 10**15}
+    texts = [*map(str, whole), *reals, "1e3", "1.5e-7", "-2.5E10", "1e300"]
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    value = F.parse_json("text")
+    family = number_family(F.variant_get(value, "$", "string"), F.schema_of_variant(value))
+    found = frame.select("text", family.alias("family")).collect()
+    wrong = [row for row in found if classify(json.loads(row.text)) != classify(json.loads(row.family))]
+    assert wrong == []
