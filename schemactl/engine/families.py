@@ -8,14 +8,16 @@ tests/engine/test_families.py holds families to classes over made-up values.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from schemactl.engine.parse import parse_json
-from schemactl.inference.classes import INT64, UINT64_LIMIT
+from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.inference.detectors.timestamp import window
+
+LARGE_KIND = "LARGE"
+"""The kind of integers that ``parse.mark_large_integers`` has marked."""
 
 _MONTH = "(0[1-9]|1[0-2])"
 _SAFE_DAY = "(0[1-9]|1[0-9]|2[0-8])"
@@ -42,6 +44,9 @@ _BASE64 = r"^[A-Za-z0-9+/]+={0,2}\z"
 
 _LARGEST_EPOCH = "253402300799"
 """Seconds of the end of the year 9999."""
+
+_LARGEST_DOUBLE = 2**1024 - 2**970 - 1
+"""The greatest integer that Python makes a double of: half a step more would be rounded past the last one."""
 
 _NAMED = {
     "2024-05-06T07:08:09Z": rf"^{_DATE}[T ]{_TIME}{_ZONE}?\z",
@@ -104,24 +109,37 @@ def number_family(text: Column, kind: Column) -> Column:
 
     Args:
         text: the number.
-        kind: Spark's name of its type: ``BIGINT``, ``DOUBLE`` or ``DECIMAL(...)``.
+        kind: Spark's name of its type: ``BIGINT``, ``DOUBLE`` or ``DECIMAL(...)``, of literals that are no integers
+            too; ``LARGE_KIND`` of integers of 19 digits and more.
     """
     number = text.try_cast("double")
-    least = _bounds()[0] - 1
-    starts = [least, *_bounds()]
+    starts = [_bounds()[0] - 1, *_bounds()]
     bucket = sum((F.when(number >= bound, 1).otherwise(0) for bound in _bounds()), F.lit(1))
-    real = F.when(number == F.rint(number), _pick([float(start) for start in starts], bucket)).otherwise(
-        _pick([start + 0.5 for start in starts], bucket)
+    real = (
+        F.when(F.abs(number) == math.inf, F.lit("Infinity"))
+        .when(number == F.rint(number), _pick([float(start) for start in starts], bucket))
+        .otherwise(_pick([start + 0.5 for start in starts], bucket))
     )
-    # A literal such as 1.0 reads as a decimal of scale 0 too; what fits 64 bits was no integer literal.
-    exact = text.try_cast("decimal(38,0)")
-    wide = (
-        F.when(exact.between(F.lit(Decimal(INT64.start)), F.lit(Decimal(INT64.stop - 1))), real)
-        .when(exact >= F.lit(Decimal(UINT64_LIMIT)), F.lit(str(UINT64_LIMIT)))
-        .when(exact > 0, F.lit(str(INT64.stop)))
-        .otherwise(F.lit(str(INT64.start - 1)))
-    )
-    return F.when(kind == "BIGINT", _pick(starts, bucket)).when(kind.endswith(",0)"), wide).otherwise(real)
+    return F.when(kind == "BIGINT", _pick(starts, bucket)).when(kind == LARGE_KIND, _large(text)).otherwise(real)
+
+
+def _large(text: Column) -> Column:
+    digits = F.ltrim(text, F.lit("-"))
+    positive = [INT64.stop - 1, UINT64_LIMIT - 1, WEI_LIMIT, _LARGEST_DOUBLE]
+    negative = [-INT64.start, WEI_LIMIT, _LARGEST_DOUBLE]
+    below = F.when(_is_at_most(digits, negative[0]), F.lit(str(-negative[0])))
+    above = F.when(_is_at_most(digits, positive[0]), F.lit(str(positive[0])))
+    for bound in negative[1:]:
+        below = below.when(_is_at_most(digits, bound), F.lit(str(-bound)))
+    for bound in positive[1:]:
+        above = above.when(_is_at_most(digits, bound), F.lit(str(bound)))
+    beyond = "9" * 400
+    return F.when(text.startswith("-"), below.otherwise(F.lit(f"-{beyond}"))).otherwise(above.otherwise(F.lit(beyond)))
+
+
+def _is_at_most(digits: Column, bound: int) -> Column:
+    size = len(str(bound))
+    return (F.length(digits) < size) | ((F.length(digits) == size) & (digits <= str(bound)))
 
 
 def _bounds() -> list[int]:

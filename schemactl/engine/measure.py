@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from schemactl.engine import walk
 from schemactl.engine.families import number_family, text_family
-from schemactl.engine.shapes import Shape
-from schemactl.engine.walk import list_values
+from schemactl.engine.shapes import Shape, cut_shape
+from schemactl.engine.walk import Listing, document_type, list_raw_values, list_values
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify
 from schemactl.inference.evidence import ClassEvidence, Position
 from schemactl.inference.paths import Path
@@ -27,31 +28,104 @@ class Place:
     id: int
 
 
-def count_values(documents: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Place, ClassEvidence]]:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Documents, or what lies deep in them, read with a type of their own.
+
+    Attributes:
+        documents: columns ``file``, ``block``, ``id`` and ``document``.
+        shape: the shape of ``document``.
+        base: where ``document`` stands.
+        leave_out: paths in ``document`` that other parts tell about.
+    """
+
+    documents: DataFrame
+    shape: Shape
+    base: Path
+    leave_out: Set[Path]
+
+
+MOST_NESTED_LISTS = 20
+"""Levels of lists that one part walks: an expression that nests deeper overflows Spark's stack."""
+
+
+def read_parts(texts: DataFrame, shape: Shape, base: Path = ()) -> Iterator[Part]:
+    """Yield documents with all parts of them that are nested too deep to be walked together.
+
+    Args:
+        texts: columns ``file``, ``block``, ``id`` and ``text``, JSON documents.
+        shape: everything that the documents can hold.
+        base: where the documents stand.
+    """
+    top, deep = cut_shape(shape, MOST_NESTED_LISTS)
+    documents = _read(texts, top)
+    yield Part(documents, top, base, frozenset(deep))
+    for path, inner in deep.items():
+        items = explode_listing(documents, list_raw_values(top, "document", {path}))
+        yield from read_parts(items.select(*_PLACE, F.to_json("item").alias("text")), inner, (*base, *path))
+
+
+def _read(texts: DataFrame, shape: Shape) -> DataFrame:
+    root = StructType([StructField("document", document_type(shape))])
+    wrapped = F.concat(F.lit('{"document":'), "text", F.lit("}"))
+    return texts.select(*_PLACE, F.from_json(wrapped, root).alias("root")).select(*_PLACE, "root.document")
+
+
+def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Place, ClassEvidence]]:
     """Yield evidence of each class at each path, one item for each block of the input.
 
     Args:
-        documents: columns ``file``, ``block``, ``id`` and ``document``, of the type ``document_type(shape)``.
-        shape: everything that ``document`` can hold.
+        texts: columns ``file``, ``block``, ``id`` and ``text``, JSON documents.
+        shape: everything that the documents can hold.
     """
-    listing = list_values(shape, "document")
-    groups = documents.select(*_PLACE, F.explode(F.expr(listing.sql)).alias("group"))
-    items = groups.select(*_PLACE, F.explode("group").alias("item")).where("item is not null")
-    for row in _group(items.select(*_PLACE, "item.*")).toLocalIterator():
-        place = Place(row.file, row.block, row.first)
-        yield listing.paths[row.node], _class_of(row), place, _evidence_of(row)
+    for part in read_parts(texts, shape):
+        listing = list_values(part.shape, "document", part.leave_out)
+        items = explode_listing(part.documents, listing)
+        for row in _group(_described(items, listing)).toLocalIterator():
+            path = (*part.base, *listing.nodes[row.node].path)
+            yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
 
 
 _PLACE = ("file", "block", "id")
 
 
+def explode_listing(documents: DataFrame, listing: Listing) -> DataFrame:
+    """Return a row for each value: the place of its document, ``node`` and ``item``."""
+    arrays = documents.select(*_PLACE, F.explode(F.expr(listing.sql)).alias("array"))
+    groups = arrays.select(*_PLACE, F.explode("array").alias("group"))
+    first, step = F.col("group.first").alias("first"), F.col("group.step").alias("step")
+    items = groups.select(*_PLACE, first, step, F.posexplode("group.items").alias("at", "item"))
+    node = F.col("first") + F.col("step") * F.col("at")
+    return items.where("item is not null").select(*_PLACE, node.alias("node"), "item")
+
+
+def _described(items: DataFrame, listing: Listing) -> DataFrame:
+    """Return ``kind``, ``text`` (of scalars) and ``length`` (of lists) in place of the items."""
+    item = F.col("item")
+    known = F.element_at(F.array(*(F.lit(node.kind) for node in listing.nodes)), F.col("node") + 1)
+    kind = (
+        F.when(known.isNull(), F.substring_index(item, " ", 1))
+        .when(item == walk.NULL_TEXT, walk.NULL_KIND)
+        .otherwise(known)
+    )
+    text = F.when(known.isNull(), F.substring(item, F.instr(item, " ") + 1, F.lit(2**31 - 1))).otherwise(item)
+    described = items.select(*_PLACE, "node", kind.alias("kind"), text.alias("text"))
+    is_scalar = ~F.col("kind").isin(walk.NULL_KIND, walk.OBJECT_KIND, walk.KEYED_KIND, walk.LIST_KIND)
+    return described.select(
+        *_PLACE,
+        "node",
+        "kind",
+        F.when(is_scalar, F.col("text")).alias("text"),
+        F.when(F.col("kind") == walk.LIST_KIND, F.col("text").cast("int")).alias("length"),
+    )
+
+
 def _group(values: DataFrame) -> DataFrame:
     kind, text = F.col("kind"), F.col("text")
-    is_nested = kind.isin(walk.OBJECT_KIND, walk.KEYED_KIND, walk.LIST_KIND)
     is_number = kind.isin("BIGINT", "DOUBLE") | kind.startswith("DECIMAL")
-    group = F.when(text.isNull() & ~is_nested, walk.NULL_KIND).when(is_number, _NUMBER).otherwise(kind)
+    group = F.when(is_number, _NUMBER).otherwise(kind)
     family = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind))
-    length = F.when(is_nested, F.col("length")).otherwise(F.length(text))
+    length = F.coalesce("length", F.length(text))
     number = F.when(is_number, text.try_cast("double"))
     # Only numbers are aggregated: an aggregate over texts makes Spark sort all values.
     return values.groupBy("file", "block", "node", group.alias("kind"), family.alias("family")).agg(

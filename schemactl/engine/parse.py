@@ -5,7 +5,15 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+LARGE_MARK = "\ufdd0"
+"""How a text begins that stands for a large integer; Unicode keeps the character out of data."""
+
 _END = "end of the document"
+_LARGE = "[1-9][0-9]{18}"
+_STRING_OR_LARGE = (
+    r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|(?<![0-9.eE+-])(-?[1-9][0-9]{18,999}+)(?=[ \t\r\n]*(?:[,\]}]|\z))'
+)
+_OPEN, _CLOSE = "\x01", "\x02"
 
 
 def parse_json(text: Column) -> Column:
@@ -19,3 +27,17 @@ def parse_json(text: Column) -> Column:
         wrapped, "$[2]", "variant"
     ).isNull()
     return F.when(is_alone, F.try_variant_get(wrapped, "$[0]", "variant"))
+
+
+def mark_large_integers(text: Column) -> Column:
+    """Return a JSON text with its integers of 19 to 1,000 digits as texts of ``LARGE_MARK`` and the digits.
+
+    A VARIANT holds such an integer as a decimal or a double: its last digits are gone, or it is told no more from a
+    number like ``1e19``. What is no JSON stays none.
+    """
+    marked = F.regexp_replace(text, _STRING_OR_LARGE, f"$1{_OPEN}$2{_CLOSE}")
+    for mark, put in ((_OPEN + _CLOSE, ""), (_OPEN, f'"{LARGE_MARK}'), (_CLOSE, '"')):
+        marked = F.replace(marked, F.lit(mark), F.lit(put))
+    # JSON has no bare control characters; a text that does has to stay as bad as it is.
+    can_mark = text.rlike(_LARGE) & ~text.rlike(f"[{_OPEN}{_CLOSE}]")
+    return F.when(can_mark, marked).otherwise(text)

@@ -18,15 +18,15 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
 from schemactl.engine.inputs import Input, by_format, shown_path
-from schemactl.engine.measure import Place, count_values
+from schemactl.engine.measure import Place, count_values, explode_listing, read_parts
 from schemactl.engine.parse import parse_json
 from schemactl.engine.shapes import Shape, parse_shape
 from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
-from schemactl.engine.walk import document_type, list_raw_values
+from schemactl.engine.walk import list_raw_values
 from schemactl.inference.evidence import (
     ClassEvidence,
     Evidence,
@@ -121,22 +121,13 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
     readable = (checked.where("document is not null") if has_bad else records.where("sampled")).select(*records.columns)
     shape = _shape_of(readable, blocks, progress)
     progress("counting values", None)
-    paths, firsts = _count(_typed(readable, shape), shape, places)
+    paths, firsts = _count(readable, shape, places)
     progress("reading first witnesses", None)
     documents = _fetch(records, firsts)
     evidence = Evidence(
         paths=add_examples(paths, documents), witnesses=cut_witnesses(paths, documents), files=places.files()
     )
     return Scan(evidence, _bad_records(checked, places) if has_bad else ())
-
-
-def _typed(records: DataFrame, shape: Shape) -> DataFrame:
-    """Return the records with their ``document`` read as the type that fits all of them."""
-    kind = StructType([StructField("document", document_type(shape))])
-    wrapped = F.concat(F.lit('{"document":'), "text", F.lit("}"))
-    return records.select("file", "block", "id", F.from_json(wrapped, kind).alias("root")).select(
-        "file", "block", "id", "root.document"
-    )
 
 
 def _is_bad() -> Column:
@@ -201,41 +192,39 @@ def _shape_of(records: DataFrame, blocks: Iterable[Row], progress: Progress) -> 
 
 def _settle(records: DataFrame, shape: Shape, mixed: set[Path]) -> None:
     """Find out what stands at paths where kinds mix, each kind by itself."""
-    listing = list_raw_values(shape, "document", mixed)
-    kind = F.schema_of_variant("value")
+    kind = F.schema_of_variant("item")
     is_object, is_list = kind.startswith("OBJECT"), kind.startswith("ARRAY")
     is_scalar = ~is_object & ~is_list & (kind != "VOID")
-    found = (
-        _typed(records, shape)
-        .select(F.explode(F.expr(listing.sql)).alias("group"))
-        .select(F.explode("group").alias("item"))
-        .where("item is not null")
-        .select("item.node", "item.value")
-        .groupBy("node")
-        .agg(
-            F.schema_of_variant_agg(F.when(is_object, F.col("value"))).alias("objects"),
-            F.schema_of_variant_agg(F.when(is_list, F.col("value"))).alias("lists"),
-            F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
-        )
-    )
     nodes = dict(shape.walk())
+    for part in read_parts(records, shape):
+        paths = {path: (*part.base, *path) for path, _ in part.shape.walk() if path not in part.leave_out}
+        listing = list_raw_values(part.shape, "document", {path for path, whole in paths.items() if whole in mixed})
+        found = (
+            explode_listing(part.documents, listing)
+            .groupBy("node")
+            .agg(
+                F.schema_of_variant_agg(F.when(is_object, F.col("item"))).alias("objects"),
+                F.schema_of_variant_agg(F.when(is_list, F.col("item"))).alias("lists"),
+                F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
+            )
+        )
+        for row in found.collect():
+            node = nodes[paths[listing.nodes[row.node].path]]
+            node.scalars.update(row.scalars)
+            for text in (row.objects, row.lists):
+                if text not in (None, "VOID"):
+                    node.absorb(parse_shape(text))
     for path in mixed:
         nodes[path].is_mixed = False
-    for row in found.collect():
-        node = nodes[listing.paths[row.node]]
-        node.scalars.update(row.scalars)
-        for text in (row.objects, row.lists):
-            if text not in (None, "VOID"):
-                node.absorb(parse_shape(text))
 
 
 def _count(
-    documents: DataFrame, shape: Shape, places: _Places
+    texts: DataFrame, shape: Shape, places: _Places
 ) -> tuple[dict[Path, dict[str, ClassEvidence]], dict[Position, Place]]:
     """Return the classes at each path, and Spark's place of each first document."""
     paths: dict[Path, dict[str, ClassEvidence]] = {}
     where: dict[Position, Place] = {}
-    for path, name, place, counted in count_values(documents, shape):
+    for path, name, place, counted in count_values(texts, shape):
         seen = replace(counted, first=places.position(place))
         where[seen.first] = place
         classes = paths.setdefault(path, {})

@@ -68,6 +68,32 @@ class Shape:
                 stack.append(((*at, ELEMENT), shape.element))
 
 
+def cut_shape(shape: Shape, levels: int) -> tuple[Shape, dict[Path, Shape]]:
+    """Cut a shape where lists, and values of mixed kinds, nest deeper than some levels.
+
+    Returns:
+        The shape with every such part left as mixed, and the parts by path; the shape itself where there are none.
+    """
+    deep: dict[Path, Shape] = {}
+    cut = _cut(shape, levels, (), deep)
+    return (cut, deep) if deep else (shape, {})
+
+
+def _cut(shape: Shape, levels: int, path: Path, deep: dict[Path, Shape]) -> Shape:
+    if not levels and shape.is_nested and not shape.is_object:
+        deep[path] = shape
+        return Shape(is_mixed=True)
+    left = levels if shape.is_object or not shape.is_nested else levels - 1
+    return Shape(
+        children={key: _cut(child, left, (*path, key), deep) for key, child in shape.children.items()},
+        element=None if shape.element is None else _cut(shape.element, left, (*path, ELEMENT), deep),
+        has_objects=shape.has_objects,
+        has_lists=shape.has_lists,
+        scalars=shape.scalars,
+        is_mixed=shape.is_mixed,
+    )
+
+
 def parse_shape(text: str) -> Shape:
     """Parse a type string of ``schema_of_variant`` or ``schema_of_variant_agg``.
 

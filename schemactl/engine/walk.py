@@ -2,14 +2,15 @@
 
 A document is read with a type of its own (``document_type``): structs and lists where nothing else was met, VARIANT
 everywhere else. Taking a value out of a VARIANT copies the keys of the whole VARIANT with it, so VARIANTs are kept
-small: 200 MB of GitHub's events take 70 s as one VARIANT a document and a tenth of that so (benchmarks/infer.py).
+small; and the values of an object are listed as one array of texts, because a struct for each of them costs more than
+all the parsing (benchmarks/infer.py).
 
 The expression is built as SQL text: one with 5,000 keys takes Python a blink, and minutes as ``Column`` calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType, VariantType
@@ -24,11 +25,14 @@ KEYED_KIND = "KEYED"
 LIST_KIND = "ARRAY"
 NULL_KIND = "VOID"
 
+NULL_TEXT = "\0null"
+"""Stands for a null where texts are listed; no other text does, unless data holds this very one."""
+
 _SURE_SCALARS = frozenset({"STRING", "BIGINT", "BOOLEAN"})
 """Scalar types which, met alone at a path, are the type of every value there; ``DOUBLE`` may stand for a mix."""
 
 _NULL = "parse_json('null')"
-_FALSY = "('', '0', '0.0', '-0.0', 'false', '0E0')"
+_FALSY = "('0', '0.0', '-0.0', 'false', '{}', '[]')"
 
 
 def document_type(shape: Shape) -> DataType:
@@ -41,127 +45,178 @@ def document_type(shape: Shape) -> DataType:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """What an item is: its path, and the kind of all its values, None where each item tells its own."""
+
+    path: Path
+    kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
-    """The values of a document as SQL: an array of arrays of structs; null arrays and null structs count as nothing.
+    """The values of a document as SQL: an array of arrays of structs, all of which may be null and then count nothing.
+
+    A struct has ``first`` and ``step`` (int) and ``items`` (array): the item at position ``p``, counted from 0, is of
+    the node ``first + step * p``; null items count nothing.
 
     Attributes:
         sql: the expression.
-        paths: where the values stand; the structs' ``node`` counts in them.
+        nodes: what the items are.
     """
 
     sql: str
-    paths: tuple[Path, ...]
+    nodes: tuple[Node, ...]
 
 
-def list_values(shape: Shape, column: str) -> Listing:
+def list_values(shape: Shape, column: str, leave_out: Set[Path] = frozenset()) -> Listing:
     """Return SQL that lists all values of the documents in ``column``, which has the type ``document_type(shape)``.
 
-    The structs hold ``node`` (int), ``kind`` (string: a scalar's type, ``OBJECT``, ``KEYED``, ``ARRAY``), ``text``
-    (string: scalars as texts, null where a scalar is null) and ``length`` (int: of lists).
+    Items are texts: a scalar as text, ``NULL_TEXT``, the length of a list, an empty text for an object; where the
+    node has no kind of its own, the kind and a blank stand before that. Values at ``leave_out`` are not listed.
     """
-    return _listing(_Writer(_describe), shape, column)
+    return _listing(_Writer(_text_of, lambda path: path not in leave_out), shape, column)
 
 
 def list_raw_values(shape: Shape, column: str, only: Set[Path]) -> Listing:
-    """Return SQL that lists the values at some paths as they are: structs of ``node`` and ``value`` (VARIANT)."""
-    return _listing(_Writer(_keep, only), shape, column)
+    """Return SQL that lists the values at some paths as they are, as VARIANTs."""
+    return _listing(_Writer(_raw, lambda path: path in only, "variant"), shape, column)
 
 
 def _listing(writer: _Writer, shape: Shape, column: str) -> Listing:
-    groups = list(writer.groups(shape, quote(column), ()))
-    return Listing(f"array({', '.join(groups)})", tuple(writer.numbers))
+    return Listing(f"array({', '.join(writer.arrays(shape, quote(column), ()))})", tuple(writer.nodes))
 
 
-def _describe(node: int, kind: str | None, value: str | None, length: str | None) -> str:
-    """Return SQL for a value's struct: its kind as SQL, None to ask for it; its VARIANT, its length as SQL."""
-    known = kind or f"regexp_replace(schema_of_variant({value}), '<.*', '')"
-    text = f"try_variant_get({value}, '$', 'string')" if value else "cast(null as string)"
-    size = length or "cast(null as int)"
-    return f"named_struct('node', {node}, 'kind', {known}, 'text', {text}, 'length', {size})"
+def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> str:
+    """Return SQL for an item.
+
+    Args:
+        kind: the kind of all values of the node; None to ask.
+        value: SQL of the value, a VARIANT; None where the kind says all.
+        asked: SQL of the item, where that cannot be told from the value alone.
+        length: SQL of a list's length.
+    """
+    if value is None:
+        return f"cast({length} as string)" if length else "''"
+    text = f"try_variant_get({value}, '$', 'string')"
+    if kind is not None:
+        return f"if({value} is null, null, coalesce({text}, {literal(NULL_TEXT)}))"
+    return asked or f"if({value} is null, null, concat(schema_of_variant({value}), ' ', coalesce({text}, '')))"
 
 
-def _keep(node: int, _kind: str | None, value: str | None, _length: str | None) -> str:
-    return f"named_struct('node', {node}, 'value', {value})"
+def _raw(_kind: str | None, value: str | None, _asked: str, _length: str) -> str:
+    return value or _NULL
 
 
 @dataclass(slots=True)
 class _Writer:
-    item: Callable[[int, str | None, str | None, str | None], str]
-    only: Set[Path] | None = None
-    numbers: dict[Path, int] = field(default_factory=dict)
+    item: Callable[[str | None, str | None, str, str], str]
+    is_wanted: Callable[[Path], bool]
+    item_type: str = "string"
+    nodes: list[Node] = field(default_factory=list)
     variables: int = 0
 
-    def groups(self, shape: Shape, value: str, path: Path) -> Iterator[str]:
-        """Yield arrays of items: one for an object and the scalars in it, more for what is nested deeper."""
-        if not (shape.is_object and shape.children):
-            yield self._group(shape, value, path)
+    def arrays(self, shape: Shape, value: str, path: Path) -> list[str]:
+        """Return arrays of structs for a value: one for it and the objects in it, one more for each list in it."""
+        structs: list[str] = []
+        lists: list[str] = []
+        self._collect(shape, value, path, structs, lists)
+        return [f"array({', '.join(structs)})", *lists] if structs else lists
+
+    def _collect(self, shape: Shape, value: str, path: Path, structs: list[str], lists: list[str]) -> None:
+        if not _is_struct(shape):
+            structs += [self._struct([self._own_item(shape, value, path)], value)] if _is_listed_alone(shape) else []
+            lists += self._inside(shape, value, path)
             return
-        items = [self._item(path, self._object_kind(shape, value))]
-        nested: list[str] = []
-        for key, child in shape.children.items():
-            inner, at = f"{value}.{quote(key)}", (*path, key)
-            if child.is_nested or child.is_mixed:
-                nested += self.groups(child, inner, at)
+        children = [(child, f"{value}.{quote(key)}", (*path, key)) for key, child in shape.children.items()]
+        items = self._object_items(shape, value, path)
+        items += [self._own_item(*child) for child in children if _is_listed_alone(child[0])]
+        structs.append(self._struct(items, value))
+        for child, inner, at in children:
+            if _is_struct(child):
+                self._collect(child, inner, at, structs, lists)
             else:
-                items.append(f"if({inner} is null, null, {self._scalar_item(child, inner, at)})")
-        yield f"if({value} is null, null, array({', '.join(items)}))"
-        yield from nested
+                lists += self._inside(child, inner, at)
 
-    def _group(self, shape: Shape, value: str, path: Path) -> str:
+    def _inside(self, shape: Shape, value: str, path: Path) -> list[str]:
         if shape.is_list and shape.element is not None:
-            return self._list_group(shape.element, value, path)
-        if shape.is_nested:
-            return self._variant_group(shape, value, path)
-        return f"if({value} is null, null, array({self._scalar_item(shape, value, path)}))"
+            return [self._elements(shape.element, value, (*path, ELEMENT))]
+        return [self._variant(shape, value, path)] if shape.is_nested else []
 
-    def _list_group(self, element: Shape, value: str, path: Path) -> str:
-        own = self._item(path, literal(LIST_KIND), length=f"size({value})")
+    def _elements(self, element: Shape, value: str, path: Path) -> str:
         variable = self._variable()
-        inside = list(self.groups(element, variable, (*path, ELEMENT)))
-        null = self._item((*path, ELEMENT), literal(NULL_KIND))
-        listed = f"if({variable} is null, array({null}), {_joined(inside)})"
-        return f"if({value} is null, null, concat(array({own}), flatten(transform({value}, {variable} -> {listed}))))"
+        if element.is_nested and not (element.is_object or element.is_list):
+            inside = self._variant(element, f"coalesce({variable}, {_NULL})", path)
+        elif element.is_nested:
+            null = self._struct([self._item(path, NULL_KIND)])
+            inside = f"if({variable} is null, array({null}), {_joined(self.arrays(element, variable, path))})"
+        else:
+            first = len(self.nodes)
+            item = self._own_item(element, f"coalesce({variable}, {_NULL})", path)
+            items = f"transform({value}, {variable} -> {item})"
+            return f"if({value} is null, null, array(named_struct('first', {first}, 'step', 0, 'items', {items})))"
+        return f"flatten(transform({value}, {variable} -> {inside}))"
 
-    def _variant_group(self, shape: Shape, value: str, path: Path) -> str:
-        """List what a VARIANT holds, where kinds mix or an object has no keys."""
+    def _variant(self, shape: Shape, value: str, path: Path) -> str:
+        """List a VARIANT and what is in it, where kinds mix or an object has no keys."""
         bound = self._variable()
-        elements = f"try_variant_get({bound}, '$', 'array<variant>')"
-        length = f"size({elements})" if shape.has_lists else None
-        parts = [f"array({self._item(path, self._variant_kind(shape, bound), bound, length)})"]
-        for key, child in shape.children.items():
-            parts.append(self._variant_group(child, variant_child(bound, key), (*path, key)))
+        parts = [f"array({self._struct([self._own_item(shape, bound, path)])})"]
+        parts += [
+            self._variant(child, variant_child(bound, key), (*path, key)) for key, child in shape.children.items()
+        ]
         if shape.element is not None:
             item = self._variable()
-            inside = self._variant_group(shape.element, f"coalesce({item}, {_NULL})", (*path, ELEMENT))
-            parts.append(f"flatten(transform({elements}, {item} -> {inside}))")
+            inside = self._variant(shape.element, f"coalesce({item}, {_NULL})", (*path, ELEMENT))
+            parts.append(f"flatten(transform({_elements_of(bound)}, {item} -> {inside}))")
         # A lambda's variable is computed once; as plain text the value would be repeated for every key below it.
         return f"if({value} is null, null, transform(array({value}), {bound} -> {_joined(parts)})[0])"
 
-    def _object_kind(self, shape: Shape, value: str) -> str:
-        kind = literal(OBJECT_KIND)
-        for key in filter(is_row_key, shape.children):
-            child, inner = shape.children[key], f"{value}.{quote(key)}"
-            is_set = f"{inner} is not null" if child.is_object or child.is_list else _is_truthy(inner)
-            kind = f"if({is_set}, {literal(KEYED_KIND)}, {kind})"
-        return kind
+    def _object_items(self, shape: Shape, value: str, path: Path) -> list[str]:
+        keys = [key for key in shape.children if is_row_key(key)]
+        if not keys:
+            return [self._item(path, OBJECT_KIND)]
+        is_set = " or ".join(_is_set(shape.children[key], f"{value}.{quote(key)}") for key in keys)
+        plain, keyed = self._item(path, OBJECT_KIND), self._item(path, KEYED_KIND)
+        return [f"if({is_set}, null, {plain})", f"if({is_set}, {keyed}, null)"]
 
-    def _variant_kind(self, shape: Shape, value: str) -> str | None:
+    def _own_item(self, shape: Shape, value: str, path: Path) -> str:
+        if shape.is_list and shape.element is not None:
+            return f"if({value} is null, null, {self._item(path, LIST_KIND, length=f'size({value})')})"
+        if shape.is_nested:
+            return self._item(path, None, value, self._asked(shape, value))
+        is_sure = len(shape.scalars) == 1 and shape.scalars <= _SURE_SCALARS and not shape.is_mixed
+        return self._item(path, next(iter(shape.scalars)) if is_sure else None, value)
+
+    def _asked(self, shape: Shape, value: str) -> str:
+        """Return SQL for the item of a VARIANT that may be nested."""
         keys = [_is_truthy(variant_child(value, key)) for key in shape.children if is_row_key(key)]
-        asked = f"regexp_replace(schema_of_variant({value}), '<.*', '')"
-        return f"if({' or '.join(keys)}, {literal(KEYED_KIND)}, {asked})" if keys else None
+        kind = _kind_of(value)
+        text = f"coalesce(cast(size({_elements_of(value)}) as string), try_variant_get({value}, '$', 'string'), '')"
+        keyed = f"when {' or '.join(keys)} then '{KEYED_KIND} ' " if keys else ""
+        return f"case {keyed}when {kind} = '{OBJECT_KIND}' then '{OBJECT_KIND} ' else concat({kind}, ' ', {text}) end"
 
-    def _scalar_item(self, shape: Shape, value: str, path: Path) -> str:
-        is_sure = len(shape.scalars) == 1 and shape.scalars <= _SURE_SCALARS
-        return self._item(path, literal(next(iter(shape.scalars))) if is_sure else None, value)
+    def _struct(self, items: list[str], value: str | None = None) -> str:
+        first = len(self.nodes) - len(items)
+        struct = f"named_struct('first', {first}, 'step', 1, 'items', array({', '.join(items)}))"
+        return struct if value is None else f"if({value} is null, null, {struct})"
 
-    def _item(self, path: Path, kind: str | None, value: str | None = None, length: str | None = None) -> str:
-        if self.only is not None and path not in self.only:
-            return "cast(null as struct<node: int, value: variant>)"
-        return self.item(self.numbers.setdefault(path, len(self.numbers)), kind, value, length)
+    def _item(self, path: Path, kind: str | None, value: str | None = None, asked: str = "", length: str = "") -> str:
+        self.nodes.append(Node(path, kind))
+        if not self.is_wanted(path):
+            return f"cast(null as {self.item_type})"
+        return self.item(kind, value, asked, length)
 
     def _variable(self) -> str:
         self.variables += 1
         return f"x{self.variables}"
+
+
+def _is_struct(shape: Shape) -> bool:
+    return shape.is_object and bool(shape.children)
+
+
+def _is_listed_alone(shape: Shape) -> bool:
+    """Return whether a value is an item beside its siblings: structs and VARIANTs that nest bring their own."""
+    return not shape.is_nested or (shape.is_list and shape.element is not None)
 
 
 def _joined(arrays: list[str]) -> str:
@@ -169,12 +224,22 @@ def _joined(arrays: list[str]) -> str:
     return arrays[0] if len(arrays) == 1 else f"flatten(array_compact(array({', '.join(arrays)})))"
 
 
+def _kind_of(value: str) -> str:
+    return f"regexp_replace(schema_of_variant({value}), '(?s)<.*', '')"
+
+
+def _elements_of(value: str) -> str:
+    return f"try_variant_get({value}, '$', 'array<variant>')"
+
+
+def _is_set(shape: Shape, value: str) -> str:
+    return f"{value} is not null" if _is_struct(shape) or shape.is_list else _is_truthy(value)
+
+
 def _is_truthy(value: str) -> str:
     """Return SQL for whether Python takes a VARIANT for true; of objects and lists it takes the full ones."""
-    return (
-        f"coalesce(try_variant_get({value}, '$', 'string') not in {_FALSY}, "
-        f"schema_of_variant({value}) not in ('VOID', 'OBJECT<>', 'ARRAY<VOID>'), false)"
-    )
+    text = f"try_variant_get({value}, '$', 'string')"
+    return f"coalesce(if(schema_of_variant({value}) = 'STRING', {text} != '', {text} not in {_FALSY}), false)"
 
 
 def quote(name: str) -> str:

@@ -130,19 +130,21 @@ class RelationalNormalizer:
     ) -> Iterator[Row]:
         table = self._join(*parent, *ident)
         cells, lists = self._flatten(table, item, path, level, wrapped)
-        cells += extend.values()
         is_root = is_root or self._view.is_root(table)
+        added = dict(extend)
         if is_root:
-            cells.append(Cell(self.names.load_id, "load", NO_PATH))
+            added[self.names.load_id] = Cell(self.names.load_id, "load", NO_PATH)
+        cells = _overwritten(cells, added)
         row_key = next((cell.value for cell in reversed(cells) if cell.column == self.names.row_id), None)
         if not row_key:
-            cells += self._link_cells(is_root)
+            cells = _overwritten(cells, {cell.column: cell for cell in self._link_cells(is_root)})
         propagated = self._propagated(table, cells, is_root)
         yield Row(table, None if is_root else self._join(*parent), tuple(cells))
-        for list_ident, (list_path, elements) in lists.items():
-            yield from self._list(
-                elements, list_path, {**extend, **propagated}, list_ident, (*parent, *ident), level - 1
-            )
+        for list_ident, found in lists.items():
+            for list_path, elements in found:
+                yield from self._list(
+                    elements, list_path, {**extend, **propagated}, list_ident, (*parent, *ident), level - 1
+                )
 
     def _list(
         self,
@@ -162,18 +164,19 @@ class RelationalNormalizer:
                 yield from self._row({"list": element}, path, extend, ident, parent, level - 1, wrapped=element_path)
             else:
                 is_root = self._view.is_root(table)
-                cells = (Cell(self.names.value, element, element_path), *extend.values())
-                yield Row(table, None if is_root else self._join(*parent), (*cells, *self._link_cells(is_root)))
+                value = Cell(self.names.value, element, element_path)
+                added = {**extend, **{cell.column: cell for cell in self._link_cells(is_root)}}
+                yield Row(table, None if is_root else self._join(*parent), tuple(_overwritten([value], added)))
 
     def _flatten(
         self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None
-    ) -> tuple[list[Cell], dict[tuple[str, ...], tuple[Path, list[Any]]]]:
-        """Return the scalar cells of a row and the lists below it.
+    ) -> tuple[list[Cell], dict[tuple[str, ...], list[tuple[Path, list[Any]]]]]:
+        """Return the scalar cells of a row and the lists below it, by table; colliding keys bring several of both.
 
         dlt walks with a stack: scalars of a level first, then its nested objects, the last one first (dlt.md §5.2).
         """
         cells: list[Cell] = []
-        lists: dict[tuple[str, ...], tuple[Path, list[Any]]] = {}
+        lists: dict[tuple[str, ...], list[tuple[Path, list[Any]]]] = {}
         stack: list[tuple[dict[str, Any], int, tuple[str, ...], Path]] = [(item, level, (), path)]
         while stack:
             current, left, parts, at = stack.pop()
@@ -185,7 +188,7 @@ class RelationalNormalizer:
                 if kind is dict and not self._is_kept(table, column, left):
                     stack.append((value, left - 1, (*parts, name), source))
                 elif kind is list and not self._is_kept(table, column, left):
-                    lists[(*parts, self._list_ident(key, source))] = (source, value)
+                    lists.setdefault((*parts, self._list_ident(key, source)), []).append((source, value))
                 else:
                     cells.append(Cell(column, value, source))
         return cells, lists
@@ -198,7 +201,8 @@ class RelationalNormalizer:
     def _list_ident(self, key: str, source: Path) -> str:
         if source in self._renamed:
             return self._renamed[source]
-        return self._table_of(key) if key and not key.isspace() else EMPTY_KEY
+        # The elements under a blank key become rows of the table around them.
+        return self._table_of(key) if key and not key.isspace() else ""
 
     def _is_kept(self, table: str, column: str, level: int) -> bool:
         return level <= 0 or self._view.keeps_json(table, column)
@@ -219,3 +223,10 @@ class RelationalNormalizer:
             for column, target in mapping.items()
             if column in values
         }
+
+
+def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
+    """Return ``cells`` with those added that dlt adds: a column that the data has too keeps its place, not its value."""
+    left = dict(added)
+    kept = [left.pop(cell.column, None) if cell.column in added else cell for cell in cells]
+    return [cell for cell in kept if cell is not None] + list(left.values())

@@ -64,6 +64,10 @@ class _Draft:
     columns: dict[str, dict[str, Any]]
     properties: dict[str, Any]
     has_data: bool = False
+    is_changed: bool = False
+
+    def first_with(self, hint: str) -> str | None:
+        return next((name for name, stated in self.columns.items() if stated.get(hint)), None)
 
     def to_table(self) -> Table:
         columns = {name: Column(name, properties) for name, properties in self.columns.items()}
@@ -126,7 +130,6 @@ class _Fold:
         self._hints: dict[str, dict[str, bool]] = {}
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
-        self._new_propagation: dict[str, dict[str, str]] = {}
 
     # what rows depend on (relational.TableView)
 
@@ -147,6 +150,10 @@ class _Fold:
         name = self._normalizer.table_name(source)
         if name not in self._drafts:
             self._add_table(name, {"write_disposition": "append", "resource": source})
+        # dlt writes the root table down before it looks at the data.
+        self._drafts[name].is_changed = True
+        for root, row_key in self._root_keys().items():
+            self._normalizer.propagate_root_key(root, row_key)
         return name
 
     def add_document(self, document: Any, root: str, position: Position | None) -> None:
@@ -162,32 +169,38 @@ class _Fold:
         return Resolution(schema, taken, tuple(self._nulls.values()))
 
     def _add_table(self, name: str, properties: dict[str, Any]) -> None:
-        self._drafts[name] = _Draft(name, {}, properties)
-        self._require_root_key(name)
+        self._drafts[name] = _Draft(name, {}, properties, is_changed=True)
 
-    def _require_root_key(self, name: str) -> None:
-        """Propagate the root's row key where the schema asks for it (dlt.md §5.5)."""
-        root = name
-        while parent := self._drafts[root].properties.get("parent"):
-            root = parent
-        if not self._config.root_key_propagation or root.startswith(self._naming.normalize_identifier("_dlt")):
-            return
-        columns = self._drafts[root].columns
-        row_key = next((key for key, stated in columns.items() if stated.get("row_key")), self._normalizer.names.row_id)
-        self._normalizer.propagate_root_key(root, row_key)
-        self._new_propagation[root] = {row_key: self._normalizer.names.root_id}
+    def _root_keys(self) -> dict[str, str]:
+        """Return the row keys that changed root tables have to pass on to their nested tables (dlt.md §5.5).
+
+        dlt asks at each change, but what it then writes down holds from the next load on.
+        """
+        changed = {self._root_of(draft) for draft in self._drafts.values() if draft.is_changed}
+        asked = {self._root_of(draft) for draft in self._drafts.values() if draft.first_with("root_key")}
+        roots = changed if self._config.root_key_propagation else changed & asked
+        row_id, internal = self._normalizer.names.row_id, self._naming.normalize_identifier("_dlt")
+        return {
+            name: self._drafts[name].first_with("row_key") or row_id for name in roots if not name.startswith(internal)
+        }
+
+    def _root_of(self, draft: _Draft) -> str:
+        while parent := draft.properties.get("parent"):
+            draft = self._drafts[parent]
+        return draft.name
 
     def _normalizers(self) -> Mapping[str, Any]:
         """Return the ``normalizers`` section with root-key propagation written down, as dlt stores it."""
-        if not self._new_propagation:
+        root_keys = self._root_keys()
+        if not root_keys:
             return self._schema.normalizers
         section = dict(self._schema.normalizers)
         json_section = dict(section.get("json") or {})
         config = dict(json_section.get("config") or {})
         propagation = dict(config.get("propagation") or {})
         tables = {name: dict(mapping) for name, mapping in (propagation.get("tables") or {}).items()}
-        for name, mapping in self._new_propagation.items():
-            tables.setdefault(name, {}).update(mapping)
+        for name, row_key in root_keys.items():
+            tables.setdefault(name, {})[row_key] = self._normalizer.names.root_id
         config["propagation"] = {**propagation, "tables": tables}
         return {**section, "json": {**json_section, "config": config}}
 
@@ -254,6 +267,7 @@ class _Fold:
 
     def _complete(self, draft: _Draft, name: str, inferred: dict[str, Any]) -> None:
         """Add a column at the end; what an incomplete column already states stays (dlt.md §8, merge_columns)."""
+        draft.is_changed = True
         stated = draft.columns.pop(name, None)
         if stated is None:
             draft.columns[name] = inferred

@@ -62,6 +62,8 @@ def fits(value: Any, data_type: DataType) -> bool:
         return True
     if isinstance(value, TypedValue):
         return own in ALWAYS_FITS.get(data_type, frozenset())
+    if is_integer_beyond_dlt(value) and data_type is DataType.BIGINT:
+        return False
     if type(value) is int and own is DataType.WEI:
         return can_coerce(Decimal(value), DataType.DECIMAL, data_type)
     if type(value) is int and own is DataType.TEXT:

@@ -1,1 +1,1 @@
-"""The model: schemas, tables, columns, names, hashes, settings, contracts. Plain values; no Spark, no files, no terminal."""
+"""The model: schemas, tables, columns, names, hashes, settings, contracts; no Spark, no files, no terminal in it."""

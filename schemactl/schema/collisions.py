@@ -16,9 +16,7 @@ BLANK = "_empty"
 """The identifier of all blank names, whatever the convention (dlt.md §4.4)."""
 
 
-def find_collisions(
-    names: Iterable[str], naming: Naming, *, breaks_paths: bool = True
-) -> dict[str, tuple[str, ...]]:
+def find_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bool = True) -> dict[str, tuple[str, ...]]:
     """Return the identifiers that several names become, each with these names, in order of first appearance.
 
     Args:
@@ -54,7 +52,7 @@ def resolve_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bo
     taken = set(groups)
     resolved: dict[str, str] = {}
     for identifier, same in groups.items():
-        candidates = (_numbered(identifier, number, naming) for number in count(2))
+        candidates = (numbered(identifier, number, naming) for number in count(2))
         for name in same[1:]:
             resolved[name] = next(candidate for candidate in candidates if candidate not in taken)
             taken.add(resolved[name])
@@ -69,7 +67,12 @@ def _by_identifier(names: Iterable[str], naming: Naming, breaks_paths: bool) -> 
     return groups
 
 
-def _numbered(identifier: str, number: int, naming: Naming) -> str:
+def numbered(identifier: str, number: int, naming: Naming) -> str:
+    """Return ``identifier`` with a number at its end, within the longest identifier.
+
+    Raises:
+        InputError: if the longest identifier leaves no room for the number.
+    """
     suffix = f"_{number}"
     room = (naming.max_length or len(identifier) + len(suffix)) - len(suffix)
     if room < 0:

@@ -68,9 +68,7 @@ def loads_table() -> Table:
     return _system_table(LOADS_TABLE, columns, "Created by DLT. Tracks completed loads")
 
 
-def _column(
-    name: str, data_type: DataType, description: str, *, nullable: bool = False, **hints: Any
-) -> Column:
+def _column(name: str, data_type: DataType, description: str, *, nullable: bool = False, **hints: Any) -> Column:
     stated = {"data_type": str(data_type), "nullable": nullable, **hints, "description": description}
     return Column(name, stated)
 

@@ -91,7 +91,7 @@ class Table:
         return not any(column.is_complete for column in self.columns.values())
 
     def normalizer_hint(self, key: str) -> Any:
-        """Return a value of the processing hint ``x-normalizer`` (``seen-data``, ``max_nesting`` ...), None if unset."""
+        """Return a value of the processing hint ``x-normalizer`` (``seen-data``, ``max_nesting``), None if unset."""
         return (self.properties.get("x-normalizer") or {}).get(key)
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,8 +160,18 @@ def column_from_dict(name: str, stored: Mapping[str, Any]) -> Column:
 
 
 _TOP_LEVEL = frozenset(
-    "version version_hash engine_version name tables settings normalizers previous_hashes "
-    "imported_version_hash description".split()
+    (
+        "version",
+        "version_hash",
+        "engine_version",
+        "name",
+        "tables",
+        "settings",
+        "normalizers",
+        "previous_hashes",
+        "imported_version_hash",
+        "description",
+    )
 )
 
 

@@ -225,6 +225,8 @@ _column = _record(
         "description": _or_null(_text),
         "dedup_sort": _or_null(_one_of("asc", "desc", synonyms={"ascending": "asc", "descending": "desc"})),
         **dict.fromkeys(_FLAGS, _or_null(_boolean)),
+        # Any value of an `x-` key is valid, but dlt's loading looks into this one.
+        "x-normalizer": _map_of(_anything),
     },
     gone={"foreign_key": "since engine version 10 it is `parent_key`", "type": "did you mean `data_type`?"},
 )
@@ -258,9 +260,7 @@ _table = _record(
         "resource": _or_null(_text),
         "table_format": _or_null(_one_of("iceberg", "delta", "hive", "native")),
         "file_format": _or_null(
-            _one_of(
-                "preferred", "jsonl", "typed-jsonl", "insert_values", "parquet", "csv", "reference", "model"
-            )
+            _one_of("preferred", "jsonl", "typed-jsonl", "insert_values", "parquet", "csv", "reference", "model")
         ),
         "variant_name": _text,
         "write_disposition": _or_null(_one_of("skip", "append", "replace", "merge")),
@@ -297,9 +297,7 @@ _relational_config = _record(
     {
         "max_nesting": _or_null(_integer),
         "root_key_propagation": _or_null(_boolean),
-        "propagation": _or_null(
-            _record({"root": _propagated, "tables": _map_of(_propagated)}, own_keys=False)
-        ),
+        "propagation": _or_null(_record({"root": _propagated, "tables": _map_of(_propagated)}, own_keys=False)),
     },
     own_keys=False,
 )

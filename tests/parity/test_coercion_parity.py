@@ -63,9 +63,7 @@ MEANT = [
     ),
     Difference(
         "dlt fails on an hour without minutes such as `12:`; we refuse it",
-        lambda value, theirs, ours: (
-            isinstance(value, str) and theirs == Failed(TypeError) and ours == REFUSED
-        ),
+        lambda value, theirs, ours: isinstance(value, str) and theirs == Failed(TypeError) and ours == REFUSED,
     ),
     Difference(
         "dlt fails on seconds whose year the C library cannot count; we refuse them, as dlt does nearer ones",
@@ -73,9 +71,7 @@ MEANT = [
     ),
     Difference(
         "dlt fails to write JSON with integers beyond 64 bits or half surrogate pairs; we write it",
-        lambda value, theirs, ours: (
-            isinstance(value, dict | list) and theirs == Failed(TypeError) and ours != REFUSED
-        ),
+        lambda value, theirs, ours: isinstance(value, dict | list) and theirs == Failed(TypeError) and ours != REFUSED,
     ),
     Difference(
         "dlt marks types by a private character and cuts it off texts in JSON that start so; we keep it",
@@ -241,11 +237,7 @@ def altered(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
     for _ in range(draw(st.integers(0, 3))):
         start = draw(st.integers(0, len(text)))
         end = start + draw(st.integers(0, 1))
-        text = (
-            text[:start]
-            + draw(st.text('0123456789-:TZ W+./,|_exnaisfNI٢１ \n{}[]"=tru', max_size=1))
-            + text[end:]
-        )
+        text = text[:start] + draw(st.text('0123456789-:TZ W+./,|_exnaisfNI٢１ \n{}[]"=tru', max_size=1)) + text[end:]
     return text
 
 
@@ -304,12 +296,8 @@ typed_values = st.one_of(
         st.just(DataType.DOUBLE),
         st.floats() | st.floats(-1e12, 1e12) | integers.filter(lambda n: abs(n) < 10**300).map(float),
     ),
-    st.tuples(
-        st.just(DataType.DECIMAL), st.decimals() | integers.filter(lambda n: abs(n) < 10**50).map(Decimal)
-    ),
-    st.tuples(
-        st.just(DataType.WEI), st.decimals().map(Wei) | integers.filter(lambda n: abs(n) < 10**50).map(Wei)
-    ),
+    st.tuples(st.just(DataType.DECIMAL), st.decimals() | integers.filter(lambda n: abs(n) < 10**50).map(Decimal)),
+    st.tuples(st.just(DataType.WEI), st.decimals().map(Wei) | integers.filter(lambda n: abs(n) < 10**50).map(Wei)),
     st.tuples(st.just(DataType.BOOL), st.booleans()),
     st.tuples(st.just(DataType.BINARY), st.binary(max_size=9)),
     st.tuples(st.just(DataType.JSON), json_values),

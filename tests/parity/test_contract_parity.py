@@ -30,12 +30,8 @@ columns = st.fixed_dictionaries(
         "unique": st.booleans(),
     },
 )
-column_sets = st.dictionaries(
-    st.sampled_from(["a", "b", "c", "d__v_text", "_dlt_id", "_dlt_x"]), columns, max_size=4
-)
-marks = st.sampled_from(
-    [{}, {"seen-data": True}, {"evolve-columns-once": True}, {"evolve-columns-once": False}]
-)
+column_sets = st.dictionaries(st.sampled_from(["a", "b", "c", "d__v_text", "_dlt_id", "_dlt_x"]), columns, max_size=4)
+marks = st.sampled_from([{}, {"seen-data": True}, {"evolve-columns-once": True}, {"evolve-columns-once": False}])
 
 
 def table_of(name, column_set, parent=None, contract=None, mark=None):
@@ -68,9 +64,7 @@ def dlt_schemas(draw):
 
 PARENTS = {"t": None, "t__l": "t", "t__l__m": "t__l"}
 # parents first, as data brings them
-asked = st.tuples(column_sets, column_sets, column_sets).map(
-    lambda sets: dict(zip(PARENTS, sets, strict=True))
-)
+asked = st.tuples(column_sets, column_sets, column_sets).map(lambda sets: dict(zip(PARENTS, sets, strict=True)))
 
 
 def changes(schema, name, column_set):
@@ -78,9 +72,7 @@ def changes(schema, name, column_set):
     known = schema.tables.get(name, {"columns": {}})["columns"]
     column_set = {key: as_inferred(new, known.get(key, {})) for key, new in column_set.items()}
     changed = {
-        key: new
-        for key, new in column_set.items()
-        if {**known.get(key, {}), **new, "name": key} != known.get(key)
+        key: new for key, new in column_set.items() if {**known.get(key, {}), **new, "name": key} != known.get(key)
     }
     return table_of(name, changed, PARENTS[name])
 
@@ -105,9 +97,7 @@ def by_dlt(stored, asks):
             continue
         if not partial["columns"] and name in schema.tables:
             continue
-        contract = schema.resolve_contract_settings_for_table(
-            name, None if name in schema.tables else partial
-        )
+        contract = schema.resolve_contract_settings_for_table(name, None if name in schema.tables else partial)
         partial, filters = schema.apply_schema_contract(contract, partial, raise_on_freeze=False)
         filtered += [(name, entity, item, mode) for entity, item, mode in filters]
         if partial is None:
@@ -129,9 +119,7 @@ def all_of_it(stored, asks):
 def test_any_change(stored, asks):
     before = DltSchema.from_dict(deepcopy(stored))
     allowed, filtered = by_dlt(stored, asks)
-    judgement = judge(
-        schema_from_dict(before.to_dict()), schema_from_dict(deepcopy(all_of_it(stored, asks).to_dict()))
-    )
+    judgement = judge(schema_from_dict(before.to_dict()), schema_from_dict(deepcopy(all_of_it(stored, asks).to_dict())))
     ours = sorted(
         # dlt calls its filters of variants and changed types "columns" as well
         (

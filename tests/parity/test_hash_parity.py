@@ -20,9 +20,7 @@ names = st.text(min_size=1, max_size=12)
 integers = st.integers(-(2**63), 2**64 - 1)
 times = st.datetimes(timezones=st.none() | st.just(dt.UTC)) | st.dates() | st.times()
 scalars = st.none() | st.booleans() | integers | st.floats() | texts | times | st.binary(max_size=8)
-values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3)
-)
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3))
 types = st.sampled_from([str(data_type) for data_type in DataType])
 columns = st.fixed_dictionaries(
     {},
@@ -92,12 +90,7 @@ def test_order_of_columns(order):
 
 
 def test_small_numbers_that_json_of_python_writes_another_way():
-    numbers = [
-        sign * digit * 10.0**power
-        for sign in (1, -1)
-        for digit in (1, 1.5, 9.99)
-        for power in range(-300, 300)
-    ]
+    numbers = [sign * digit * 10.0**power for sign in (1, -1) for digit in (1, 1.5, 9.99) for power in range(-300, 300)]
     for number in numbers:
         stored = {"version": 1, "engine_version": 11, "name": "t", "tables": {}, "x": number}
         assert stored_hash(stored) == generate_version_hash(stored), number

@@ -117,9 +117,7 @@ def test_beyond_the_limit_of_s3_tables_both_refuse() -> None:
 @pytest.mark.parametrize("method", [*UNARY, "break_path", "make_path", "shorten_fragments"])
 @settings(max_examples=150, deadline=None)
 @given(name=names, max_length=st.sampled_from((None, 7, 20)))
-def test_a_class_that_derives_from_dlts_is_used_as_it_is(
-    method: str, name: str, max_length: int | None
-) -> None:
+def test_a_class_that_derives_from_dlts_is_used_as_it_is(method: str, name: str, max_length: int | None) -> None:
     from schemactl.schema.naming._foreign import ForeignNaming
 
     made_by = import_module("dlt.common.normalizers.naming.snake_case").NamingConvention
@@ -139,9 +137,7 @@ def test_a_class_that_derives_from_dlts_is_used_as_it_is(
         ("direct.NamingConvention", "direct"),
     ],
 )
-def test_references_mean_what_they_mean_in_dlt(
-    reference: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_references_mean_what_they_mean_in_dlt(reference: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from dlt.common.schema import Schema
 
     monkeypatch.setenv("SCHEMA__NAMING", reference)
@@ -151,9 +147,7 @@ def test_references_mean_what_they_mean_in_dlt(
     assert load_naming(reference).normalize_path(source) == theirs.normalize_path(source)
 
 
-@pytest.mark.parametrize(
-    "reference", ["nope", "Snake_Case", "json", "a.b", "dlt.common.normalizers.names.duck_case"]
-)
+@pytest.mark.parametrize("reference", ["nope", "Snake_Case", "json", "a.b", "dlt.common.normalizers.names.duck_case"])
 def test_unknown_references_are_refused_by_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from dlt.common.schema import Schema
 

@@ -33,9 +33,7 @@ patterns = st.sampled_from(
         "a$",
     ]
 )
-column_names = st.sampled_from(
-    ["id", "ID", "a.b", "aXb", "a b", "ab", "b", "ż", "a1", "", "a\n", "a$", "_dlt_id"]
-)
+column_names = st.sampled_from(["id", "ID", "a.b", "aXb", "a b", "ab", "b", "ż", "a1", "", "a\n", "a$", "_dlt_id"])
 HINTS = ("not_null", "nullable", "timezone", "unique", "primary_key", "precision", "scale", "sort", "variant")
 # the first has no default values at all, dlt knows nothing of the second
 hint_names = st.sampled_from((*HINTS, "x-active-record-timestamp", "x-hint"))
@@ -111,9 +109,7 @@ def test_the_config_of_the_normaliser(normalizers):
     assert ours.naming == (normalizers.get("names") or "snake_case")
 
 
-@pytest.mark.parametrize(
-    "stated", [{}, {"use_break_path_on_normalize": True}, {"use_break_path_on_normalize": False}]
-)
+@pytest.mark.parametrize("stated", [{}, {"use_break_path_on_normalize": True}, {"use_break_path_on_normalize": False}])
 def test_underscores_in_source_keys(stated):
     from dlt.common.normalizers.json.helpers import normalize_identifier
 

@@ -59,9 +59,7 @@ def test_every_file_gets_the_version_and_hash_that_dlt_gives_it(conformance: Pat
         assert list(ours.previous_hashes) == theirs.previous_hashes
 
 
-names = st.sampled_from(
-    ["ev", "ev__a", "ev__a__b", "__x", "a__b__c", "a", "_dlt_loads", "_dlt_version", "żó", "__"]
-)
+names = st.sampled_from(["ev", "ev__a", "ev__a__b", "__x", "a__b__c", "a", "_dlt_loads", "_dlt_version", "żó", "__"])
 column_names = st.sampled_from(["_dlt_id", "_dlt_parent_id", "_DLT_ID", "_DLT_PARENT_ID", "a", "b c"])
 data_types = st.sampled_from(["complex", "json", "text", None])
 patterns = st.sampled_from(["^ev__a", "^ev__", "^new__x__y", "^ev", "ev__a$", "", "^__", "_id$"])

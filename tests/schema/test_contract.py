@@ -108,9 +108,7 @@ def test_a_new_column_is_refused(mode):
     before = schema(T)
     after = schema(table("t", column("a", "bigint"), column("b", "double")))
     judgement = judge(before, after, {"columns": mode})
-    assert judgement.violations == (
-        Violation("t", "b", Entity.COLUMNS, Mode(mode), "no new column", "double"),
-    )
+    assert judgement.violations == (Violation("t", "b", Entity.COLUMNS, Mode(mode), "no new column", "double"),)
     assert judgement.schema == before
     assert judgement.is_refused is (mode == "freeze")
 
@@ -131,18 +129,14 @@ def test_columns_say_nothing_of_variants():
 def test_a_variant_is_refused_with_the_type_of_its_column():
     after = schema(table("t", column("a", "bigint"), VARIANT))
     judgement = judge(schema(T), after, {"data_type": "discard_value"})
-    violation = Violation(
-        "t", "a__v_text", Entity.DATA_TYPE, Mode.DISCARD_VALUE, "bigint", "text", variant_of="a"
-    )
+    violation = Violation("t", "a__v_text", Entity.DATA_TYPE, Mode.DISCARD_VALUE, "bigint", "text", variant_of="a")
     assert judgement.violations == (violation,)
     assert judgement.schema == schema(T)
 
 
 def test_the_column_of_a_variant_is_found_where_names_are_shortened_or_the_detected_type_differs():
     stamp = column("a__v_text", "timestamp", variant=True)
-    (violation,) = judge(
-        schema(T), schema(table("t", column("a", "bigint"), stamp)), "data_type=freeze"
-    ).violations
+    (violation,) = judge(schema(T), schema(table("t", column("a", "bigint"), stamp)), "data_type=freeze").violations
     assert (violation.variant_of, violation.expected, violation.found) == ("a", "bigint", "timestamp")
 
 
@@ -195,16 +189,12 @@ def test_a_new_table_is_refused_with_all_that_is_nested_in_it(mode):
     deep = table("t__l__m", parent="t__l")
     # not in the order of nesting: a file may be edited
     judgement = judge(schema(), schema(deep, L, T), {"tables": mode})
-    assert judgement.violations == (
-        Violation("t", None, Entity.TABLES, Mode(mode), "no new table", "new table"),
-    )
+    assert judgement.violations == (Violation("t", None, Entity.TABLES, Mode(mode), "no new table", "new table"),)
     assert judgement.schema == schema()
 
 
 def test_a_new_nested_table_of_a_known_table_is_refused_alone():
-    judgement = judge(
-        schema(T), schema(table("t", column("a", "bigint"), column("b")), L), {"tables": "freeze"}
-    )
+    judgement = judge(schema(T), schema(table("t", column("a", "bigint"), column("b")), L), {"tables": "freeze"})
     assert [(each.table, each.column) for each in judgement.violations] == [("t__l", None)]
     assert "b" in judgement.schema.tables["t"].columns
     assert "t__l" not in judgement.schema.tables
@@ -242,15 +232,11 @@ def test_the_contract_of_the_old_schema_holds_and_a_new_table_brings_its_own():
 def test_the_root_key_of_a_refused_table_goes_with_it():
     def keyed(made, **tables):
         config = {"root_key_propagation": True, "propagation": {"tables": tables}}
-        return replace(
-            made, normalizers={"names": "snake_case", "json": {"module": "relational", "config": config}}
-        )
+        return replace(made, normalizers={"names": "snake_case", "json": {"module": "relational", "config": config}})
 
     key = {"_dlt_id": "_dlt_root_id"}
     before = keyed(schema(T), t=key)
-    judgement = judge(
-        before, keyed(schema(T, table("u"), table("w")), t=key, u=key, w=key), {"tables": "freeze"}
-    )
+    judgement = judge(before, keyed(schema(T, table("u"), table("w")), t=key, u=key, w=key), {"tables": "freeze"})
     assert judgement.schema == before
     allowed = table("w", schema_contract="evolve")
     judgement = judge(before, keyed(schema(T, table("u"), allowed), t=key, u=key, w=key), None)

@@ -63,9 +63,7 @@ def test_a_limit_without_room_for_the_tag_is_told() -> None:
 def test_the_tag_depends_on_the_route_of_a_path() -> None:
     naming = load_naming("snake_case", 20)
     assert naming.normalize_path("parentTable__childWithAVeryLongName__x") == "parent_mayoxqname__x"
-    assert (
-        naming.shorten_fragments("parent_table", "child_with_a_very_long_name", "x") == "parent_sdmezgname__x"
-    )
+    assert naming.shorten_fragments("parent_table", "child_with_a_very_long_name", "x") == "parent_sdmezgname__x"
 
 
 def test_paths_keep_their_separator_and_lose_blank_parts() -> None:
@@ -156,9 +154,7 @@ def test_dlts_own_paths_need_no_dlt(reference: str, monkeypatch: pytest.MonkeyPa
         ("no-such thing", "snake_case"),
     ],
 )
-def test_unknown_conventions_come_with_a_hint(
-    reference: str, hint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_conventions_come_with_a_hint(reference: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dlt", None)
     with pytest.raises(InputError, match="no naming convention") as caught:
         load_naming(reference)

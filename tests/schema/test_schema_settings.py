@@ -22,9 +22,7 @@ def test_patterns_are_whole_names_or_regular_expressions(pattern, name, matches)
     assert bool(compile_pattern(pattern).search(name)) is matches
 
 
-@pytest.mark.parametrize(
-    "section", [{"default_hints": {"unique": ["re:["]}}, {"preferred_types": {"re:[": "text"}}]
-)
+@pytest.mark.parametrize("section", [{"default_hints": {"unique": ["re:["]}}, {"preferred_types": {"re:[": "text"}}])
 def test_a_broken_regular_expression_is_told(section):
     with pytest.raises(InputError, match=r"`re:\[` is not a regular expression"):
         Settings.of(section)

@@ -11,6 +11,4 @@ def without_leading_underscores(identifier: str) -> str:
     return identifier.lstrip("_")
 
 
-CONVENTION = Convention(
-    snake_case.clean, is_case_sensitive=False, adapt_table=without_leading_underscores, longest=255
-)
+CONVENTION = Convention(snake_case.clean, is_case_sensitive=False, adapt_table=without_leading_underscores, longest=255)

@@ -1,0 +1,152 @@
+"""Finds the schemas that a REF on the command line names.
+
+A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``,
+``git:REV:PATH``, or ``-`` for standard input. Destinations are not known here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.errors import InputError, did_you_mean
+from schemactl.flows.schemas import parse_named
+from schemactl.formats.dlt import Document, read
+from schemactl.schema.types import Schema
+from schemactl.store.folder import (
+    ENDINGS,
+    SchemasFolder,
+    TextFile,
+    list_names,
+    missing_schema,
+    read_schema,
+)
+from schemactl.store.revision import find_repository, read_revision
+from schemactl.store.text import MAX_BYTES, decode, read_text
+
+STDIN = "-"
+STDIN_PATH = "<stdin>"
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """A schema that a REF names, with the document it stands in and the place that messages name."""
+
+    document: Document
+    origin: str
+
+    @property
+    def schema(self) -> Schema:
+        return self.document.schema
+
+
+def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
+    """Return the schemas that ``reference`` names, sorted by name; at least one.
+
+    ``import:`` and ``export:`` without a name stand for all schemas of that folder. A schema of the export
+    folder comes before a file of the same name; ``./NAME`` names the file. The path of ``git:REV:PATH``
+    starts at the top of the repository, as git has it; with ``./`` or ``../``, at the working folder.
+
+    Raises:
+        InputError: there is no such schema, it cannot be read, or it is not valid.
+    """
+    kind, _, rest = reference.partition(":")
+    if reference == STDIN:
+        return (_from_stdin(),)
+    if kind == "git" and rest:
+        return _from_git(rest, folder)
+    if kind == "import":
+        return _from_folder(folder.imports, rest)
+    if kind == "export":
+        return _from_folder(folder.exports, rest)
+    if reference in list_names(folder.exports):
+        return _from_folder(folder.exports, reference)
+    path = Path(reference)
+    if _is_there(reference) and path.is_dir():
+        return _from_directory(path)
+    if _is_there(reference) or _looks_like_path(reference):
+        return (_from_file(path),)
+    if not reference.isidentifier():
+        raise InputError(
+            f"`{reference}` names no schema",
+            hint="NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH or -",
+        )
+    raise missing_schema(folder, reference)
+
+
+def find_schema(reference: str, folder: SchemasFolder) -> Referred:
+    """Return the one schema that ``reference`` names.
+
+    Raises:
+        InputError: as ``find_schemas``, or the reference names several schemas.
+    """
+    found = find_schemas(reference, folder)
+    if len(found) > 1:
+        names = ", ".join(f"`{each.schema.name}`" for each in found)
+        raise InputError(f"`{reference}` names {len(found)} schemas: {names}", hint="name one of them")
+    return found[0]
+
+
+def _from_stdin() -> Referred:
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    text = decode(content, STDIN_PATH)
+    return Referred(read(text, STDIN_PATH), STDIN_PATH)
+
+
+def _from_file(path: Path) -> Referred:
+    return Referred(read(read_text(path), str(path)), str(path))
+
+
+def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
+    if not name:
+        return _all_of(folder)
+    file = read_schema(folder, name)
+    if file is None:
+        known = list_names(folder)
+        hint = did_you_mean(name, known) or (f"known: {', '.join(known)}" if known else None)
+        raise InputError(f"there is no schema `{name}` in `{folder}`", hint=hint)
+    return (_named(file),)
+
+
+def _from_directory(path: Path) -> tuple[Referred, ...]:
+    """Return the schemas right in a folder, or, for the folder above ``export/``, those in ``export/``."""
+    inner = path / "export"
+    return _all_of(inner if not list_names(path) and inner.is_dir() else path)
+
+
+def _all_of(folder: Path) -> tuple[Referred, ...]:
+    files = [file for name in list_names(folder) if (file := read_schema(folder, name))]
+    if not files:
+        endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
+        raise InputError(f"there is no schema in `{folder}`", hint=f"schema files are named {endings}")
+    return tuple(_named(file) for file in files)
+
+
+def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
+    revision, _, inside = rest.partition(":")
+    path = _git_path(inside) if inside else folder.exports
+    files = read_revision(revision, path)
+    return tuple(sorted((_named(file) for file in files), key=lambda each: each.schema.name))
+
+
+def _git_path(inside: str) -> Path:
+    if inside.startswith(("./", "../")) or inside in (".", ".."):
+        return Path(inside)
+    return find_repository(Path.cwd()) / inside
+
+
+def _named(file: TextFile) -> Referred:
+    return Referred(parse_named(file), str(file.path))
+
+
+def _is_there(reference: str) -> bool:
+    try:
+        return bool(reference) and Path(reference).exists()
+    except OSError:  # longer than a file name can be
+        return False
+
+
+def _looks_like_path(reference: str) -> bool:
+    return os.sep in reference or reference.endswith(tuple(f".{ending}" for ending in ENDINGS))

@@ -1,0 +1,303 @@
+"""Opens and saves a named schema of the schemas folder: dlt's rules for import and export files (dlt.md §3).
+
+The export file is the stored schema. The import file is the user's: written once, where there is none; when
+the user edits it, its content takes the place of the stored schema. Where both are one file, that file is the
+stored schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from schemactl.errors import InputError
+from schemactl.formats.dlt import Document, Layout, read, write
+from schemactl.schema.hash import MAX_PREVIOUS_HASHES, bump, version_hash
+from schemactl.schema.types import Column, Schema, Table
+from schemactl.store.folder import (
+    SchemasFolder,
+    TextFile,
+    check_name,
+    find_file,
+    new_file,
+    read_schema,
+    schema_name,
+)
+from schemactl.store.lock import locked
+from schemactl.store.replace import remove_leftovers, replace_text
+from schemactl.store.text import read_text
+
+_TABLE_MARKS = frozenset(("x-normalizer", "x-loader", "x-extractor"))
+_COLUMN_MARKS = frozenset(("x-normalizer",))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A schema as a command found it.
+
+    Attributes:
+        name: what it was asked for.
+        schema: the schema to work with, its version fields true to its content; None where there is no file.
+        import_document: the import file, None where there is none; the export file where both are one.
+        export_document: the export file, None where there is none.
+        import_adopted: hash of the import file, where its content has taken the place of the export file's.
+        import_file: the import file as it was read.
+        export_file: the export file as it was read.
+    """
+
+    name: str
+    schema: Schema | None
+    import_document: Document | None
+    export_document: Document | None
+    import_adopted: str | None
+    import_file: TextFile | None
+    export_file: TextFile | None
+
+
+def open_schemas(folder: SchemasFolder, name: str) -> Opened:
+    """Read schema ``name`` as dlt loads it; nothing is written.
+
+    Raises:
+        InputError: a file cannot be read or is no valid schema, another name stands in it, or nothing tells
+            whether the user has edited the import file.
+    """
+    check_name(name)
+    export_file = read_schema(folder.exports, name)
+    export_document = _parse(export_file)
+    if folder.is_shared:
+        schema = bump(export_document.schema) if export_document else None
+        return Opened(name, schema, export_document, export_document, None, export_file, export_file)
+    import_file = read_schema(folder.imports, name)
+    import_document = _parse(import_file)
+    schema, adopted = _choose(import_document, export_document)
+    return Opened(name, schema, import_document, export_document, adopted, import_file, export_file)
+
+
+def save(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[str, ...]:
+    """Write what differs from the files that ``opened`` was read from, under the folder's lock.
+
+    Args:
+        folder: the folder that ``opened`` was read from.
+        opened: what ``open_schemas`` gave.
+        schema: ``opened.schema`` with its new content, or a new schema where that is None.
+
+    Returns:
+        The files written, the import file first; none where nothing has changed.
+
+    Raises:
+        InputError: the folder is in use, a file was changed since it was read, or cannot be written.
+    """
+    if not _pending(folder, opened, schema):
+        return ()
+    with locked(folder.root):
+        _check_unchanged(folder, opened)
+        # Import before export: a command killed in between leaves an import file for the next to start from.
+        pending = _pending(folder, opened, schema)
+        for path, text in pending:
+            remove_leftovers(path.parent)
+            replace_text(path, text)
+    return tuple(str(path) for path, _ in pending)
+
+
+def to_save(folder: SchemasFolder, opened: Opened, schema: Schema) -> Schema:
+    """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
+    if folder.is_shared:
+        stated = opened.export_document.schema.tables if opened.export_document else {}
+        return bump(replace(_without_new_marks(schema, stated), imported_version_hash=None))
+    if opened.import_document is not None:
+        imported = opened.schema.imported_version_hash if opened.schema else None
+        return bump(replace(schema, imported_version_hash=imported))
+    # dlt continues the ancestry from the import file that it has just written.
+    first = _first_import(schema)
+    return bump(
+        replace(
+            schema,
+            version=first.version,
+            version_hash=first.version_hash,
+            previous_hashes=first.previous_hashes,
+            imported_version_hash=first.version_hash,
+        )
+    )
+
+
+def without_processing_hints(schema: Schema) -> Schema:
+    """Return ``schema`` without dlt's processing hints (``x-normalizer``, ``x-loader``, ``x-extractor``)."""
+    return replace(schema, tables={name: _without_marks(table) for name, table in schema.tables.items()})
+
+
+def parse_named(file: TextFile) -> Document:
+    """Read a schema file of a schemas folder.
+
+    Raises:
+        InputError: the file is no valid schema, or the name in it is not the file's.
+    """
+    document = read(file.text, str(file.path))
+    expected = schema_name(file.path)
+    if expected is not None and document.schema.name != expected:
+        stated = document.schema.name
+        renamed = file.path.name.replace(expected, stated, 1)
+        raise InputError(
+            f"the file is named for schema `{expected}`, but the schema in it is named `{stated}`",
+            at=document.locate("name"),
+            hint=f"write `name: {expected}`, or rename the file to `{renamed}`",
+        )
+    return document
+
+
+def _parse(file: TextFile | None) -> Document | None:
+    return parse_named(file) if file else None
+
+
+def _choose(imported: Document | None, exported: Document | None) -> tuple[Schema | None, str | None]:
+    """Return the schema that holds, and the import file's hash where its content was taken over."""
+    if imported is None:
+        return (bump(exported.schema) if exported else None), None
+    content = bump(imported.schema)
+    linked = replace(content, imported_version_hash=content.version_hash)
+    if exported is None:
+        return linked, content.version_hash
+    stored = bump(exported.schema)
+    if _is_known(content, imported, stored, exported):
+        return replace(stored, imported_version_hash=content.version_hash), None
+    ancestors = _with_ancestor(content, stored.version_hash)
+    return replace(linked, previous_hashes=ancestors), content.version_hash
+
+
+def _is_known(content: Schema, imported: Document, stored: Schema, exported: Document) -> bool:
+    """Tell whether the stored schema already builds on this content of the import file."""
+    if stored.imported_version_hash == content.version_hash:
+        return True
+    if version_hash(without_processing_hints(stored)) == content.version_hash:
+        # A command was killed between the two files, or one was copied to the other: nothing to take over.
+        return True
+    if stored.imported_version_hash is not None:
+        return False
+    # dlt writes export files without the link, but the import file's hash is among the ancestors it writes.
+    if content.version_hash in (stored.version_hash, *stored.previous_hashes):
+        return True
+    if len(stored.previous_hashes) < MAX_PREVIOUS_HASHES:
+        return False
+    return _is_forgotten_ancestor(imported, exported)
+
+
+def _is_forgotten_ancestor(imported: Document, exported: Document) -> bool:
+    """Decide where the ancestry is full: an import file as dlt wrote it is old, an edited one may be new."""
+    if not imported.is_edited:
+        return True
+    link = f"imported_version_hash: {version_hash(imported.schema)}"
+    raise InputError(
+        "it cannot be told whether the import file was edited since the export file was written",
+        at=exported.locate("previous_hashes"),
+        hint=f"add `{link}` to the export file to keep it, or delete it to start from the import file",
+    )
+
+
+def _with_ancestor(schema: Schema, ancestor: str) -> tuple[str, ...]:
+    if ancestor == schema.version_hash or ancestor in schema.previous_hashes:
+        return schema.previous_hashes
+    return (ancestor, *schema.previous_hashes)[:MAX_PREVIOUS_HASHES]
+
+
+def _pending(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[tuple[Path, str], ...]:
+    """Return the files to write with their texts."""
+    stored = to_save(folder, opened, schema)
+    has_import = folder.is_shared or opened.import_document is not None
+    if has_import and opened.import_adopted is None and _holds(opened.export_document, stored):
+        return ()
+    imports: tuple[tuple[Path, str], ...] = ()
+    if not has_import:
+        path = new_file(folder.imports, opened.name, like=_path(opened.export_file))
+        imports = ((path, write(_first_import(schema), as_json=_is_json(path))),)
+    path = _path(opened.export_file) or new_file(folder.exports, opened.name, like=_path(opened.import_file))
+    layout = opened.export_document.layout if opened.export_document else None
+    return (*imports, (path, _export_text(stored, layout, path)))
+
+
+def _export_text(schema: Schema, layout: Layout | None, path: Path) -> str:
+    """Return the text of the export file, the link to the import file in it.
+
+    dlt's form of an export has no such key, so ``write`` keeps it where it stands but never adds it.
+    """
+    text = write(schema, layout, as_json=_is_json(path))
+    link = schema.imported_version_hash
+    if link is None or _states_link(text, path, link):
+        return text
+    linked = _with_link(text, link)
+    # In a form of the user's own (flow style, several documents) the ancestry has to do.
+    return linked if _states_link(linked, path, link) else text
+
+
+def _with_link(text: str, link: str) -> str:
+    """Add the key at the end of the top level; right for files in the form that dlt and schemactl write."""
+    if text.lstrip().startswith("{"):
+        content, _, _ = text.rstrip().rpartition("}")
+        return f'{content.rstrip()},\n  "imported_version_hash": "{link}"\n}}'
+    return f"{text.rstrip()}\nimported_version_hash: {link}\n"
+
+
+def _states_link(text: str, path: Path, link: str) -> bool:
+    try:
+        return read(text, str(path)).schema.imported_version_hash == link
+    except InputError:
+        return False
+
+
+def _first_import(schema: Schema) -> Schema:
+    """Return what a new import file holds."""
+    return bump(replace(without_processing_hints(schema), imported_version_hash=None))
+
+
+def _holds(document: Document | None, schema: Schema) -> bool:
+    return document is not None and document.stated_hash == schema.version_hash
+
+
+def _check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
+    found = ((folder.imports, opened.import_file), (folder.exports, opened.export_file))
+    for place, file in found:
+        path = find_file(place, opened.name)
+        now = TextFile(path, read_text(path)) if path else None
+        if now != file:
+            changed = path or (file.path if file else place)
+            raise InputError(f"`{changed}` was changed since it was read", hint="run the command again")
+
+
+def _without_new_marks(schema: Schema, stated: Mapping[str, Table]) -> Schema:
+    """Drop the marks of processing, but for those that the user's file states (``max_nesting`` is one)."""
+    tables = {}
+    for name, table in schema.tables.items():
+        own = stated.get(name)
+        tables[name] = _without_marks(table, own) if own else _without_marks(table)
+    return replace(schema, tables=tables)
+
+
+def _without_marks(table: Table, stated: Table | None = None) -> Table:
+    columns = {}
+    for name, column in table.columns.items():
+        own = stated.columns.get(name) if stated else None
+        columns[name] = Column(name, _kept(column.properties, _COLUMN_MARKS, own.properties if own else {}))
+    return replace(
+        table,
+        columns=columns,
+        properties=_kept(table.properties, _TABLE_MARKS, stated.properties if stated else {}),
+    )
+
+
+def _kept(properties: Mapping[str, Any], marks: frozenset[str], stated: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {}
+    for key, value in properties.items():
+        if key not in marks:
+            kept[key] = value
+        elif key in stated:
+            own = stated[key]
+            kept[key] = {k: v for k, v in value.items() if k in own} if isinstance(own, Mapping) else own
+    return kept
+
+
+def _path(file: TextFile | None) -> Path | None:
+    return file.path if file else None
+
+
+def _is_json(path: Path) -> bool:
+    return path.suffix == ".json"

@@ -1,0 +1,39 @@
+"""Text <-> Schema, one module per format, found by its file name.
+
+To add a format, add a module with ``read`` and ``write`` as in ``Format``; what only one format needs stands
+in a module whose name starts with ``_``. Third parties use the entry-point group ``schemactl.format``.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from schemactl.registry import Registry
+from schemactl.schema.types import Schema
+
+
+class Document(Protocol):
+    """What a format read: a schema, and whatever else the format keeps of its text."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+
+class Format(Protocol):
+    """A module that reads and writes schemas."""
+
+    def read(self, text: str, path: str) -> Document:
+        """Return what ``text`` says; ``path`` names it in messages.
+
+        Raises:
+            InputError: the text is not of this format, or says what no schema can; with the place.
+        """
+        ...
+
+    def write(self, schema: Schema) -> str:
+        """Return the text of a file that holds the schema."""
+        ...
+
+
+FORMATS: Registry[Format] = Registry("format", "schemactl.formats")
+"""All formats by name."""

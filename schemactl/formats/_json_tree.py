@@ -1,0 +1,131 @@
+"""JSON text -> tree. The standard library reads JSON as well, but tells the places of errors only."""
+
+from __future__ import annotations
+
+import json
+import re
+from json.decoder import scanstring  # type: ignore[attr-defined]
+
+from schemactl.formats._tree import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
+_WORDS = {"true": True, "false": False, "null": None}
+_WORD = re.compile(r"[^\s,:\[\]{}\"]+")
+
+
+def parse_json(source: Source) -> Node:
+    """Return the tree of a JSON document (RFC 8259; keys of an object must differ).
+
+    Raises:
+        InputError: the text is not JSON; with the place.
+    """
+    return _Parser(source).document()
+
+
+class _Parser:
+    """Reads values one after another; ``MAX_DEPTH`` bounds the recursion."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.text = source.text
+        self.position = 0
+
+    def document(self) -> Node:
+        if not self._peek():
+            raise self.source.refuse("the file is empty", 0)
+        root = self._value(0)
+        if self._peek():
+            raise self.source.refuse("the document ends before this", self.position, "a schema file holds one value")
+        return root
+
+    def _peek(self) -> str:
+        """Skip space and return the character that follows, empty at the end."""
+        found = _SPACE.match(self.text, self.position)
+        self.position = found.end() if found else self.position
+        return self.text[self.position : self.position + 1]
+
+    def _value(self, depth: int) -> Node:
+        match self._peek():
+            case "{":
+                return self._object(self._deeper(depth))
+            case "[":
+                return self._array(self._deeper(depth))
+            case '"':
+                return self._string()
+            case "":
+                raise self.source.refuse("the file ends within a value", len(self.text), "was it cut off?")
+            case _:
+                return self._literal()
+
+    def _deeper(self, depth: int) -> int:
+        if depth >= MAX_DEPTH:
+            raise self.source.refuse(f"nested deeper than {MAX_DEPTH} levels", self.position)
+        return depth + 1
+
+    def _object(self, depth: int) -> Mapping:
+        start, entries, seen = self.position, list[Entry](), set[str]()
+        while self._continues("}", first=not entries):
+            if self._peek() != '"':
+                raise self.source.refuse("a key in double quotes must stand here", self.position)
+            key = self._string()
+            if key.value in seen:
+                hint = "one of the two has to go, or to be renamed"
+                raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
+            seen.add(key.value)
+            self._expect(":")
+            entries.append(Entry(key, self._value(depth)))
+        return Mapping(start, self.position, True, tuple(entries))
+
+    def _array(self, depth: int) -> Sequence:
+        start, items = self.position, list[Node]()
+        while self._continues("]", first=not items):
+            items.append(self._value(depth))
+        return Sequence(start, self.position, True, tuple(items))
+
+    def _continues(self, closing: str, *, first: bool) -> bool:
+        """Step over the opening bracket or a comma; return False, past it, at the closing bracket."""
+        if first:
+            self.position += 1
+        if self._peek() == closing:
+            self.position += 1
+            return False
+        if not first:
+            self._expect(",", or_else=closing)
+            if self._peek() == closing:
+                raise self.source.refuse(f"`{closing}` cannot follow a comma", self.position, "drop the comma")
+        return True
+
+    def _expect(self, character: str, or_else: str = "") -> None:
+        if self._peek() != character:
+            expected = f"`{character}` or `{or_else}`" if or_else else f"`{character}`"
+            raise self.source.refuse(f"{expected} must stand here", self.position)
+        self.position += 1
+
+    def _string(self) -> Scalar:
+        start = self.position
+        try:
+            value, self.position = scanstring(self.text, start + 1, True)
+        except json.JSONDecodeError as error:
+            told = error.msg.removesuffix(" starting at").removesuffix(" at").lower()
+            raise self.source.refuse(f"this is not JSON: {told}", error.pos) from error
+        return Scalar(start, self.position, value)
+
+    def _literal(self) -> Scalar:
+        start = self.position
+        word = _WORD.match(self.text, start)
+        text = word.group() if word else self.text[start]
+        self.position += len(text)
+        if text in _WORDS:
+            return Scalar(start, self.position, _WORDS[text])
+        number = _NUMBER.fullmatch(text)
+        if number is None:
+            shown = text if len(text) <= 40 else text[:39] + "…"
+            raise self.source.refuse(f"this is not JSON: `{shown}` is no value", start, "text stands in double quotes")
+        return Scalar(start, self.position, self._number(text, is_float=any(number.groups())))
+
+    def _number(self, text: str, *, is_float: bool) -> int | float:
+        try:
+            return float(text) if is_float else int(text)
+        except ValueError as error:
+            raise self.source.refuse("the number is too long", self.position - len(text)) from error

@@ -1,0 +1,163 @@
+"""A document as a tree whose parts know their places in the text (``_yaml_tree`` and ``_json_tree`` make it).
+
+A block collection ends where its last value ends: comments and blank lines after it are nobody's.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemactl.errors import InputError, Location
+from schemactl.formats._scalars import MERGE
+
+Key = str | int
+
+MAX_CHARACTERS = 8 * 2**20
+"""Texts beyond this are refused unread: the schema of 5,000 tables is smaller."""
+
+MAX_DEPTH = 100
+"""Levels of nesting in a document; a schema has eight and what its hints hold."""
+
+MAX_REPEATED_NODES = 100_000
+"""Nodes that aliases may stand for beyond those written down (an alias bomb has billions)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value without parts, at ``text[start:end]``, quotes, tag and anchor included."""
+
+    start: int
+    end: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    start: int
+    end: int
+    is_flow: bool
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A key of a mapping and its value."""
+
+    key: Scalar
+    value: Node
+
+    @property
+    def start(self) -> int:
+        return self.key.start
+
+    @property
+    def end(self) -> int:
+        return self.value.end
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    start: int
+    end: int
+    is_flow: bool
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A place that stands for another node (YAML's ``*name``)."""
+
+    start: int
+    end: int
+    target: Scalar | Sequence | Mapping
+
+
+Node = Scalar | Sequence | Mapping | Alias
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and where it comes from; counts lines for messages."""
+
+    path: str
+    text: str
+    _line_starts: list[int] = field(default_factory=list, repr=False)
+
+    def locate(self, offset: int) -> Location:
+        """Return line and column, both from 1, of a place in the text."""
+        if not self._line_starts:
+            self._line_starts.append(0)
+            self._line_starts.extend(position + 1 for position, char in enumerate(self.text) if char == "\n")
+        line = bisect_right(self._line_starts, offset)
+        return Location(self.path, line, offset - self._line_starts[line - 1] + 1)
+
+    def refuse(self, message: str, offset: int, hint: str | None = None) -> InputError:
+        """Return the error that refuses the text for what stands at ``offset``."""
+        return InputError(message, at=self.locate(offset), hint=hint)
+
+
+def value_of(node: Node) -> Any:
+    """Return the plain value of a node; each alias gives a copy of its own."""
+    match node:
+        case Scalar():
+            return node.value
+        case Alias():
+            return value_of(node.target)
+        case Sequence():
+            return [value_of(item) for item in node.items]
+        case Mapping():
+            return {key: value_of(value) for key, value in fields_of(node).items()}
+
+
+def fields_of(node: Mapping) -> dict[Any, Node]:
+    """Return what a mapping holds by key: what ``<<`` takes in first, then its own, which win."""
+    merged = [target for entry in node.entries if entry.key.value is MERGE for target in merged_into(entry)]
+    fields: dict[Any, Node] = {}
+    # Of several mappings the first wins, and stands last: so dlt's YAML library.
+    for target in reversed(merged):
+        fields.update(fields_of(target))
+    fields.update((entry.key.value, entry.value) for entry in node.entries if entry.key.value is not MERGE)
+    return fields
+
+
+def merged_into(entry: Entry) -> Iterator[Mapping]:
+    """Yield the mappings that an entry ``<<: …`` takes in."""
+    value = follow(entry.value)
+    for node in value.items if isinstance(value, Sequence) else (value,):
+        target = follow(node)
+        if isinstance(target, Mapping):
+            yield target
+
+
+def follow(node: Node) -> Scalar | Sequence | Mapping:
+    """Return the node itself, of an alias the node that it stands for."""
+    return node.target if isinstance(node, Alias) else node
+
+
+def find(root: Node, keys: tuple[Key, ...]) -> int:
+    """Return where in the text ``keys`` lead: to a key, to an item, or as far towards it as there is."""
+    node, offset = root, root.start
+    for key in keys:
+        match follow(node):
+            case Mapping() as mapping:
+                found = _entry_of(mapping, key)
+                if found is None:
+                    return offset
+                offset, node = found.key.start, found.value
+            case Sequence(items=items) if isinstance(key, int) and key < len(items):
+                node = items[key]
+                offset = node.start
+            case _:
+                return offset
+    return offset
+
+
+def _entry_of(mapping: Mapping, key: Any) -> Entry | None:
+    for entry in reversed(mapping.entries):
+        if entry.key.value == key and type(entry.key.value) is type(key):
+            return entry
+    merges = (target for entry in mapping.entries if entry.key.value is MERGE for target in merged_into(entry))
+    return next((found for target in merges if (found := _entry_of(target, key))), None)

@@ -1,0 +1,282 @@
+"""dlt's schema files, YAML and JSON: the native format (dlt.md §1).
+
+What dlt would refuse is refused, with the place in the file. What dlt does to a file on loading is done too:
+old engine versions are brought up to date, names and defaults are filled in.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from schemactl.errors import InputError, Location, Problem
+from schemactl.formats import _edit, _tree
+from schemactl.formats._emit import json_text, yaml_text
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._tree import Key, Node, Source
+from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.schema.hash import stored_hash
+from schemactl.schema.settings import DEFAULT_NAMING
+from schemactl.schema.templates import RELATIONAL_NORMALIZER
+from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
+from schemactl.schema.upgrade import upgrade
+from schemactl.schema.validation import Finding, check
+
+_FIRST_ENGINE_WITH_TODAYS_HASH = 6
+"""Files of earlier engine versions do not hold all that their hashes were made of."""
+
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file was written: its text, its tree, and what it means in the form of an export."""
+
+    source: Source
+    root: Node
+    meaning: dict[str, Any]
+    is_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A schema file that was read.
+
+    Attributes:
+        schema: its content in the current engine version, defaults filled in, version and hash as stated.
+        stated_hash: the ``version_hash`` in the file, None where there is none.
+        stated_engine_version: the ``engine_version`` in the file, before the upgrade.
+        is_edited: whether the content is another than the one the stated hash was made of; dlt gives such a
+            file a new version on import. Unknown, so False, before engine version 6.
+        layout: what ``write`` needs to keep comments and formatting.
+    """
+
+    schema: Schema
+    stated_hash: str | None
+    stated_engine_version: int
+    is_edited: bool
+    layout: Layout
+
+    def locate(self, *keys: Key) -> Location:
+        """Return the line and column of a key or an item, or of what would hold it where it is not stated."""
+        return self.layout.source.locate(_tree.find(self.layout.root, keys))
+
+
+def load(path: Path) -> Document:
+    """Read a schema file.
+
+    Raises:
+        InputError: the file cannot be read, is not UTF-8, or ``read`` refuses it.
+    """
+    try:
+        if path.stat().st_size > 4 * _tree.MAX_CHARACTERS:
+            raise _too_large(str(path))
+        content = path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise InputError(f"the file cannot be read: {reason}", at=Location(str(path))) from error
+    try:
+        return read(content.decode(), str(path))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        hint = "save it as UTF-8; is it a text file at all?"
+        raise InputError("the file is not UTF-8", at=Location(str(path), line, column), hint=hint) from error
+
+
+def read(text: str, path: str) -> Document:
+    """Return what a schema file says.
+
+    Args:
+        text: the file's content, YAML or JSON: the path's ending tells, else how the text starts.
+        path: names the file in messages.
+
+    Raises:
+        InputError: dlt would refuse the file, or it is hostile; with file, line and column of each problem.
+    """
+    source = Source(path, text)
+    is_json = _is_json(source)
+    root = _parse(source, is_json)
+    raw = _tree.value_of(root)
+    stored = _upgraded(raw, source, root)
+    if findings := check(stored):
+        problems = tuple(_problem(finding, source, root) for finding in findings)
+        raise InputError("this is not a schema that dlt would take", at=Location(path), problems=problems)
+    filled = _with_defaults(_plain(stored))
+    schema = schema_from_dict(_with_sections(filled))
+    engine: int = raw["engine_version"]
+    is_current = engine == ENGINE_VERSION
+    stated_hash = raw.get("version_hash") or None
+    meaning = _export_form(schema, keeps_import="imported_version_hash" in raw) if is_current else _plain(raw)
+    return Document(
+        schema=schema,
+        stated_hash=stated_hash,
+        stated_engine_version=engine,
+        is_edited=_is_edited(filled if is_current else raw, engine, stated_hash),
+        layout=Layout(source, root, meaning, is_json),
+    )
+
+
+def write(schema: Schema, layout: Layout | None = None, as_json: bool = False) -> str:
+    """Return the text of a schema file, in the form of dlt's exports (dlt.md §1.7).
+
+    Args:
+        schema: what to write; its version and hash are written as they are.
+        layout: of the file that is to be written over: only what differs is changed, comments and formatting
+            stay, YAML stays YAML and JSON stays JSON.
+        as_json: whether to write JSON, where there is no layout.
+    """
+    if layout is None:
+        exported = _export_form(schema)
+        return json_text(exported) if as_json else yaml_text(exported)
+    exported = _export_form(schema, keeps_import="imported_version_hash" in layout.meaning)
+    if _edit.same(layout.meaning, exported, _is_ordered):
+        return layout.source.text
+    for expands in (False, True):
+        text = _edited(layout, exported, expands)
+        if text is not None:
+            return text
+    return json_text(exported) if layout.is_json else yaml_text(exported)
+
+
+def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | None:
+    """Return the edited text, None where it does not say what it should (aliases lost their anchor)."""
+    editor = _edit.Editor(layout.source.text, _is_ordered, layout.is_json, expands)
+    text = editor.rewrite(layout.root, layout.meaning, exported)
+    source = Source(layout.source.path, text)
+    try:
+        root = _parse(source, layout.is_json)
+        stored = _upgraded(_tree.value_of(root), source, root)
+        schema = schema_from_dict(_with_sections(_with_defaults(_plain(stored))))
+    except (InputError, KeyError, AttributeError):
+        return None
+    written = _export_form(schema, keeps_import="imported_version_hash" in exported)
+    return text if _edit.same(written, exported, _is_ordered) else None
+
+
+def _is_ordered(keys: tuple[Key, ...]) -> bool:
+    # Only the order of columns counts for the hash (dlt.md §2.1).
+    return len(keys) == 3 and keys[0] == "tables" and keys[2] == "columns"
+
+
+def _is_json(source: Source) -> bool:
+    ending = source.path.lower().rpartition(".")[2]
+    return ending == "json" or (ending not in ("yaml", "yml") and source.text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["))
+
+
+def _parse(source: Source, is_json: bool) -> Node:
+    if len(source.text) > _tree.MAX_CHARACTERS:
+        raise _too_large(source.path)
+    if conflict := _CONFLICT.search(source.text):
+        hint = "resolve the merge conflict first"
+        raise source.refuse("a merge left a conflict here", conflict.start(), hint)
+    root = parse_json(source) if is_json else parse_yaml(source)
+    if not isinstance(root, _tree.Mapping):
+        hint = "a schema file starts with keys such as `name:` and `tables:`"
+        raise source.refuse("the file does not hold a mapping", root.start, hint)
+    return root
+
+
+def _too_large(path: str) -> InputError:
+    hint = f"schema files have at most {_tree.MAX_CHARACTERS // 2**20} million characters"
+    return InputError("the file is too large for a schema", at=Location(path), hint=hint)
+
+
+def _upgraded(raw: dict[str, Any], source: Source, root: Node) -> dict[str, Any]:
+    try:
+        return upgrade(raw, source.path)
+    except InputError as error:
+        at = source.locate(_tree.find(root, ("engine_version",)))
+        raise InputError(error.message, at=at, hint=error.hint, problems=error.problems) from error
+
+
+def _problem(finding: Finding, source: Source, root: Node) -> Problem:
+    return Problem(finding.message, source.locate(_tree.find(root, finding.keys)), finding.hint)
+
+
+def _is_edited(stored: dict[str, Any], engine: int, stated_hash: str | None) -> bool:
+    if stated_hash is None or engine < _FIRST_ENGINE_WITH_TODAYS_HASH:
+        return False
+    return stored_hash(_with_defaults(_plain(stored))) != stated_hash
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON data: what only YAML can state, in the form that counts for the hash (dlt.md §2.1)."""
+    match value:
+        case Mapping():
+            return {_key(key): _plain(item) for key, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case date():
+            return value.isoformat()
+        case bytes():
+            return base64.b64encode(value).decode("ascii")
+        case float() if not isfinite(value):
+            return None
+        case _:
+            return value
+
+
+def _key(key: Any) -> str:
+    match key:
+        case None:
+            return "null"
+        case bool():
+            return str(key).lower()
+        case date():
+            return key.isoformat()
+        case _:
+            return str(key)
+
+
+def _with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the stored schema with what dlt fills in before it computes the hash (dlt.md §1.2)."""
+    tables = {name: _table_with_defaults(name, table) for name, table in stored["tables"].items()}
+    return {**stored, "tables": tables}
+
+
+def _table_with_defaults(name: str, table: dict[str, Any]) -> dict[str, Any]:
+    columns = {column: {**properties, "name": column} for column, properties in table["columns"].items()}
+    filled = {**table, "name": name, "columns": columns}
+    if not table.get("parent"):
+        for key, default in (("write_disposition", "append"), ("resource", name)):
+            if filled.get(key) is None:
+                filled[key] = default
+    return filled
+
+
+def _with_sections(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the stored schema with the sections that dlt's schema objects always have."""
+    normalizers = {"names": DEFAULT_NAMING, **(stored.get("normalizers") or {})}
+    json_normalizer = {"module": RELATIONAL_NORMALIZER, **(normalizers.get("json") or {})}
+    if "." not in json_normalizer["module"]:
+        json_normalizer["module"] = f"dlt.common.normalizers.json.{json_normalizer['module']}"
+    return {
+        **stored,
+        "settings": stored.get("settings") or {},
+        "normalizers": {**normalizers, "json": json_normalizer},
+        "previous_hashes": stored.get("previous_hashes") or [],
+    }
+
+
+def _export_form(schema: Schema, keeps_import: bool = False) -> dict[str, Any]:
+    """Return what an export states: tables and columns are named by their keys alone.
+
+    Args:
+        schema: what to export.
+        keeps_import: whether the hash of the import file is stated; dlt does so in its own store only.
+    """
+    stored = schema.to_dict()
+    if not keeps_import:
+        stored.pop("imported_version_hash", None)
+    tables = {}
+    for name, table in schema.tables.items():
+        columns = {column: dict(value.properties) for column, value in table.columns.items()}
+        tables[name] = {"columns": columns, **table.properties}
+    return {**stored, "tables": tables}

@@ -1,0 +1,178 @@
+"""What a REF on the command line names."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.flows.references import find_schema, find_schemas
+from schemactl.formats import dlt
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
+
+
+def make(name: str, note: str = "") -> Schema:
+    return bump(replace(new_schema(name), description=note or None))
+
+
+def put(folder: Path, schema: Schema, file_name: str = "") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (file_name or f"{schema.name}.schema.yaml")
+    path.write_text(dlt.write(schema, as_json=path.suffix == ".json"))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SchemasFolder:
+    """A working folder with schemas: `shop` in both folders, `geo` exported, `plan` imported."""
+    monkeypatch.chdir(tmp_path)
+    made = SchemasFolder.at(Path("schemas"))
+    put(made.exports, make("shop", "exported"))
+    put(made.imports, make("shop", "imported"))
+    put(made.exports, make("geo"), "geo.schema.json")
+    put(made.imports, make("plan"))
+    return made
+
+
+def notes(reference: str, folder: SchemasFolder) -> list[tuple[str, str | None]]:
+    return [(each.schema.name, each.schema.description) for each in find_schemas(reference, folder)]
+
+
+@pytest.mark.parametrize(
+    ("reference", "found"),
+    [
+        ("shop", [("shop", "exported")]),
+        ("export:shop", [("shop", "exported")]),
+        ("import:shop", [("shop", "imported")]),
+        ("import:plan", [("plan", None)]),
+        ("schemas/import/shop.schema.yaml", [("shop", "imported")]),
+        ("schemas/export", [("geo", None), ("shop", "exported")]),
+        ("schemas", [("geo", None), ("shop", "exported")]),
+        ("export:", [("geo", None), ("shop", "exported")]),
+        ("import:", [("plan", None), ("shop", "imported")]),
+    ],
+)
+def test_each_form_names_its_schemas(folder, reference, found):
+    assert notes(reference, folder) == found
+
+
+def test_where_a_schema_comes_from_is_told(folder):
+    assert find_schema("shop", folder).origin == "schemas/export/shop.schema.yaml"
+    assert find_schema("shop", folder).document.schema.name == "shop"
+
+
+def test_a_file_may_have_any_name(folder, tmp_path):
+    put(tmp_path, make("shop", "mine"), "draft.yaml")
+    put(tmp_path, make("shop", "mine"), "draft")
+    assert notes("draft.yaml", folder) == notes("./draft", folder) == notes("draft", folder) == [("shop", "mine")]
+
+
+def test_an_exported_schema_comes_before_a_file_of_its_name(folder, tmp_path):
+    put(tmp_path, make("other"), "shop")
+    assert notes("shop", folder) == [("shop", "exported")]
+    assert notes("./shop", folder) == [("other", None)]
+
+
+def test_standard_input_is_read(folder, monkeypatch):
+    text = dlt.write(make("piped"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    referred = find_schema("-", folder)
+    assert (referred.schema.name, referred.origin) == ("piped", "<stdin>")
+
+
+def test_standard_input_that_is_no_text_is_told_with_its_place(folder, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"name: x\n \xff")))
+    with pytest.raises(InputError, match="not UTF-8") as caught:
+        find_schemas("-", folder)
+    assert str(caught.value.at) == "<stdin>:2:2"
+
+
+def git(*arguments: str) -> None:
+    identity = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false")
+    subprocess.run(("git", *identity, *arguments), check=True, capture_output=True)
+
+
+@pytest.fixture
+def history(folder: SchemasFolder) -> SchemasFolder:
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-q", "-m", "one")
+    put(folder.exports, make("shop", "exported later"))
+    git("commit", "-q", "-a", "-m", "two")
+    put(folder.exports, make("shop", "not committed"))
+    return folder
+
+
+def test_a_revision_names_the_export_folder_of_that_time(history):
+    assert notes("git:HEAD", history) == [("geo", None), ("shop", "exported later")]
+    assert notes("git:HEAD~1", history) == [("geo", None), ("shop", "exported")]
+
+
+def test_a_revision_with_a_path_names_that(history):
+    assert notes("git:main:schemas/import", history) == [("plan", None), ("shop", "imported")]
+    assert notes("git:main:schemas/export/shop.schema.yaml", history) == [("shop", "exported later")]
+
+
+def test_a_path_in_a_revision_starts_at_the_top_or_with_a_dot_here(history, monkeypatch):
+    monkeypatch.chdir("schemas")
+    here = SchemasFolder.at(Path())
+    assert notes("git:HEAD", here) == notes("git:HEAD:schemas/export", here) == notes("git:HEAD:./export", here)
+    with pytest.raises(InputError, match="no schema file at `export` in revision `HEAD`"):
+        find_schemas("git:HEAD:export", here)
+
+
+def test_the_place_in_a_revision_is_told(history):
+    assert find_schema("git:HEAD:schemas/export/shop.schema.yaml", history).origin == (
+        "HEAD:schemas/export/shop.schema.yaml"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "message", "hint"),
+    [
+        ("shp", "there is no schema `shp`", "did you mean `shop`?"),
+        ("plan", "there is no schema `plan`", "`import:plan`"),
+        ("export:shp", "there is no schema `shp`", "did you mean `shop`?"),
+        ("import:geo", "there is no schema `geo`", "known: plan, shop"),
+        ("import:../export/shop", "cannot name a schema", ""),
+        ("none.yaml", "there is no file `none.yaml`", ""),
+        ("none/shop", "there is no file `none/shop`", ""),
+        ("git:", "names no schema", "git:REV"),
+        ("http:x", "names no schema", "import:NAME"),
+        ("", "names no schema", "NAME"),
+        ("x" * 5000, "there is no schema", "known"),
+        ("x/" * 5000, "cannot read", ""),
+    ],
+)
+def test_what_names_nothing_is_told_with_a_way_out(folder, reference, message, hint):
+    with pytest.raises(InputError, match=message) as caught:
+        find_schemas(reference, folder)
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_folder_without_schemas_is_told(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="there is no schema in `empty`") as caught:
+        find_schemas("empty", folder)
+    assert "NAME.schema.yaml" in str(caught.value.hint)
+
+
+def test_one_schema_is_asked_for_and_several_are_named(folder):
+    with pytest.raises(InputError, match="names 2 schemas: `geo`, `shop`"):
+        find_schema("schemas", folder)
+
+
+def test_a_wrong_name_in_a_folder_is_told(folder):
+    put(folder.exports, make("other"), "shop.schema.yaml")
+    with pytest.raises(InputError, match="named for schema `shop`"):
+        find_schemas("shop", folder)
+    with pytest.raises(InputError, match="named for schema `shop`"):
+        find_schemas("schemas", folder)
