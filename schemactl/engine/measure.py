@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
@@ -11,7 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from schemactl.engine import walk
-from schemactl.engine.families import number_family, text_family
+from schemactl.engine.families import LARGE_KIND, number_family, text_family
+from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.shapes import Shape, cut_shape
 from schemactl.engine.walk import Listing, document_type, list_raw_values, list_values
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify
@@ -81,7 +83,7 @@ def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Pl
     for part in read_parts(texts, shape):
         listing = list_values(part.shape, "document", part.leave_out)
         items = explode_listing(part.documents, listing)
-        for row in _group(_described(items, listing)).toLocalIterator():
+        for row in _group(_unmarked(_described(items, listing))).toLocalIterator():
             path = (*part.base, *listing.nodes[row.node].path)
             yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
 
@@ -120,13 +122,27 @@ def _described(items: DataFrame, listing: Listing) -> DataFrame:
     )
 
 
+def _unmarked(values: DataFrame) -> DataFrame:
+    """Return large integers as they were before ``mark_large_integers``."""
+    kind, text = F.col("kind"), F.col("text")
+    is_large = (kind == "STRING") & text.startswith(LARGE_MARK)
+    return values.select(
+        *_PLACE,
+        "node",
+        "length",
+        F.when(is_large, LARGE_KIND).otherwise(kind).alias("kind"),
+        F.when(is_large, F.substring(text, 2, 2**31 - 1)).otherwise(text).alias("text"),
+    )
+
+
 def _group(values: DataFrame) -> DataFrame:
     kind, text = F.col("kind"), F.col("text")
-    is_number = kind.isin("BIGINT", "DOUBLE") | kind.startswith("DECIMAL")
+    is_number = kind.isin("BIGINT", "DOUBLE", LARGE_KIND) | kind.startswith("DECIMAL")
     group = F.when(is_number, _NUMBER).otherwise(kind)
     family = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind))
     length = F.coalesce("length", F.length(text))
     number = F.when(is_number, text.try_cast("double"))
+    number = F.when((kind != LARGE_KIND) | (F.abs(number) < math.inf), number)
     # Only numbers are aggregated: an aggregate over texts makes Spark sort all values.
     return values.groupBy("file", "block", "node", group.alias("kind"), family.alias("family")).agg(
         F.count("*").alias("count"),

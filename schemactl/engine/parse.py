@@ -9,10 +9,9 @@ LARGE_MARK = "\ufdd0"
 """How a text begins that stands for a large integer; Unicode keeps the character out of data."""
 
 _END = "end of the document"
-_LARGE = "[1-9][0-9]{18}"
-_STRING_OR_LARGE = (
-    r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|(?<![0-9.eE+-])(-?[1-9][0-9]{18,999}+)(?=[ \t\r\n]*(?:[,\]}]|\z))'
-)
+_LARGE = "(?:9[2-9][0-9]{17}|[1-9][0-9]{19})"
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING_OR_LARGE = rf"({_STRING})|(?<![0-9.eE+-])(-?{_LARGE}[0-9]{{0,980}}+)(?=[ \t\r\n]*(?:[,\]}}]|\z))"
 _OPEN, _CLOSE = "\x01", "\x02"
 
 
@@ -30,7 +29,7 @@ def parse_json(text: Column) -> Column:
 
 
 def mark_large_integers(text: Column) -> Column:
-    """Return a JSON text with its integers of 19 to 1,000 digits as texts of ``LARGE_MARK`` and the digits.
+    """Return a JSON text with its integers past 64 bits, up to 1,000 digits, as texts of ``LARGE_MARK`` and the digits.
 
     A VARIANT holds such an integer as a decimal or a double: its last digits are gone, or it is told no more from a
     number like ``1e19``. What is no JSON stays none.
@@ -41,3 +40,8 @@ def mark_large_integers(text: Column) -> Column:
     # JSON has no bare control characters; a text that does has to stay as bad as it is.
     can_mark = text.rlike(_LARGE) & ~text.rlike(f"[{_OPEN}{_CLOSE}]")
     return F.when(can_mark, marked).otherwise(text)
+
+
+def is_blank(text: Column) -> Column:
+    """Return whether a text holds nothing but what JSON takes for blank."""
+    return F.trim(text, F.lit(" \t\r\n")) == ""

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from schemactl.engine.inputs import Input, by_format, shown_path
 from schemactl.engine.measure import Place, count_values, explode_listing, read_parts
-from schemactl.engine.parse import parse_json
+from schemactl.engine.parse import is_blank, mark_large_integers, parse_json
 from schemactl.engine.shapes import Shape, parse_shape
 from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
@@ -92,7 +92,7 @@ def sampled(records: DataFrame, share: float) -> DataFrame:
 
 def _count_records(batches: Iterable[Documents], progress: Progress) -> int:
     progress("counting records", None)
-    return sum(batch.frame.where(F.trim("text") != "").count() for batch in batches)
+    return sum(batch.frame.where(~is_blank(F.col("text"))).count() for batch in batches)
 
 
 def scan_typed(batch: Typed, progress: Progress = lambda *_: None) -> Scan:
@@ -113,12 +113,14 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
             and ``sampled`` (boolean, whether to read this one).
         progress: told each phase.
     """
-    checked = records.select("*", F.when(F.col("sampled"), parse_json(F.col("text"))).alias("document"))
+    marked = mark_large_integers(F.col("text"))
+    checked = records.select("*", F.when(F.col("sampled"), parse_json(marked)).alias("document"))
     progress("reading shapes", None)
     blocks = _read_blocks(checked)
     places = _Places(blocks)
     has_bad = any(row.bad for row in blocks)
-    readable = (checked.where("document is not null") if has_bad else records.where("sampled")).select(*records.columns)
+    good = checked.where("document is not null") if has_bad else records.where("sampled")
+    readable = good.select("file", "block", "id", marked.alias("text"))
     shape = _shape_of(readable, blocks, progress)
     progress("counting values", None)
     paths, firsts = _count(readable, shape, places)
@@ -131,14 +133,14 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
 
 
 def _is_bad() -> Column:
-    return F.col("sampled") & F.col("document").isNull() & (F.trim("text") != "")
+    return F.col("sampled") & F.col("document").isNull() & ~is_blank(F.col("text"))
 
 
 def _read_blocks(documents: DataFrame) -> list[Row]:
     grouped = documents.groupBy("file", "block").agg(
         F.count("*").alias("lines"),
         F.min("id").alias("first_id"),
-        F.count_if(F.trim("text") != "").alias("records"),
+        F.count_if(~is_blank(F.col("text"))).alias("records"),
         F.count("document").alias("documents"),
         F.count_if(_is_bad()).alias("bad"),
         F.min(F.when(_is_bad(), F.col("id"))).alias("first_bad"),

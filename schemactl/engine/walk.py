@@ -83,7 +83,7 @@ def list_raw_values(shape: Shape, column: str, only: Set[Path]) -> Listing:
 
 
 def _listing(writer: _Writer, shape: Shape, column: str) -> Listing:
-    return Listing(f"array({', '.join(writer.arrays(shape, quote(column), ()))})", tuple(writer.nodes))
+    return Listing(f"array({', '.join(writer.arrays(shape, column, ()))})", tuple(writer.nodes))
 
 
 def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> str:
@@ -99,7 +99,9 @@ def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> st
         return f"cast({length} as string)" if length else "''"
     text = f"try_variant_get({value}, '$', 'string')"
     if kind is not None:
-        return f"if({value} is null, null, coalesce({text}, {literal(NULL_TEXT)}))"
+        # As its own type first: other than texts, Spark makes each value an expression to turn it into a text.
+        own = f"cast(try_variant_get({value}, '$', '{kind}') as string)"
+        return f"if({value} is null, null, coalesce({own}, {literal(NULL_TEXT)}))"
     return asked or f"if({value} is null, null, concat(schema_of_variant({value}), ' ', coalesce({text}, '')))"
 
 
@@ -127,7 +129,7 @@ class _Writer:
             structs += [self._struct([self._own_item(shape, value, path)], value)] if _is_listed_alone(shape) else []
             lists += self._inside(shape, value, path)
             return
-        children = [(child, f"{value}.{quote(key)}", (*path, key)) for key, child in shape.children.items()]
+        children = [(child, field_of(value, key), (*path, key)) for key, child in shape.children.items()]
         items = self._object_items(shape, value, path)
         items += [self._own_item(*child) for child in children if _is_listed_alone(child[0])]
         structs.append(self._struct(items, value))
@@ -159,7 +161,8 @@ class _Writer:
     def _variant(self, shape: Shape, value: str, path: Path) -> str:
         """List a VARIANT and what is in it, where kinds mix or an object has no keys."""
         bound = self._variable()
-        parts = [f"array({self._struct([self._own_item(shape, bound, path)])})"]
+        own = self._item(path, None, bound, self._asked(shape, bound) if shape.is_nested else "")
+        parts = [f"array({self._struct([own])})"]
         parts += [
             self._variant(child, variant_child(bound, key), (*path, key)) for key, child in shape.children.items()
         ]
@@ -174,7 +177,7 @@ class _Writer:
         keys = [key for key in shape.children if is_row_key(key)]
         if not keys:
             return [self._item(path, OBJECT_KIND)]
-        is_set = " or ".join(_is_set(shape.children[key], f"{value}.{quote(key)}") for key in keys)
+        is_set = " or ".join(_is_set(shape.children[key], field_of(value, key)) for key in keys)
         plain, keyed = self._item(path, OBJECT_KIND), self._item(path, KEYED_KIND)
         return [f"if({is_set}, null, {plain})", f"if({is_set}, {keyed}, null)"]
 
@@ -233,7 +236,9 @@ def _elements_of(value: str) -> str:
 
 
 def _is_set(shape: Shape, value: str) -> str:
-    return f"{value} is not null" if _is_struct(shape) or shape.is_list else _is_truthy(value)
+    if _is_struct(shape):
+        return f"{value} is not null"
+    return f"size({value}) > 0" if shape.is_list and shape.element is not None else _is_truthy(value)
 
 
 def _is_truthy(value: str) -> str:
@@ -242,9 +247,9 @@ def _is_truthy(value: str) -> str:
     return f"coalesce(if(schema_of_variant({value}) = 'STRING', {text} != '', {text} not in {_FALSY}), false)"
 
 
-def quote(name: str) -> str:
-    """Quote an identifier of Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
+def field_of(value: str, key: str) -> str:
+    """Return SQL for the field ``key`` of a struct."""
+    return f"{value}[{literal(key)}]"
 
 
 def variant_child(value: str, key: str) -> str:
@@ -259,5 +264,6 @@ def variant_child(value: str, key: str) -> str:
 
 def literal(text: str) -> str:
     """Quote a text of Spark SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    # Spark puts its settings in the place of `${...}`, wherever in SQL that stands.
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"

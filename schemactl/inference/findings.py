@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, count
 from typing import TypeVar
 
 from schemactl.inference.classes import kind_of
@@ -20,86 +20,117 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.inference.resolve import Origin, Resolution
-from schemactl.schema.collisions import numbered
+from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.contract import Violation
-from schemactl.schema.naming import Naming
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 Number = TypeVar("Number", int, float)
 
 
 def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence: Evidence) -> tuple[TableFinding, ...]:
     """Return the tables of ``after`` that are new in it or have new or changed columns."""
-    found = (_find_table(before.tables.get(name), table, resolution, evidence) for name, table in after.tables.items())
+    seen = _Seen(resolution, evidence)
+    found = (_find_table(before.tables.get(name), table, seen) for name, table in after.tables.items())
     return tuple(table for table in found if table.is_new or table.columns)
 
 
-def _find_table(before: Table | None, table: Table, resolution: Resolution, evidence: Evidence) -> TableFinding:
+class _Seen:
+    """Resolution and evidence, indexed once: what stands at the source paths of each column."""
+
+    def __init__(self, resolution: Resolution, evidence: Evidence) -> None:
+        self.resolution = resolution
+        self.evidence = evidence
+        self.bases = variant_bases(resolution.schema)
+        self._totals: Counter[tuple[str, Path]] = Counter()
+        for origin in resolution.taken:
+            for path, _, of_class in self._taken(origin):
+                self._totals[origin[0], path] += of_class.count
+
+    def taken(self, origin: Origin) -> list[tuple[str, ClassEvidence]]:
+        """Return the classes that a column takes, with their evidence."""
+        return [(name, of_class) for _, name, of_class in self._taken(origin)]
+
+    def total(self, table: str, sources: Iterable[Path]) -> int:
+        """Return how many values from ``sources`` all columns of the table take, variants included."""
+        return sum(self._totals[table, path] for path in sources)
+
+    def _taken(self, origin: Origin) -> Iterator[tuple[Path, str, ClassEvidence]]:
+        for path, name in self.resolution.taken.get(origin, ()):
+            of_class = self.evidence.paths.get(path, {}).get(name)
+            if of_class is not None:
+                yield path, name, of_class
+
+
+def variant_bases(schema: Schema) -> dict[Origin, str]:
+    """Return for each variant column the column whose values of other types it takes (dlt.md §6.5)."""
+    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
+    bases: dict[Origin, str] = {}
+    for table in schema.tables.values():
+        beside = _variants_beside(table, naming)
+        for variant in beside:
+            base = variant
+            while base in beside:
+                base = beside[base]
+            bases[table.name, variant] = base
+    return bases
+
+
+def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
+    """Return the variants of a table, each with the column that its name starts from; that may be a variant too."""
+    variants = {column.name for column in table.columns.values() if column.is_variant}
+    if not variants:
+        return {}
+    endings = [f"v_{data_type}" for data_type in (*DataType, "complex")]
+    beside: dict[str, str] = {}
+    for name in table.columns:
+        for variant in {naming.shorten_fragments(name, ending) for ending in endings} & variants - {name}:
+            beside.setdefault(variant, name)
+    return beside
+
+
+def _find_table(before: Table | None, table: Table, seen: _Seen) -> TableFinding:
     known = before.columns if before else {}
     columns = tuple(
-        _find_column(table.name, known.get(name), column, resolution, evidence)
+        _find_column(table.name, known.get(name), column, seen)
         for name, column in table.columns.items()
         if known.get(name) != column and column.data_type
     )
     return TableFinding(table.name, table.parent, before is None, columns)
 
 
-def _find_column(
-    table: str, before: Column | None, column: Column, resolution: Resolution, evidence: Evidence
-) -> ColumnFinding:
+def _find_column(table: str, before: Column | None, column: Column, seen: _Seen) -> ColumnFinding:
     origin = (table, column.name)
-    sources = resolution.sources(origin)
-    seen = list(_taken(origin, resolution, evidence))
+    sources = seen.resolution.sources(origin)
+    base = seen.bases.get(origin)
+    beside = () if base is None else seen.resolution.sources((table, base))
+    taken = seen.taken(origin)
     kinds: Counter[str] = Counter()
-    for name, of_class in seen:
+    for name, of_class in taken:
         kinds[kind_of(name)] += of_class.count
-    known = [of_class for _, of_class in seen]
-    first = min(known, key=lambda of_class: of_class.first, default=None)
-    others = sorted((of_class for of_class in known if of_class is not first), key=lambda of_class: of_class.first)
-    examples = [example for of_class in ([first] if first else []) + others for example in of_class.examples]
-    texts = [of_class for name, of_class in seen if kind_of(name) == "text"]
+    known = sorted((of_class for _, of_class in taken), key=lambda of_class: of_class.first)
+    examples = dict.fromkeys(example for of_class in known for example in of_class.examples)
+    texts = [of_class for name, of_class in taken if kind_of(name) == "text"]
     return ColumnFinding(
         name=column.name,
+        is_new=before is None,
         before=str(before.data_type) if before and before.data_type else None,
         data_type=str(column.data_type),
-        variant_of=_variant_of(origin, sources, resolution) if column.is_variant else None,
+        precision=column.properties.get("precision"),
+        scale=column.properties.get("scale"),
+        variant_of=base,
         sources=tuple(format_path(path) for path in sources),
         values=sum(kinds.values()),
-        total=_total(table, sources, resolution, evidence),
-        nulls=sum(evidence.nulls(path) for path in sources),
-        absences=sum(evidence.absences(path) for path in sources),
+        total=seen.total(table, dict.fromkeys((*beside, *sources))),
+        nulls=sum(seen.evidence.nulls(path) for path in sources),
+        absences=sum(seen.evidence.absences(path) for path in sources),
         kinds=dict(kinds),
-        first=first.first if first else None,
-        examples=tuple(dict.fromkeys(examples)),
+        first=known[0].first if known else None,
+        examples=tuple(examples),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
         range=_span([of_class.least for of_class in known], [of_class.greatest for of_class in known]),
     )
-
-
-def _taken(origin: Origin, resolution: Resolution, evidence: Evidence) -> Iterator[tuple[str, ClassEvidence]]:
-    for path, name in resolution.taken.get(origin, ()):
-        seen = evidence.paths.get(path, {}).get(name)
-        if seen is not None:
-            yield name, seen
-
-
-def _total(table: str, sources: tuple[Path, ...], resolution: Resolution, evidence: Evidence) -> int:
-    """Return how many values from ``sources`` all columns of the table take, variants included."""
-    return sum(
-        evidence.paths[path][name].count
-        for (other, _), taken in resolution.taken.items()
-        if other == table
-        for path, name in taken
-        if path in sources and name in evidence.paths.get(path, {})
-    )
-
-
-def _variant_of(origin: Origin, sources: tuple[Path, ...], resolution: Resolution) -> str | None:
-    """Return the column that takes the other values from the same places, and is no variant itself."""
-    table, _ = origin
-    columns = resolution.schema.tables[table].columns
-    beside = (name for at, name in resolution.taken if at == table and not columns[name].is_variant)
-    return next((name for name in beside if set(resolution.sources((table, name))) & set(sources)), None)
 
 
 def _span(least: list[Number | None], greatest: list[Number | None]) -> tuple[Number, Number] | None:
@@ -109,18 +140,50 @@ def _span(least: list[Number | None], greatest: list[Number | None]) -> tuple[Nu
 
 
 def find_collisions(resolution: Resolution) -> tuple[CollisionFinding, ...]:
-    """Return the columns that several source paths feed, which no two parts of one row can share without loss."""
-    found = ((origin, _colliding(resolution.sources(origin))) for origin in resolution.taken)
+    """Return the tables and columns that several source paths feed, so that one row cannot hold all their values."""
     return tuple(
-        CollisionFinding(*origin, tuple(format_path(path) for path in sources)) for origin, sources in found if sources
+        CollisionFinding(table, column, tuple(format_path(path) for path in paths))
+        for (table, column), paths in _collisions(resolution)
     )
 
 
-def _colliding(sources: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the sources that do not stand one inside the other: an element and its own ``value`` share no row."""
-    pairs = [pair for pair in combinations(sources, 2) if not _is_inside(*pair)]
-    colliding = {path for pair in pairs for path in pair}
-    return tuple(path for path in sources if path in colliding)
+def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None], tuple[Path, ...]]]:
+    """Yield tables (column None) with the lists that feed them, and columns with the values that feed them."""
+    rows: dict[str, dict[Path, None]] = {}
+    columns: dict[Origin, dict[Path, None]] = {}
+    bases = variant_bases(resolution.schema)
+    for table, column in resolution.taken:
+        sources = resolution.sources((table, column))
+        rows.setdefault(table, {}).update(dict.fromkeys(_row_path(path) for path in sources))
+        columns.setdefault((table, bases.get((table, column), column)), {}).update(dict.fromkeys(sources))
+    for table, paths in rows.items():
+        if lists := _apart(paths):
+            yield (table, None), lists
+    for (table, column), paths in columns.items():
+        # Values of different lists meet in one row only where the lists themselves do, which is told above.
+        for together in _by_row(paths).values():
+            if values := _apart(together):
+                yield (table, column), values
+
+
+def _row_path(path: Path) -> Path:
+    """Return the part of ``path`` up to the innermost list, whose elements are the rows."""
+    ends = (number for number in range(len(path), 0, -1) if path[number - 1] is ELEMENT)
+    return path[: next(ends, 0)]
+
+
+def _by_row(paths: Iterable[Path]) -> dict[Path, list[Path]]:
+    grouped: dict[Path, list[Path]] = {}
+    for path in paths:
+        grouped.setdefault(_row_path(path), []).append(path)
+    return grouped
+
+
+def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the paths that do not stand one inside the other: an element and its own ``value`` share no row."""
+    paths = tuple(paths)
+    apart = {path for pair in combinations(paths, 2) if not _is_inside(*pair) for path in pair}
+    return tuple(path for path in paths if path in apart)
 
 
 def _is_inside(left: Path, right: Path) -> bool:
@@ -129,43 +192,67 @@ def _is_inside(left: Path, right: Path) -> bool:
 
 
 def separate(resolution: Resolution, renamed: Mapping[Path, str], naming: Naming) -> dict[Path, str]:
-    """Return names for source keys that keep colliding paths apart; the first path of each column keeps its name.
+    """Return names for source keys that keep colliding paths apart.
+
+    In each collision one path keeps its name: one that ``renamed`` names, else the first one in the data. Its name
+    is returned as well, so that it stays the same when later data has another order.
 
     Args:
         resolution: what was resolved under ``renamed``.
-        renamed: the names that were given before; they stay, and grow where their paths still collide.
+        renamed: the names that were given before; they stay, but for a path that still collides.
         naming: the schema's convention, with the longest identifier.
     """
     names = dict(renamed)
-    for origin in resolution.taken:
-        sources = _colliding(resolution.sources(origin))
-        for number, path in enumerate(sources[1:], start=2):
-            at = _parting(sources[0], path)
-            key = path[len(at) - 1]
+    for _, paths in _collisions(resolution):
+        kept = next((path for path in paths if _is_named(path, renamed)), paths[0])
+        for path in paths:
+            if path == kept:
+                continue
+            at, kept_at = _parting(path, kept, naming)
             if at in names and at not in renamed:
                 continue
-            while True:
-                assert key is not None
-                name = numbered(naming.normalize_path(key) if key.strip() else "_empty", number, naming)
-                if name not in names.values():
-                    break
-                number += 1
-            names[at] = name
+            taken = set(names.values())
+            natural = _name_of(at, naming)
+            names.setdefault(kept_at, _name_of(kept_at, naming))
+            candidates = (numbered(natural, number, naming) for number in count(2))
+            names[at] = next(name for name in candidates if name not in taken)
     return names
 
 
-def _parting(kept: Path, path: Path) -> Path:
-    """Return the part of ``path`` up to the first key that ``kept`` has not."""
-    for index, step in enumerate(path):
-        if step is not ELEMENT and (index >= len(kept) or kept[index] != step):
-            return path[: index + 1]
-    return path
+def _is_named(path: Path, names: Mapping[Path, str]) -> bool:
+    return any(path[:end] in names for end in range(1, len(path) + 1))
 
 
-def find_nulls(resolution: Resolution) -> tuple[NullFinding, ...]:
+def _parting(path: Path, kept: Path, naming: Naming) -> tuple[Path, Path]:
+    """Return the parts of two colliding paths up to the keys to name.
+
+    These are the first keys that differ where they become one name (``userInfo`` and ``user_info``), else the last
+    ones (``a.b`` and ``a__b``).
+    """
+    for index, (step, other) in enumerate(zip(path, kept, strict=False)):
+        if step == other:
+            continue
+        at, kept_at = path[: index + 1], kept[: index + 1]
+        if step is not ELEMENT and other is not ELEMENT and _name_of(at, naming) == _name_of(kept_at, naming):
+            return at, kept_at
+        break
+    return _to_last_key(path), _to_last_key(kept)
+
+
+def _to_last_key(path: Path) -> Path:
+    return path[: max(number for number, step in enumerate(path, start=1) if step is not ELEMENT)]
+
+
+def _name_of(path: Path, naming: Naming) -> str:
+    """Return the name that the convention gives to the last key of ``path``."""
+    key = path[-1]
+    return naming.normalize_path(key) if key is not None and key.strip() else BLANK
+
+
+def find_nulls(resolution: Resolution, evidence: Evidence) -> tuple[NullFinding, ...]:
     """Return the nulls that no column takes."""
     return tuple(
-        NullFinding(null.table, null.column, format_path(null.path), null.first)
+        NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
         if null.path is not NO_PATH
     )
@@ -175,23 +262,28 @@ def find_violations(
     violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence
 ) -> tuple[ViolationFinding, ...]:
     """Return contract violations with the values that they are about."""
-    return tuple(_find_violation(violation, resolution, evidence) for violation in violations)
-
-
-def _find_violation(violation: Violation, resolution: Resolution, evidence: Evidence) -> ViolationFinding:
-    seen: list[ClassEvidence] = []
+    if not violations:
+        return ()
+    seen = _Seen(resolution, evidence)
+    columns: dict[str, list[Origin]] = {}
     for origin in resolution.taken:
-        if origin[0] == violation.table and violation.column in (None, origin[1]):
-            seen += [of_class for _, of_class in _taken(origin, resolution, evidence)]
-    first = min(seen, key=lambda of_class: of_class.first, default=None)
+        columns.setdefault(origin[0], []).append(origin)
+    return tuple(_find_violation(violation, columns.get(violation.table, []), seen) for violation in violations)
+
+
+def _find_violation(violation: Violation, columns: list[Origin], seen: _Seen) -> ViolationFinding:
+    concerned = columns if violation.column is None else [(violation.table, violation.column)]
+    values = [of_class for origin in concerned for _, of_class in seen.taken(origin)]
+    first = min(values, key=lambda of_class: of_class.first, default=None)
     return ViolationFinding(
         table=violation.table,
         column=violation.column,
+        variant_of=violation.variant_of,
         entity=str(violation.entity),
         mode=str(violation.mode),
         expected=violation.expected,
         found=violation.found,
-        values=sum(of_class.count for of_class in seen),
+        values=sum(of_class.count for of_class in values),
         first=first.first if first else None,
         example=next(iter(first.examples), None) if first else None,
     )

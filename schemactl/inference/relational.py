@@ -7,7 +7,7 @@ the values of rows are made by the engine.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
@@ -20,6 +20,9 @@ EMPTY_KEY = "_empty"
 
 UNLIMITED_NESTING = 1000
 """dlt's ``max_nesting`` where none is set."""
+
+GENERATED_KEY = "key"
+"""Stands for the keys of rows and loads that dlt makes."""
 
 NO_PATH: Path = ("",)
 """The path of values that normalisation itself adds."""
@@ -41,6 +44,21 @@ class Row:
     table: str
     parent: str | None
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What the rows of a nested table take from the row above them.
+
+    Attributes:
+        tables: the parts of that row's table's name.
+        propagated: cells that are copied down, by column.
+        row_key: its ``_dlt_id``, which need not be a text where the data brings it.
+    """
+
+    tables: tuple[str, ...] = ()
+    propagated: Mapping[str, Cell] = field(default_factory=dict)
+    row_key: Any = None
 
 
 class TableView(Protocol):
@@ -94,9 +112,9 @@ class RelationalNormalizer:
         self._table_of = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
         self._join = cache(naming.shorten_fragments)
 
-    def propagate_root_key(self, root_table: str, row_key: str) -> None:
-        """Copy the row key of ``root_table`` into its nested tables from now on."""
-        self._propagate_tables.setdefault(root_table, {})[row_key] = self.names.root_id
+    def propagate(self, table: str, columns: Mapping[str, str]) -> None:
+        """Copy columns of ``table`` into the tables nested in it from now on; ``columns`` maps them to names there."""
+        self._propagate_tables.setdefault(table, {}).update(columns)
 
     def table_name(self, source: str) -> str:
         """Return the table that data named ``source`` goes to."""
@@ -112,61 +130,54 @@ class RelationalNormalizer:
         """
         level = UNLIMITED_NESTING if max_nesting is None else max_nesting
         if not isinstance(document, dict):
-            yield from self._row({self.names.value: document}, (), {}, (table,), (), level, is_root=True, wrapped=())
+            yield from self._row({self.names.value: document}, (), _Above(), (table,), level, is_root=True, wrapped=())
         else:
-            yield from self._row(document, (), {}, (table,), (), level, is_root=True)
+            yield from self._row(document, (), _Above(), (table,), level, is_root=True)
 
-    def _row(  # noqa: PLR0913 - the state of a depth-first walk
+    def _row(
         self,
         item: dict[str, Any],
         path: Path,
-        extend: Mapping[str, Cell],
+        above: _Above,
         ident: tuple[str, ...],
-        parent: tuple[str, ...],
         level: int,
         *,
         is_root: bool = False,
         wrapped: Path | None = None,
     ) -> Iterator[Row]:
-        table = self._join(*parent, *ident)
+        table = self._join(*above.tables, *ident)
         cells, lists = self._flatten(table, item, path, level, wrapped)
         is_root = is_root or self._view.is_root(table)
-        added = dict(extend)
+        added = dict(above.propagated)
         if is_root:
-            added[self.names.load_id] = Cell(self.names.load_id, "load", NO_PATH)
+            added[self.names.load_id] = Cell(self.names.load_id, GENERATED_KEY, NO_PATH)
         cells = _overwritten(cells, added)
         row_key = next((cell.value for cell in reversed(cells) if cell.column == self.names.row_id), None)
         if not row_key:
-            cells = _overwritten(cells, {cell.column: cell for cell in self._link_cells(is_root)})
-        propagated = self._propagated(table, cells, is_root)
-        yield Row(table, None if is_root else self._join(*parent), tuple(cells))
+            row_key = GENERATED_KEY
+            cells = _overwritten(cells, self._link_cells(above, is_root))
+        yield Row(table, None if is_root else self._join(*above.tables), tuple(cells))
+        propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
+        below = _Above((*above.tables, *ident), propagated, row_key)
         for list_ident, found in lists.items():
             for list_path, elements in found:
-                yield from self._list(
-                    elements, list_path, {**extend, **propagated}, list_ident, (*parent, *ident), level - 1
-                )
+                yield from self._list(elements, list_path, below, list_ident, level - 1)
 
     def _list(
-        self,
-        elements: list[Any],
-        path: Path,
-        extend: Mapping[str, Cell],
-        ident: tuple[str, ...],
-        parent: tuple[str, ...],
-        level: int,
+        self, elements: list[Any], path: Path, above: _Above, ident: tuple[str, ...], level: int
     ) -> Iterator[Row]:
-        table = self._join(*parent, *ident)
+        table = self._join(*above.tables, *ident)
         element_path = (*path, ELEMENT)
         for element in elements:
             if isinstance(element, dict):
-                yield from self._row(element, element_path, extend, ident, parent, level)
+                yield from self._row(element, element_path, above, ident, level)
             elif isinstance(element, list):
-                yield from self._row({"list": element}, path, extend, ident, parent, level - 1, wrapped=element_path)
+                yield from self._row({"list": element}, path, above, ident, level - 1, wrapped=element_path)
             else:
                 is_root = self._view.is_root(table)
                 value = Cell(self.names.value, element, element_path)
-                added = {**extend, **{cell.column: cell for cell in self._link_cells(is_root)}}
-                yield Row(table, None if is_root else self._join(*parent), tuple(_overwritten([value], added)))
+                cells = _overwritten([value], {**above.propagated, **self._link_cells(above, is_root)})
+                yield Row(table, None if is_root else self._join(*above.tables), tuple(cells))
 
     def _flatten(
         self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None
@@ -207,11 +218,10 @@ class RelationalNormalizer:
     def _is_kept(self, table: str, column: str, level: int) -> bool:
         return level <= 0 or self._view.keeps_json(table, column)
 
-    def _link_cells(self, is_root: bool) -> tuple[Cell, ...]:
-        row_id = Cell(self.names.row_id, "row", NO_PATH)
-        if is_root:
-            return (row_id,)
-        return (Cell(self.names.parent_id, "row", NO_PATH), Cell(self.names.list_index, 0, NO_PATH), row_id)
+    def _link_cells(self, above: _Above, is_root: bool) -> dict[str, Cell]:
+        values = {} if is_root else {self.names.parent_id: above.row_key, self.names.list_index: 0}
+        values[self.names.row_id] = GENERATED_KEY
+        return {column: Cell(column, value, NO_PATH) for column, value in values.items()}
 
     def _propagated(self, table: str, cells: list[Cell], is_root: bool) -> dict[str, Cell]:
         mapping = {**(self._propagate_root if is_root else {}), **self._propagate_tables.get(table, {})}

@@ -17,6 +17,8 @@ class ColumnFinding:
         name: the column.
         before: its data type in the schema as it was, None where it was not there or incomplete.
         data_type: its data type now.
+        is_new: whether the schema did not know it at all; False also for a column that only waited for its type.
+        precision, scale: of its type, where the source states them.
         variant_of: the column beside which this one takes the values that do not fit, None for other columns.
         sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds.
         values: number of values (nulls excluded) that this column takes.
@@ -33,6 +35,9 @@ class ColumnFinding:
     name: str
     before: str | None
     data_type: str
+    is_new: bool = True
+    precision: int | None = None
+    scale: int | None = None
     variant_of: str | None = None
     sources: tuple[str, ...] = ()
     values: int = 0
@@ -58,20 +63,25 @@ class TableFinding:
 
 @dataclass(frozen=True, slots=True)
 class CollisionFinding:
-    """Source paths whose names become one column: dlt would keep the last value only."""
+    """Source paths whose names become one: dlt would keep the last value only.
+
+    Attributes:
+        column: None where lists become one table.
+    """
 
     table: str
-    column: str
+    column: str | None
     sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NullFinding:
-    """A null met where the schema allows none: dlt refuses to load such a row."""
+    """Nulls met where the schema allows none: dlt refuses to load such rows."""
 
     table: str
     column: str
     source: str
+    count: int
     first: Position
 
 
@@ -85,6 +95,7 @@ class ViolationFinding:
         column: None for a violation of ``tables``.
         expected, found: data types (or "no new column" ...), for a person.
         values: number of values concerned.
+        variant_of: the column whose values of another type the contract refuses; None for other violations.
     """
 
     table: str
@@ -96,6 +107,7 @@ class ViolationFinding:
     values: int
     first: Position | None
     example: str | None
+    variant_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +129,8 @@ class InferenceReport:
         name: the schema's name.
         table: the root table of the data.
         sample: the sample that was asked for: ``full``, ``10%``, ``100000``.
-        before_hash, before_version: of the schema as it was; None for a new schema.
+        before_hash, before_version: of the stored schema as it was; None for a new schema.
+        after_hash, after_version: of the schema as it is now, or would be without ``--check``.
         saved: whether the schema was written; never under ``--check``, nor where a frozen contract is violated.
         written: files that were written, in order.
         import_adopted: hash of the import file, where a user's edit of it was taken over first.
@@ -142,7 +155,8 @@ class InferenceReport:
 
     @property
     def changes_schema(self) -> bool:
-        return self.before_hash != self.after_hash
+        """Whether the schema is, or without ``--check`` would be, another than before."""
+        return not self.is_refused and (self.before_hash != self.after_hash or self.import_adopted is not None)
 
     @property
     def is_refused(self) -> bool:

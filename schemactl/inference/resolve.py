@@ -122,6 +122,9 @@ class _Fold:
         self._schema = schema
         self._naming = naming
         self._settings = Settings.of(schema.settings)
+        hints = schema.settings.get("default_hints") or {}
+        # A `nullable` hint makes other columns not nullable, yet dlt does not ask it when it meets a null.
+        self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
         self._drafts = {name: _draft_of(table) for name, table in schema.tables.items()}
         self._normalizer = RelationalNormalizer(naming, self._config, self, renamed)
@@ -130,6 +133,7 @@ class _Fold:
         self._hints: dict[str, dict[str, bool]] = {}
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
+        self._root_keys: dict[str, dict[str, str]] = {}
 
     # what rows depend on (relational.TableView)
 
@@ -149,11 +153,11 @@ class _Fold:
     def add_root_table(self, source: str) -> str:
         name = self._normalizer.table_name(source)
         if name not in self._drafts:
-            self._add_table(name, {"write_disposition": "append", "resource": source})
-        # dlt writes the root table down before it looks at the data.
-        self._drafts[name].is_changed = True
-        for root, row_key in self._root_keys().items():
-            self._normalizer.propagate_root_key(root, row_key)
+            self._drafts[name] = _Draft(name, {}, {"write_disposition": "append", "resource": source})
+        # dlt writes the root table down before it looks at the data: this holds for the documents to come.
+        self._pass_on_root_key(self._drafts[name])
+        for root, mapping in self._root_keys.items():
+            self._normalizer.propagate(root, mapping)
         return name
 
     def add_document(self, document: Any, root: str, position: Position | None) -> None:
@@ -168,61 +172,56 @@ class _Fold:
         taken = {origin: tuple(found) for origin, found in self._taken.items()}
         return Resolution(schema, taken, tuple(self._nulls.values()))
 
-    def _add_table(self, name: str, properties: dict[str, Any]) -> None:
-        self._drafts[name] = _Draft(name, {}, properties, is_changed=True)
+    def _pass_on_root_key(self, changed: _Draft) -> None:
+        """Write down which row key a root table passes on to its nested tables (dlt.md §5.5).
 
-    def _root_keys(self) -> dict[str, str]:
-        """Return the row keys that changed root tables have to pass on to their nested tables (dlt.md §5.5).
-
-        dlt asks at each change, but what it then writes down holds from the next load on.
+        dlt asks after each change of a table, but what it writes down holds from the next load on.
         """
-        changed = {self._root_of(draft) for draft in self._drafts.values() if draft.is_changed}
-        asked = {self._root_of(draft) for draft in self._drafts.values() if draft.first_with("root_key")}
-        roots = changed if self._config.root_key_propagation else changed & asked
-        row_id, internal = self._normalizer.names.row_id, self._naming.normalize_identifier("_dlt")
-        return {
-            name: self._drafts[name].first_with("row_key") or row_id for name in roots if not name.startswith(internal)
-        }
+        root = self._root_of(changed)
+        chain = [draft for draft in self._drafts.values() if self._root_of(draft) is root]
+        is_asked = self._config.root_key_propagation or any(draft.first_with("root_key") for draft in chain)
+        if is_asked and not root.name.startswith(self._naming.normalize_identifier("_dlt")):
+            row_key = root.first_with("row_key") or self._normalizer.names.row_id
+            self._root_keys.setdefault(root.name, {})[row_key] = self._normalizer.names.root_id
 
-    def _root_of(self, draft: _Draft) -> str:
+    def _root_of(self, draft: _Draft) -> _Draft:
         while parent := draft.properties.get("parent"):
             draft = self._drafts[parent]
-        return draft.name
+        return draft
 
     def _normalizers(self) -> Mapping[str, Any]:
         """Return the ``normalizers`` section with root-key propagation written down, as dlt stores it."""
-        root_keys = self._root_keys()
-        if not root_keys:
+        if not self._root_keys:
             return self._schema.normalizers
         section = dict(self._schema.normalizers)
         json_section = dict(section.get("json") or {})
         config = dict(json_section.get("config") or {})
         propagation = dict(config.get("propagation") or {})
         tables = {name: dict(mapping) for name, mapping in (propagation.get("tables") or {}).items()}
-        for name, row_key in root_keys.items():
-            tables.setdefault(name, {})[row_key] = self._normalizer.names.root_id
+        for name, mapping in self._root_keys.items():
+            tables.setdefault(name, {}).update(mapping)
         config["propagation"] = {**propagation, "tables": tables}
         return {**section, "json": {**json_section, "config": config}}
 
     def _add_row(self, row: Row, position: Position | None) -> None:
-        draft = self._drafts.get(row.table)
-        if draft is None:
-            properties = (
-                {"parent": row.parent} if row.parent else {"write_disposition": "append", "resource": row.table}
-            )
-            self._add_table(row.table, properties)
-            draft = self._drafts[row.table]
+        if row.table not in self._drafts:
+            # Root tables are there before their rows.
+            self._drafts[row.table] = _Draft(row.table, {}, {"parent": row.parent}, is_changed=True)
+        draft = self._drafts[row.table]
         draft.has_data = True
         for cell in row.cells:
             if cell.value is None:
                 self._check_null(draft, cell, position)
             else:
                 self._add_value(draft, cell)
+        if draft.is_changed:
+            draft.is_changed = False
+            self._pass_on_root_key(draft)
 
     def _check_null(self, draft: _Draft, cell: Cell, position: Position | None) -> None:
         known = draft.columns.get(cell.column)
         if known is None:
-            refused = self._inferred_hints(cell.column)["nullable"] is False
+            refused = self._not_null.column_hints(cell.column)["nullable"] is False
         else:
             refused = bool(known.get("data_type")) and known.get("nullable") is False
         if refused and position is not None:

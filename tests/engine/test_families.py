@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.families import number_family, text_family
-from schemactl.inference.classes import classify
+from schemactl.engine.families import LARGE_KIND, number_family, text_family
+from schemactl.engine.parse import LARGE_MARK, mark_large_integers
+from schemactl.inference.classes import WEI_LIMIT, classify
 
 pytestmark = pytest.mark.spark
 
@@ -100,13 +101,16 @@ def test_common_texts_have_a_family(spark: SparkSession) -> None:
 def test_numbers_of_one_family_are_of_one_class(spark: SparkSession) -> None:
     rng = random.Random(3)
     edges = [-62_135_596_800, 0, 1, 2, 253_402_300_800, 1_700_000_000, 1_800_000_000, 2**63, 2**64, -(2**63)]
+    edges += [WEI_LIMIT, -WEI_LIMIT, 2**1024, 2**1024 - 2**970, -(2**1024) + 2**970]
     whole = {edge + step for edge in edges for step in (-1, 0, 1)}
-    whole |= {rng.randrange(-(10**size), 10**size) for size in range(1, 38) for _ in range(100)}
-    reals = {f"{number}.{rng.choice('05')}" for number in whole if abs(number) < 10**15}
-    texts = [*map(str, whole), *reals, "1e3", "1.5e-7", "-2.5E10", "1e300"]
+    whole |= {rng.randrange(-(10**size), 10**size) for size in (*range(1, 42), 80, 308, 309, 999) for _ in range(100)}
+    reals = {f"{number}.{rng.choice('05')}" for number in whole if abs(number) < 10**40}
+    texts = [*map(str, whole), *reals, "1e3", "1.5e-7", "-2.5E10", "1e300", "1e400", "-1e400", "1e19"]
     frame = spark.createDataFrame([(text,) for text in texts], "text string")
-    value = F.parse_json("text")
-    family = number_family(F.variant_get(value, "$", "string"), F.schema_of_variant(value))
+    value = F.parse_json(mark_large_integers(F.col("text")))
+    text, kind = F.variant_get(value, "$", "string"), F.schema_of_variant(value)
+    is_large = kind == "STRING"
+    family = number_family(F.ltrim(text, F.lit(LARGE_MARK)), F.when(is_large, LARGE_KIND).otherwise(kind))
     found = frame.select("text", family.alias("family")).collect()
     wrong = [row for row in found if classify(json.loads(row.text)) != classify(json.loads(row.family))]
     assert wrong == []

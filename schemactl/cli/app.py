@@ -1,0 +1,202 @@
+"""The command ``schemactl``: finds the subcommand, runs it, tells what goes wrong, gives the exit code.
+
+Nothing heavy is imported here: ``schemactl --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Annotated, Any, NoReturn, Protocol
+
+import typer
+from typer.main import get_command
+
+from schemactl import __version__
+from schemactl.cli import commands
+from schemactl.cli.options import CommonOptions
+from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
+from schemactl.cli.settings import find_surroundings, is_true, resolve
+from schemactl.cli.terminal import (
+    Terminal,
+    describe_terminal,
+    forget_stdout,
+    is_stdout_gone,
+    make_streams_safe,
+    wants_color,
+)
+from schemactl.errors import ExitCode, InputError, SchemactlError, did_you_mean
+from schemactl.render.failure import render_failure
+
+PROGRAM = "schemactl"
+COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
+
+HELP = """Keep the schemas of data under control: infer, review, normalise, migrate.
+
+Exit codes: 0 done; 1 findings (a broken contract, pending changes under --check); 2 the call or its input is
+wrong; 3 Spark or the destination failed; 130 interrupted."""
+
+
+class CommandModule(Protocol):
+    """What a module in `schemactl.cli.commands` offers."""
+
+    __doc__: str | None
+    Options: type[CommonOptions]
+
+    def run(self, options: Any, terminal: Terminal) -> ExitCode: ...
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One call of the command line, as far as it is known: errors are told by it, however early they come."""
+
+    debug: bool
+    color: str = "auto"
+    code: ExitCode = ExitCode.DONE
+
+
+def command_names() -> list[str]:
+    """Return the names of the subcommands."""
+    return sorted(module.name for module in iter_modules(commands.__path__) if not module.name.startswith("_"))
+
+
+def load_command(name: str) -> CommandModule:
+    """Import a subcommand."""
+    module: Any = import_module(f"{commands.__name__}.{name}")
+    return module  # type: ignore[no-any-return]
+
+
+class LazyGroup(PlainGroup):
+    """A group that imports a subcommand when it is asked for it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
+        return command_names()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
+        if cmd_name not in command_names():
+            return None
+        module = load_command(cmd_name)
+
+        def invoke(context: typer.Context, stated: Stated) -> None:
+            _run_command(context, cmd_name, module, stated)
+
+        return make_command(cmd_name, module.Options, invoke, module.__doc__ or "")
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in command_names() and not name.startswith("-") and not ctx.resilient_parsing:
+            hint = did_you_mean(name, command_names()) or f"`{PROGRAM} --help` lists the commands"
+            raise InputError(f"there is no command `{name}`", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+def _all_options() -> dict[str, type[CommonOptions]]:
+    return {name: load_command(name).Options for name in command_names()}
+
+
+def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
+    invocation: Invocation = context.obj
+    before_name = context.parent.params if context.parent else {}
+    options = resolve(module.Options, name, (stated, before_name), find_surroundings(_all_options))
+    invocation.debug = options.debug
+    invocation.color = options.color
+    terminal = describe_terminal(options.color, options.quiet, os.environ)
+    invocation.code = module.run(options, terminal)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootOptions(CommonOptions):
+    """What may stand before the command's name."""
+
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version."),
+    ] = False
+
+
+def _start(context: typer.Context, **_: Any) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+def build() -> Any:
+    """Return the command line as one typer command."""
+    app = typer.Typer(
+        name=PROGRAM,
+        cls=LazyGroup,
+        help=HELP,
+        invoke_without_command=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 120},
+    )
+    app.callback()(with_signature(_start, RootOptions))
+    return get_command(app)
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command line and return its exit code; what goes wrong is told on standard error."""
+    invocation = Invocation(debug="--debug" in args or is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
+    try:
+        code = _invoke(list(args), invocation)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError as error:
+        code = invocation.code if is_stdout_gone() else _tell(error, invocation)
+        forget_stdout()
+    except Exception as error:
+        code = _tell(error, invocation)
+    return code
+
+
+def _invoke(args: list[str], invocation: Invocation) -> int:
+    command = build()
+    try:
+        with command.make_context(PROGRAM, args, obj=invocation) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return ExitCode.INTERRUPTED
+    except typer.TyperException as error:
+        raise _as_input_error(error, args) from error
+    return invocation.code
+
+
+def _as_input_error(error: typer.TyperException, args: list[str]) -> InputError:
+    """Return typer's complaint about the arguments in the form of our errors."""
+    near = getattr(error, "possibilities", None)
+    message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
+    name = next((f" {arg}" for arg in args if arg in command_names()), "")
+    hint = f"did you mean `{near[0]}`?" if near else f"`{PROGRAM}{name} --help` tells what it takes"
+    return InputError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _tell(error: Exception, invocation: Invocation) -> ExitCode:
+    """Print an error for the user and return the exit code."""
+    if invocation.debug:
+        import traceback
+
+        traceback.print_exception(error)
+    sys.stderr.write(render_failure(error, wants_color(invocation.color, sys.stderr, os.environ)))
+    return error.code if isinstance(error, SchemactlError) else ExitCode.FAILED
+
+
+def main() -> NoReturn:
+    """Run the command line of this process."""
+    make_streams_safe()
+    if COMPLETION_VARIABLE in os.environ:
+        build().main(prog_name=PROGRAM)
+    sys.exit(run(sys.argv[1:]))

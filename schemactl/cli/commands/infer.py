@@ -1,0 +1,134 @@
+"""Read data with Spark, evolve the schema NAME under its contract, and print what is new and why.
+
+The schema is saved in the export folder (and in the import folder where there is none yet). Where the data
+violates a frozen contract nothing is written, and the exit code is 1. What a contract discards is left out of
+the schema and told; that alone is no failure. With --check nothing is written at all, and the exit code is 1
+where the schema would change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import Setting, SparkCommandOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.flows.infer import InferRequest
+    from schemactl.inference.report import InferenceReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(SparkCommandOptions):
+    """What ``schemactl infer`` can be told."""
+
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that "
+            "`--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
+        ),
+    ]
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The schema's name.")]
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),
+    ] = None
+    sample: Annotated[
+        str,
+        typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."),
+        Setting(),
+    ] = "full"
+    contract: Annotated[
+        str | None,
+        typer.Option(
+            "--contract",
+            metavar="C",
+            help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
+            "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
+        ),
+        Setting(),
+    ] = None
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
+    ] = False
+    evidence: Annotated[
+        str | None,
+        typer.Option(
+            "--evidence",
+            metavar="FILE",
+            help="Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
+        ),
+    ] = None
+    on_bad_record: Annotated[
+        Literal["stop", "skip"],
+        typer.Option("--on-bad-record", help="What a record that cannot be read does."),
+        Setting(),
+    ] = "stop"
+    input_format: Annotated[
+        str | None,
+        typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
+        Setting(),
+    ] = None
+    resolve_collisions: Annotated[
+        bool,
+        typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
+        Setting(),
+    ] = False
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Infer, print the report, and return 1 where it holds findings."""
+    from schemactl.flows.infer import infer
+    from schemactl.render.progress import show_progress
+
+    with show_progress(terminal.shows_progress) as progress:
+        report = infer(make_request(options), progress)
+    terminal.write(_render(report, options, terminal))
+    return exit_code_of(report)
+
+
+def make_request(options: Options) -> InferRequest:
+    """Return the options as the flow takes them."""
+    from schemactl.flows.infer import InferRequest
+
+    return InferRequest(
+        sources=tuple(options.sources),
+        name=options.name,
+        table=options.table,
+        schemas=Path(options.schemas),
+        sample=options.sample,
+        contract=options.contract,
+        is_check=options.check,
+        evidence_file=Path(options.evidence) if options.evidence else None,
+        on_bad_record=options.on_bad_record,
+        input_format=options.input_format,
+        resolve_collisions=options.resolve_collisions,
+        spark=options.spark(),
+    )
+
+
+def exit_code_of(report: InferenceReport) -> ExitCode:
+    """Return 1 where a frozen contract is broken, or a check finds that the schema would change."""
+    is_pending = report.is_check and report.changes_schema
+    return ExitCode.FINDINGS if report.is_refused or is_pending else ExitCode.DONE
+
+
+def _render(report: InferenceReport, options: Options, terminal: Terminal) -> str:
+    if options.format == "json":
+        from schemactl.render.json import render_inference
+
+        return render_inference(report)
+    from schemactl.render.text import Look, print_inference
+
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+    return print_inference(report, look)

@@ -1,0 +1,98 @@
+"""Makes a typer command of a dataclass of options; what is not stated stays None: `settings` fills it in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Annotated, Any, get_args
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+from typer.models import OptionInfo, ParameterInfo
+
+from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
+
+Stated = Mapping[str, Any]
+"""Options by name as they stand on the command line; None where they do not."""
+
+
+class _AsTyped:
+    """Takes the place of typer's conversions, which import pydantic; ours are in `settings`."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002 - typer's names
+        return () if value is None and (param.multiple or param.nargs == -1) else value
+
+
+_AS_TYPED = _AsTyped()
+
+
+def _show_no_type(ctx: Any) -> None:
+    """Stand in for ``<list[str]>``, which tells a reader of the help nothing."""
+
+
+def _leave_as_typed(params: list[Any]) -> list[Any]:
+    for param in params:
+        # Where a later typer has no such attributes, its own conversions apply: slower, and right as well.
+        param._runtime_param = _AS_TYPED
+        if param.param_type_name == "argument":
+            param.display_type_rich = _show_no_type
+    return params
+
+
+class PlainCommand(TyperCommand):
+    """A command whose values stay the texts that were typed."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _leave_as_typed(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group whose values stay the texts that were typed."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _leave_as_typed(super().get_params(ctx))
+
+
+def make_command(name: str, options: type[CommonOptions], callback: Callable[..., object], text: str) -> Any:
+    """Return the typer command ``name``, which hands its context and what was stated to ``callback``.
+
+    Args:
+        name: the command's name.
+        options: the dataclass whose fields are its arguments and options.
+        callback: is called with ``(context, stated)``.
+        text: its help.
+    """
+
+    def invoke(context: typer.Context, **stated: Any) -> None:
+        callback(context, stated)
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    first_line = text.strip().partition("\n")[0]
+    command = app.command(name=name, cls=PlainCommand, help=text, short_help=first_line)
+    command(with_signature(invoke, options))
+    return get_command(app)
+
+
+def with_signature(function: Callable[..., Any], options: type[CommonOptions]) -> Callable[..., Any]:
+    """Give ``function(context, **stated)`` the signature that makes typer ask for the options."""
+    specs = option_specs(options)
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [_parameter(spec) for spec in specs]
+    function.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
+    function.__annotations__ = {spec.name: spec.annotation for spec in specs}
+    return function
+
+
+def _parameter(spec: OptionSpec) -> inspect.Parameter:
+    kind, *extras = get_args(spec.annotation)
+    info = next(copy(extra) for extra in extras if isinstance(extra, ParameterInfo))
+    if isinstance(info, OptionInfo):
+        info.show_default = False
+        if not spec.is_required and spec.default and spec.kind is not list:
+            info.help = f"{info.help}  [default: {spec.default}]"
+    default = inspect.Parameter.empty if spec.is_required else None
+    return inspect.Parameter(
+        spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )

@@ -1,0 +1,242 @@
+"""Finds what the command line leaves open: in the environment, in a settings file, in the options' defaults.
+
+The file is the nearest one upward from the working folder: ``schemactl.toml``, or a ``pyproject.toml`` that
+has a table ``[tool.schemactl]``. Files further up are not read. The options
+of a command stand in a table of its name:
+
+    [tool.schemactl]
+    schemas = "contracts"
+
+    [tool.schemactl.infer]
+    sample = "10%"
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
+from schemactl.cli.parsing import Stated
+from schemactl.errors import InputError, Location, did_you_mean
+
+Options = TypeVar("Options", bound=CommonOptions)
+
+FILE_NAME = "schemactl.toml"
+PROJECT_FILE_NAME = "pyproject.toml"
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A settings file: where it is, its text, and the table that is ours."""
+
+    path: Path
+    text: str = ""
+    table: Mapping[str, Any] = field(default_factory=dict)
+
+    def locate(self, key: str) -> Location:
+        """Return the place of a key: the first line that sets such a key, since tomllib keeps no places."""
+        spelling = "[-_]".join(re.escape(part) for part in re.split("[-_]", key))
+        pattern = re.compile(rf"""\s*(\[.*[.\["']?\s*)?["']?{spelling}["']?\s*[=\].]""")
+        lines = enumerate(self.text.splitlines(), start=1)
+        return Location(str(self.path), next((number for number, line in lines if pattern.match(line)), None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value with where it comes from, for a person."""
+
+    value: Any
+    origin: str
+    at: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a command finds around it: the variables, and the settings file (None where there is none)."""
+
+    environ: Mapping[str, str]
+    file: SettingsFile | None = None
+
+
+def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]]) -> Surroundings:
+    """Return this process's environment and the settings file that holds for its working folder.
+
+    Args:
+        commands: returns the options of all commands, by name; asked only where there is a file to check.
+
+    Raises:
+        InputError: the file is not TOML or has a key that nobody knows.
+    """
+    file = find_file(Path.cwd())
+    if file is not None:
+        check_keys(file, commands())
+    return Surroundings(os.environ, file)
+
+
+def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Options:
+    """Return the options with every value filled in.
+
+    The first of these that states a value decides: the parts of the command line in the given order, the
+    environment, the command's own table of the file, the file, the default. Lists add up, least first.
+
+    Raises:
+        InputError: a value is not one that its option can have.
+    """
+    values: dict[str, Any] = {}
+    for spec in option_specs(options):
+        found = list(_found(spec, command, stated, surroundings))
+        if spec.kind is list:
+            values[spec.name] = [item for each in reversed(found) for item in _convert(spec, each)] or spec.default
+        elif found:
+            values[spec.name] = _convert(spec, found[0])
+        else:
+            values[spec.name] = spec.default
+    return options(**values)
+
+
+def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Iterator[_Value]:
+    for part in stated:
+        if part.get(spec.name) is not None:
+            yield _Value(part[spec.name], f"`--{spec.key}`")
+    if spec.setting is None:
+        return
+    if spec.setting.in_environment and surroundings.environ.get(spec.variable):
+        yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`")
+    if surroundings.file is not None:
+        yield from _found_in_file(spec, command, surroundings.file)
+
+
+def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterator[_Value]:
+    for table in (file.table.get(command, {}), file.table):
+        for key, value in table.items():
+            if key.replace("_", "-") == spec.key:
+                is_path = spec.setting is not None and spec.setting.is_path and isinstance(value, str)
+                yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
+
+
+def _from_here(file: SettingsFile, path: str) -> str:
+    """Return a path that is relative to the file as one that is relative to the working folder."""
+    return path if Path(path).is_absolute() else os.path.relpath(file.path.parent / path)
+
+
+def _convert(spec: OptionSpec, found: _Value) -> Any:
+    if spec.kind is bool:
+        return _convert_flag(found)
+    if spec.kind is list:
+        return _convert_list(found)
+    if isinstance(found.value, bool) or not isinstance(found.value, (str, int, float)):
+        raise InputError(f"{found.origin} must be a text", at=found.at)
+    value = str(found.value)
+    if spec.choices and value not in spec.choices:
+        known = "known: " + ", ".join(f"`{choice}`" for choice in spec.choices)
+        raise InputError(
+            f"`{value}` is not a value of {found.origin}",
+            at=found.at,
+            hint=did_you_mean(value, spec.choices) or known,
+        )
+    return value
+
+
+def _convert_flag(found: _Value) -> bool:
+    text = str(found.value)
+    if is_true(text) or text.strip().lower() in _FALSE:
+        return is_true(text)
+    raise InputError(f"`{found.value}` is not a value of {found.origin}", at=found.at, hint="known: `true`, `false`")
+
+
+def is_true(text: str) -> bool:
+    """Return whether a text says yes, in one of the spellings that environment variables use."""
+    return text.strip().lower() in _TRUE
+
+
+def _convert_list(found: _Value) -> list[str]:
+    match found.value:
+        case dict():
+            return [f"{key}={_plain(value)}" for key, value in found.value.items()]
+        case list() | tuple() if all(isinstance(item, str) for item in found.value):
+            return list(found.value)
+        case _:
+            raise InputError(f"{found.origin} must be a table or a list of texts", at=found.at)
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def find_file(folder: Path) -> SettingsFile | None:
+    """Return the settings file nearest upward from ``folder``, None where there is none.
+
+    Raises:
+        InputError: a file on the way is not TOML.
+    """
+    for each in (folder, *folder.parents):
+        for name in (FILE_NAME, PROJECT_FILE_NAME):
+            file = _read(each / name)
+            if file is not None:
+                return file
+    return None
+
+
+def _read(path: Path) -> SettingsFile | None:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the settings cannot be read: {error}", at=Location(str(path))) from error
+    if path.name == PROJECT_FILE_NAME and "schemactl" not in text:
+        return None
+    document = _parse(text, path)
+    ours = _subtable(_subtable(document, "tool", path), "schemactl", path)
+    if path.name == FILE_NAME:
+        return SettingsFile(path, text, {**{key: document[key] for key in document if key != "tool"}, **ours})
+    return SettingsFile(path, text, ours) if "schemactl" in document.get("tool", {}) else None
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).partition(" (at ")
+        line, column, *_ = (*re.findall(r"\d+", place), None, None)
+        at = Location(str(path), int(line) if line else None, int(column) if column else None)
+        raise InputError(f"this is not TOML: {message.lower()}", at=at) from error
+
+
+def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
+    found = table.get(key, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"`{key}` must be a table", at=Location(str(path)))
+    return found
+
+
+def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) -> None:
+    """Raise InputError where a file has a key that is no setting, or no setting of its command."""
+    per_command = {name: _setting_keys(options) for name, options in commands.items()}
+    shared = sorted({key for keys in per_command.values() for key in keys})
+    for key, value in file.table.items():
+        if key in per_command:
+            for inner in _subtable({key: value}, key, file.path):
+                _check_key(inner, f"{key}.", per_command[key], file)
+        else:
+            _check_key(key, "", (*shared, *per_command), file)
+
+
+def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile) -> None:
+    if key.replace("_", "-") not in known:
+        hint = did_you_mean(key.replace("_", "-"), known) or "known: " + ", ".join(f"`{each}`" for each in known)
+        raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)
+
+
+def _setting_keys(options: type[CommonOptions]) -> tuple[str, ...]:
+    return tuple(spec.key for spec in option_specs(options) if spec.setting is not None)

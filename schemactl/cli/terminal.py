@@ -1,0 +1,92 @@
+"""What a command knows of the terminal it runs in, and the way to write to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """How to write.
+
+    Attributes:
+        color: whether what goes to standard output is colored.
+        width: columns of standard output; None where it is no terminal, so that lines are left whole.
+        shows_progress: whether a person looks at standard error and has not asked for quiet.
+    """
+
+    color: bool
+    width: int | None
+    shows_progress: bool
+
+    def write(self, text: str) -> None:
+        """Write a result to standard output; a reader who has gone away (``| head``) is no error."""
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            forget_stdout()
+
+
+def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:
+    """Return how to write in this process.
+
+    Args:
+        color: ``auto``, ``always`` or ``never``.
+        is_quiet: whether ``--quiet`` was asked for.
+        environ: where ``NO_COLOR``, ``CI``, ``COLUMNS`` are looked up (https://no-color.org).
+    """
+    return Terminal(
+        color=wants_color(color, sys.stdout, environ),
+        width=_width(environ),
+        shows_progress=not is_quiet and not environ.get("CI") and _is_terminal(sys.stderr, environ),
+    )
+
+
+def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Return whether to color what goes to ``stream``; ``always`` and ``never`` go before the environment."""
+    if color != "auto":
+        return color == "always"
+    return not environ.get("NO_COLOR") and _is_terminal(stream, environ)
+
+
+def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def _width(environ: Mapping[str, str]) -> int | None:
+    columns = environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    with contextlib.suppress(OSError, ValueError):
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    return None
+
+
+def make_streams_safe() -> None:
+    """Let text that the terminal's encoding lacks come out escaped instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def is_stdout_gone() -> bool:
+    """Return whether the reader of standard output has gone away."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return True
+    return False
+
+
+def forget_stdout() -> None:
+    """Point standard output nowhere, so that the flush at the interpreter's end does not fail again."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

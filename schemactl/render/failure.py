@@ -1,0 +1,52 @@
+"""Errors as text for a person. It imports nothing heavy: a wrong call is answered as fast as a right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.errors import Location, Problem, SchemactlError
+from schemactl.render.harmless import escape
+
+_RED, _BOLD, _CYAN = "1;31", "1", "36"
+
+
+def render_failure(error: Exception, color: bool) -> str:
+    """Return what to tell about an error: what is wrong, where, and the way out; ends with a line break."""
+    lines = _known(error, color) if isinstance(error, SchemactlError) else _unexpected(error, color)
+    return "\n".join(lines) + "\n"
+
+
+def _known(error: SchemactlError, color: bool) -> Iterator[str]:
+    yield _style("error", _RED, color) + ": " + _place(error.at, color) + _lines(error.message)
+    for problem in error.problems:
+        yield from _problem(problem, color)
+    if error.hint:
+        yield _hint(error.hint, "", color)
+
+
+def _problem(problem: Problem, color: bool) -> Iterator[str]:
+    yield "  " + _place(problem.at, color) + _lines(problem.message)
+    if problem.hint:
+        yield _hint(problem.hint, "    ", color)
+
+
+def _unexpected(error: Exception, color: bool) -> Iterator[str]:
+    name, message = type(error).__name__, str(error)
+    yield _style("error", _RED, color) + f": unexpected {name}" + (f": {_lines(message)}" if message else "")
+    yield _hint("this is a fault of schemactl; `--debug` shows the traceback", "", color)
+
+
+def _hint(hint: str, indent: str, color: bool) -> str:
+    return f"{indent}{_style('hint', _CYAN, color)}: {_lines(hint)}"
+
+
+def _place(at: Location | None, color: bool) -> str:
+    return _style(escape(str(at)), _BOLD, color) + ": " if at else ""
+
+
+def _lines(text: str) -> str:
+    return "\n".join(escape(line) for line in text.split("\n"))
+
+
+def _style(text: str, code: str, color: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if color else text

@@ -1,0 +1,348 @@
+"""Reports as text for a person: what is new, why, and where it was seen. Nothing is cut off, lines wrap."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+from rich.tree import Tree
+
+from schemactl.inference.evidence import Position
+from schemactl.inference.report import (
+    CollisionFinding,
+    ColumnFinding,
+    FileFinding,
+    InferenceReport,
+    NullFinding,
+    TableFinding,
+    ViolationFinding,
+)
+from schemactl.render.harmless import escape, quote, show_name
+
+UNLIMITED_WIDTH = 1_000_000
+MOST_FILES = 10
+"""Files that are listed one by one, unless all the evidence is asked for."""
+
+_NEW, _CHANGED = "green", "yellow"
+_WARNING, _ERROR, _FAINT, _NAME = "yellow", "bold red", "dim", "bold"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a report is printed.
+
+    Attributes:
+        width: columns; None leaves every line whole, for other programs to read.
+        color: whether ANSI colors are used.
+        is_quiet: only what needs attention is printed.
+        is_verbose: all the evidence of a column is printed.
+    """
+
+    width: int | None = None
+    color: bool = False
+    is_quiet: bool = False
+    is_verbose: bool = False
+
+
+def print_inference(report: InferenceReport, look: Look) -> str:
+    """Return what ``schemactl infer`` prints."""
+    sections = [section for section in _sections(report, look) if section]
+    return _print(sections, look)
+
+
+def _print(sections: Sequence[Sequence[RenderableType]], look: Look) -> str:
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        width=look.width or UNLIMITED_WIDTH,
+        force_terminal=look.color,
+        color_system="standard" if look.color else None,
+        no_color=not look.color,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+    )
+    for number, section in enumerate(sections):
+        if number:
+            console.print()
+        console.print(Group(*section))
+    return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
+
+
+def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[RenderableType]]:
+    attention = [
+        *(_violation(finding) for finding in report.violations),
+        *(_null(finding) for finding in report.nulls),
+        *(_collision(finding) for finding in report.collisions),
+        *(_bad_records(file) for file in report.files if file.bad),
+    ]
+    if look.is_quiet:
+        is_pending = report.is_check and report.changes_schema
+        yield [*attention, *([_outcome(report)] if report.is_refused or is_pending else [])]
+        return
+    yield [_headline(report), *_read(report, look)]
+    yield [_tables(report.tables, look)] if report.tables else []
+    yield attention
+    yield [*_hashes(report), _outcome(report)]
+
+
+def _headline(report: InferenceReport) -> Text:
+    parts = ["refused"] if report.is_refused else ["new schema"] if report.before_hash is None else []
+    if report.tables:
+        columns = sum(len(table.columns) for table in report.tables)
+        would_be = "" if report.written else " would be"
+        parts.append(f"{_count(len(report.tables), 'table')} and {_count(columns, 'column')}{would_be} new or changed")
+    what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
+    return Text().append(show_name(report.name), style=_NAME).append(f": {what}")
+
+
+def _read(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
+    """Yield what was read: in one line where it is one file."""
+    records = sum(file.records for file in report.files)
+    read = _read_of(report.documents, records)
+    sample = "" if report.sample == "full" else f" (sample {escape(report.sample)})"
+    line = f"read {read}{sample} for table {show_name(report.table)}"
+    if len(report.files) == 1:
+        yield Text(f"{line} from {escape(report.files[0].path)}")
+        return
+    yield Text(f"{line} from {_count(len(report.files), 'file')}")
+    listed = report.files if look.is_verbose else report.files[:MOST_FILES]
+    yield from (_indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
+    if len(listed) < len(report.files):
+        yield _indented(Text(f"and {_count(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
+
+
+def _read_of(documents: int, records: int) -> str:
+    return _count(documents, "document") if documents == records else f"{documents:,} of {_count(records, 'record')}"
+
+
+def _bad_records(file: FileFinding) -> Text:
+    first = "" if file.first_bad is None else f", the first is {escape(file.path)}:{file.first_bad}"
+    where = f"in {escape(file.path)}" if file.first_bad is None else ""
+    what = f"{_count(file.bad, 'record')} could not be read{first or ' ' + where}"
+    return _warning("warning", f"{what}; skipped")
+
+
+def _tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
+    root = Tree("", hide_root=True, guide_style=_FAINT)
+    names = {table.name for table in tables}
+    for table in tables:
+        if table.parent not in names:
+            _add_table(root, table, tables, look)
+    return root
+
+
+def _add_table(above: Tree, table: TableFinding, tables: tuple[TableFinding, ...], look: Look) -> None:
+    is_top = table.parent not in {each.name for each in tables}
+    branch = above.add(_table_label(table, is_top))
+    for column in _with_variants_beside(table.columns):
+        branch.add(_column(column, look))
+    if added := [column for column in table.columns if _is_added_by_dlt(column)]:
+        names = ", ".join(show_name(column.name) for column in added)
+        branch.add(_mark(is_new=True).append(f"{names}: added by dlt", style=_FAINT))
+    for child in tables:
+        if child.parent == table.name:
+            _add_table(branch, child, tables, look)
+
+
+def _is_added_by_dlt(column: ColumnFinding) -> bool:
+    return column.is_new and not column.sources
+
+
+def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[ColumnFinding]:
+    """Yield the columns that come from the data in the schema's order, but variants right after what they vary."""
+    shown = [column for column in columns if not _is_added_by_dlt(column)]
+    names = {column.name for column in shown}
+    variants: dict[str, list[ColumnFinding]] = {}
+    for column in shown:
+        if column.variant_of in names:
+            variants.setdefault(column.variant_of or "", []).append(column)
+    for column in shown:
+        if column.variant_of not in names:
+            yield column
+            yield from variants.get(column.name, ())
+
+
+def _table_label(table: TableFinding, is_top: bool) -> Text:
+    label = _mark(is_new=table.is_new)
+    label.append(show_name(table.name), style=_NAME)
+    label.append(", new table" if table.is_new else ", table")
+    if table.parent is not None and is_top:
+        label.append(f" under {show_name(table.parent)}")
+    return label
+
+
+def _column(column: ColumnFinding, look: Look) -> RenderableType:
+    line = _mark(is_new=column.is_new)
+    line.append(show_name(column.name), style=_NAME).append(": ")
+    line.append(_why(column))
+    if not look.is_verbose:
+        return line
+    return Group(line, *(_indented(Text(detail, style=_FAINT)) for detail in _details(column)))
+
+
+def _mark(is_new: bool) -> Text:
+    return Text().append("+ " if is_new else "~ ", style=_NEW if is_new else _CHANGED)
+
+
+def _why(column: ColumnFinding) -> str:
+    """Return what a column is and the evidence for it, on one line."""
+    if column.variant_of is not None and column.total:
+        first = f", first in {_seen(column.first, column.examples, column)}" if column.first else ""
+        are = "is" if column.values == 1 else "are"
+        return f"{column.values:,} of {_count(column.total, 'value')} {are} {_data_type(column)}{first}"
+    kind = _type(column)
+    parts = [kind]
+    if column.total:
+        is_plain = column.values == column.total and "->" not in kind
+        taken = "" if is_plain else f"{column.values:,} of "
+        parts.append(f"{taken}{_count(column.total, 'value')}")
+    if column.nulls:
+        parts.append(_count(column.nulls, "null"))
+    # Keys that become one column are absent wherever another of them stands.
+    if column.absences and len(column.sources) == 1:
+        parts.append(f"absent in {_count(column.absences, 'object')}")
+    return ", ".join(parts)
+
+
+def _type(column: ColumnFinding) -> str:
+    now = _data_type(column)
+    if column.before is not None and column.before != column.data_type:
+        return f"was {column.before}, now {now}"
+    if not column.is_new and column.before is None:
+        return f"had no type, now {now}"
+    if not column.kinds or set(column.kinds) == {column.data_type}:
+        return now
+    if len(column.kinds) == 1:
+        return f"{next(iter(column.kinds))} -> {now}"
+    kinds = " and ".join(f"{kind} ({count:,})" for kind, count in sorted(column.kinds.items()))
+    return f"{kinds} -> {now}"
+
+
+def _data_type(column: ColumnFinding) -> str:
+    numbers = [str(number) for number in (column.precision, column.scale) if number is not None]
+    return f"{column.data_type}({', '.join(numbers)})" if numbers else column.data_type
+
+
+def _details(column: ColumnFinding) -> Iterator[str]:
+    if column.sources:
+        yield f"from {_listed(column.sources)}"
+    if column.first and column.variant_of is None:
+        yield f"first in {_seen(column.first, column.examples, column)}"
+    if len(column.examples) > 1:
+        yield "such as " + ", ".join(_example(text, column) for text in column.examples)
+    if column.lengths:
+        shortest, longest = column.lengths
+        yield ("" if shortest == longest else f"{shortest:,} to ") + _count(longest, "character")
+    if column.range:
+        yield f"{_number(column.range[0])} to {_number(column.range[1])}"
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == value // 1 and abs(value) < 2**53 else repr(value)
+
+
+def _seen(first: Position, examples: tuple[str, ...], column: ColumnFinding) -> str:
+    place = escape(str(first))
+    return f"{place}: {_example(examples[0], column)}" if examples else place
+
+
+def _example(text: str, column: ColumnFinding) -> str:
+    """Return a value as the data has it: texts in quotes, as far as the kinds tell texts from others."""
+    is_text = "text" in column.kinds or (not column.kinds and column.data_type == "text")
+    is_literal = len(column.kinds) > 1 and _is_literal(text)
+    return quote(text) if is_text and not is_literal else escape(text)
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text in ("true", "false")
+    return True
+
+
+def _violation(finding: ViolationFinding) -> Text:
+    column = finding.variant_of or finding.column
+    what = f"{_thing(finding.table, column)}: expected {escape(finding.expected)}, found {escape(finding.found)}"
+    if finding.values:
+        what += f" {'of' if column is None else 'in'} {_count(finding.values, 'value')}"
+    if finding.first:
+        is_literal = finding.found != "text" and finding.example is not None and _is_literal(finding.example)
+        shown = escape if is_literal else quote
+        example = f": {shown(finding.example)}" if finding.example is not None else ""
+        what += f", first in {escape(str(finding.first))}{example}"
+    contract = f"contract {finding.entity}={finding.mode}"
+    if finding.mode == "freeze":
+        return _warning("violation", f"{what} ({contract})", _ERROR)
+    return _warning("left out", f"{what} ({contract})")
+
+
+def _null(finding: NullFinding) -> Text:
+    column = _thing(finding.table, finding.column)
+    nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
+    return _warning(
+        "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
+    )
+
+
+def _collision(finding: CollisionFinding) -> Text:
+    name = _thing(finding.table, finding.column)
+    thing = "column" if finding.column is not None else "table"
+    return _warning(
+        "warning",
+        f"{_listed(finding.sources)} become one {thing}, {name}; where a document has several of them, dlt keeps "
+        f"the last only (--resolve-collisions gives each a {thing})",
+    )
+
+
+def _thing(table: str, column: str | None) -> str:
+    return show_name(table) if column is None else f"{show_name(table)}.{show_name(column)}"
+
+
+def _warning(word: str, message: str, style: str = _WARNING) -> Text:
+    return Text().append(word, style=style).append(f": {message}")
+
+
+def _hashes(report: InferenceReport) -> Iterator[Text]:
+    if report.import_adopted:
+        takes = "took" if report.written else "would take"
+        yield Text(f"{takes} over the import file, which was edited (hash {escape(report.import_adopted)})")
+    before, after = report.before_hash, report.after_hash
+    if report.is_refused:
+        if before is not None:
+            yield Text(f"hash {before}, version {report.before_version}, as before")
+    elif before is None:
+        yield Text(f"hash {after}, version {report.after_version}")
+    elif before != after:
+        yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
+    else:
+        yield Text(f"hash {after}, version {report.after_version}, as before")
+
+
+def _outcome(report: InferenceReport) -> Text:
+    if report.is_refused:
+        return Text("nothing written: the data violates a frozen contract", style=_ERROR)
+    if report.is_check:
+        pending = "nothing written: the schema would change (--check)"
+        return Text(pending, style=_WARNING) if report.changes_schema else Text("the schema would not change")
+    if report.written:
+        return Text("wrote " + ", ".join(escape(path) for path in report.written))
+    return Text("nothing to write")
+
+
+def _listed(sources: Iterable[str]) -> str:
+    return ", ".join(escape(source) for source in sources)
+
+
+def _indented(line: Text) -> Padding:
+    return Padding(line, (0, 0, 0, 2), expand=False)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

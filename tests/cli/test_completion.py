@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "completions"
+COMMAND = Path(sys.executable).with_name("schemactl")
+
+
+def schemactl(**variables: str) -> str:
+    """What the command prints with these variables set."""
+    call = [sys.executable, "-m", "schemactl"]
+    environ = {**os.environ, **variables}
+    return subprocess.run(call, env=environ, capture_output=True, text=True, check=True).stdout
+
+
+def complete(words: str) -> list[str]:
+    """The answers that bash is given for the last word."""
+    typed = words.split(" ")
+    printed = schemactl(_SCHEMACTL_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(typed) - 1))
+    return printed.split()
+
+
+@pytest.mark.parametrize(
+    ("shell", "script"),
+    [
+        ("bash", "schemactl.bash"),
+        ("zsh", "_schemactl"),
+        ("fish", "schemactl.fish"),
+        ("powershell", "schemactl.ps1"),
+    ],
+)
+def test_shipped_script_is_current(shell: str, script: str) -> None:
+    current = schemactl(_SCHEMACTL_COMPLETE=f"source_{shell}").strip("\n")
+
+    assert (SCRIPTS / script).read_text() == current + "\n"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None or not COMMAND.exists(), reason="no bash, or not installed")
+def test_script_works_in_bash() -> None:
+    program = f"""
+    source {SCRIPTS / "schemactl.bash"}
+    COMP_WORDS=(schemactl infer --on-bad-record s)
+    COMP_CWORD=3
+    _schemactl_completion "{COMMAND}"
+    echo "${{COMPREPLY[@]}}"
+    """
+
+    answer = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.split() == ["stop", "skip"]
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        ("schemactl inf", ["infer"]),
+        ("schemactl infer --on-bad-record ", ["stop", "skip"]),
+        ("schemactl infer --format j", ["json"]),
+        ("schemactl infer --res", ["--resolve-collisions"]),
+        ("schemactl --color n", ["never"]),
+    ],
+)
+def test_shell_is_told_what_fits(words: str, answers: list[str]) -> None:
+    assert complete(words) == answers

@@ -1,0 +1,272 @@
+"""The command around the flow: what the flow is asked for, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.errors import EngineError, InputError, Location
+from schemactl.inference.evidence import Position
+from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
+
+REPORT = InferenceReport(
+    name="shop",
+    table="orders",
+    sample="full",
+    files=(FileFinding("orders.jsonl", 3, 3, 0, None),),
+    tables=(),
+    collisions=(),
+    nulls=(),
+    violations=(),
+    before_hash=None,
+    before_version=None,
+    after_hash="abc=",
+    after_version=1,
+    is_check=False,
+    saved=True,
+    written=("schemas/export/shop.schema.yaml",),
+)
+FROZEN = ViolationFinding("orders", "id", "columns", "freeze", "no new column", "text", 1, Position("a", 1), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    sources: tuple[str, ...]
+    name: str
+    table: str | None
+    schemas: Path
+    sample: str = "full"
+    contract: str | None = None
+    is_check: bool = False
+    evidence_file: Path | None = None
+    on_bad_record: str = "stop"
+    input_format: str | None = None
+    resolve_collisions: bool = False
+    spark: Any = None
+
+
+class Flow:
+    """Stands where the flow does: keeps what it was asked and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.answer: InferenceReport | BaseException = REPORT
+        self.requests: list[Request] = []
+
+    def infer(self, request: Request, progress: Callable[[str, float | None], None] | None) -> InferenceReport:
+        self.requests.append(request)
+        if progress is not None:
+            progress("reading", 0.5)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+@pytest.fixture
+def flow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Flow:
+    flow = Flow()
+    module = ModuleType("schemactl.flows.infer")
+    module.infer = flow.infer
+    module.InferRequest = Request
+    monkeypatch.setitem(sys.modules, "schemactl.flows.infer", module)
+    monkeypatch.chdir(tmp_path)
+    for variable in ("SCHEMACTL_DEBUG", "SCHEMACTL_SCHEMAS", "COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    return flow
+
+
+CALL = ("infer", "a.jsonl", "--name", "shop")
+
+
+def test_every_option_reaches_the_flow(flow: Flow) -> None:
+    options = (
+        "--table", "orders", "--schemas", "s", "--sample", "10%", "--contract", "columns=freeze", "--check",
+        "--evidence", "e.json", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
+        "--master", "local[2]", "--remote", "sc://h:1", "--conf", "spark.a=1", "--conf", "spark.b=2",
+        "--debug",
+    )  # fmt: skip
+
+    run(["infer", "a.jsonl", "b*.csv", "--name", "shop", *options])
+
+    [request] = flow.requests
+    spark = request.spark
+    assert replace(request, spark=None) == Request(
+        sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"), sample="10%",
+        contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
+        input_format="csv", resolve_collisions=True,
+    )  # fmt: skip
+    assert (spark.master, spark.remote, spark.debug) == ("local[2]", "sc://h:1", True)
+    assert spark.conf == {"spark.a": "1", "spark.b": "2"}
+
+
+def test_defaults_are_the_ones_of_the_help(flow: Flow) -> None:
+    assert run(CALL) == 0
+
+    [request] = flow.requests
+    assert replace(request, spark=None) == Request(
+        sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")
+    )
+
+
+def test_common_option_may_stand_before_the_name(flow: Flow) -> None:
+    run(["--schemas", "before", *CALL])
+    run(["--schemas", "before", *CALL, "--schemas", "after"])
+
+    assert [str(request.schemas) for request in flow.requests] == ["before", "after"]
+
+
+def test_settings_file_and_environment_reach_the_flow(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("schemactl.toml").write_text('schemas = "contracts"\n[infer]\nsample = 1000\n')
+    monkeypatch.setenv("SCHEMACTL_ON_BAD_RECORD", "skip")
+
+    run(CALL)
+
+    [request] = flow.requests
+    assert (str(request.schemas), request.sample, request.on_bad_record) == ("contracts", "1000", "skip")
+
+
+def test_wrong_settings_file_ends_the_command_with_its_place(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("schemactl.toml").write_text('shcemas = "contracts"\n')
+
+    assert run(CALL) == 2
+
+    error = capsys.readouterr().err
+    assert "schemactl.toml:1: there is no setting `shcemas`" in error
+    assert "hint: did you mean `schemas`?" in error
+    assert not flow.requests
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        (REPORT, 0),
+        (replace(REPORT, violations=(FROZEN,)), 1),
+        (replace(REPORT, violations=(replace(FROZEN, mode="discard_row"),)), 0),
+        (replace(REPORT, is_check=True), 1),
+        (replace(REPORT, is_check=True, before_hash="abc="), 0),
+        (replace(REPORT, before_hash="xyz="), 0),
+    ],
+)
+def test_exit_code_tells_whether_there_are_findings(flow: Flow, report: InferenceReport, code: int) -> None:
+    flow.answer = report
+
+    assert run(CALL) == code
+
+
+def test_result_goes_to_standard_output_alone(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    run(CALL)
+
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.startswith("shop: new schema")
+    assert "\x1b" not in captured.out
+
+
+def test_json_is_one_document(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    run([*CALL, "--format", "json", "--color", "always", "--verbose"])
+
+    document = json.loads(capsys.readouterr().out)
+    assert (document["name"], document["changes_schema"]) == ("shop", True)
+
+
+def test_quiet_success_says_nothing(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    run([*CALL, "--quiet"])
+
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("args", "environ", "is_colored"),
+    [
+        ((), {}, False),
+        (("--color", "always"), {}, True),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        ((), {"SCHEMACTL_COLOR": "always"}, True),
+        (("--color", "never"), {"SCHEMACTL_COLOR": "always"}, False),
+    ],
+)
+def test_color_is_as_asked_for(
+    flow: Flow,
+    args: tuple[str, ...],
+    environ: dict[str, str],
+    is_colored: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    run([*CALL, *args])
+
+    assert ("\x1b[" in capsys.readouterr().out) is is_colored
+
+
+def test_error_is_told_on_standard_error(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    flow.answer = InputError("this is not JSON", at=Location("a.jsonl", 7), hint="use `--on-bad-record skip`")
+
+    assert run(CALL) == 2
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "error: a.jsonl:7: this is not JSON\nhint: use `--on-bad-record skip`\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("x"), 2),
+        (EngineError("x"), 3),
+        (ZeroDivisionError("x"), 3),
+        (BrokenPipeError("the connection to Java broke"), 3),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_exit_code_tells_whose_fault_it_is(
+    flow: Flow, error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow.answer = error
+
+    assert run(CALL) == code
+
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_traceback_is_shown_on_demand_only(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    flow.answer = ZeroDivisionError("division by zero")
+
+    run(CALL)
+    short = capsys.readouterr().err
+    run([*CALL, "--debug"])
+    long = capsys.readouterr().err
+
+    assert short.startswith("error: unexpected ZeroDivisionError: division by zero\n")
+    assert "--debug" in short
+    assert "Traceback" in long
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("ifner",), "there is no command `ifner`\nhint: did you mean `infer`?"),
+        (("infer", "a", "--nmae", "x"), "no such option: --nmae\nhint: did you mean `--name`?"),
+        (("infer", "a"), "missing option `--name`"),
+        (("infer", "--name", "x"), "missing argument `SOURCE...`"),
+        ((*CALL, "--name"), "option `--name` requires an argument\nhint: `schemactl infer --help`"),
+        ((*CALL, "--format", "jsno"), "`jsno` is not a value of `--format`\nhint: did you mean `json`?"),
+        ((*CALL, "--conf", "x"), "`x` is not a setting of Spark"),
+    ],
+)
+def test_wrong_call_is_answered_with_the_way_out(
+    flow: Flow, args: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(args) == 2
+
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert not flow.requests

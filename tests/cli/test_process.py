@@ -1,0 +1,187 @@
+"""The command as a process: how fast it answers, what it imports, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from schemactl import __version__
+from schemactl.cli.terminal import describe_terminal, wants_color
+
+HEAVY = {
+    "pyspark",
+    "pandas",
+    "pyarrow",
+    "numpy",
+    "pydantic",
+    "rich",
+    "ruamel",
+    "duckdb",
+    "deepdiff",
+    "orjson",
+}
+CPU_LIMIT_SECONDS = 0.15
+
+
+def schemactl(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "schemactl", *args], capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("--help",), ("--version",), ("infer", "--help"), ("--schemas", "s", "infer", "--help"), ("infer", "a"),
+     ("infer", "a", "--name", "b", "--format", "c")],
+)  # fmt: skip
+def test_answer_without_data_imports_nothing_heavy(args: tuple[str, ...]) -> None:
+    call = [sys.executable, "-X", "importtime", "-m", "schemactl", *args]
+
+    log = subprocess.run(call, capture_output=True, text=True).stderr
+
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in log.splitlines() if "|" in line}
+    assert "schemactl" in imported
+    assert not imported & HEAVY
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("infer", "--help")])
+def test_help_comes_at_once(args: tuple[str, ...]) -> None:
+    def cpu_seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert schemactl(*args).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    # The processor's time, not the clock's: other tests may run beside this one.
+    assert min(cpu_seconds() for _ in range(5)) < CPU_LIMIT_SECONDS
+
+
+def test_version_is_the_package_s() -> None:
+    assert schemactl("--version").stdout == f"schemactl {__version__}\n"
+
+
+def test_help_names_every_option() -> None:
+    printed = schemactl("infer", "--help").stdout
+
+    options = (
+        "--name", "--table", "--sample", "--contract", "--check", "--evidence", "--on-bad-record",
+        "--input-format", "--resolve-collisions", "--schemas", "--format", "--quiet", "--verbose", "--debug",
+        "--color", "--master", "--remote", "--conf",
+    )  # fmt: skip
+    assert not [option for option in options if option not in printed]
+
+
+def test_bare_call_shows_the_help_and_fails() -> None:
+    answer = schemactl()
+
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert "Usage: schemactl" in answer.stderr
+
+
+def run_with_flow(body: str, *args: str, stdout: object = subprocess.PIPE) -> subprocess.Popen[str]:
+    """Start the command with a flow of its own in place of the package's."""
+    program = """
+    import sys, types
+    flow = types.ModuleType("schemactl.flows.infer")
+    flow.InferRequest = lambda **request: request
+    def infer(request, progress):
+    {body}
+    flow.infer = infer
+    sys.modules["schemactl.flows.infer"] = flow
+    from schemactl.cli.app import main
+    main()
+    """
+    code = textwrap.dedent(program).replace("{body}", textwrap.indent(textwrap.dedent(body), "    "))
+    call = [sys.executable, "-c", code, "infer", "a", "--name", "b", *args]
+    return subprocess.Popen(call, stdout=stdout, stderr=subprocess.PIPE, text=True)
+
+
+LARGE_REPORT = """
+from schemactl.inference.report import InferenceReport, NullFinding
+from schemactl.inference.evidence import Position
+nulls = tuple(NullFinding("t", f"c{n}", "$.c", 1, Position("a", 1)) for n in range(5000))
+return InferenceReport("n", "t", "full", (), (), (), nulls, (), None, None, "h", 1, True, False)
+"""
+
+
+def test_reader_who_goes_away_is_no_error() -> None:
+    command = run_with_flow(LARGE_REPORT)
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.read(10)
+    command.stdout.close()
+
+    assert command.stderr.read() == ""
+    # The code is the one of the finding, not of the pipe.
+    assert command.wait() == 1
+
+
+def test_interrupt_ends_with_its_own_code() -> None:
+    command = run_with_flow("import time\nprint('started', flush=True)\ntime.sleep(60)")
+    assert command.stdout is not None
+    assert command.stdout.readline() == "started\n"
+
+    command.send_signal(signal.SIGINT)
+
+    _, error = command.communicate(timeout=20)
+    assert command.returncode == 130
+    assert error == "interrupted\n"
+
+
+def test_text_that_the_terminal_s_encoding_lacks_is_escaped() -> None:
+    answer = schemactl("infer", "a", "--name", "b", "--format", "ü", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+
+    assert "`\\xfc` is not a value" in answer.stderr
+
+
+def in_terminal(args: list[str], environ: dict[str, str]) -> tuple[str, int | None]:
+    """What a command writes to a terminal of 100 columns, and its exit code."""
+    pexpect = pytest.importorskip("pexpect")
+    output, code = pexpect.run(
+        " ".join([sys.executable, *args]),
+        env={**os.environ, **environ},
+        withexitstatus=True,
+        encoding="utf-8",
+    )
+    return output, code
+
+
+@pytest.mark.parametrize(("environ", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_errors_are_colored_in_a_terminal(environ: dict[str, str], is_colored: bool) -> None:
+    clean = {"TERM": "xterm-256color", "NO_COLOR": "", **environ}
+
+    output, code = in_terminal(["-m", "schemactl", "ifner"], clean)
+
+    assert code == 2
+    assert ("\x1b[1;31merror" in output) is is_colored
+
+
+class Stream:
+    def __init__(self, is_terminal: bool) -> None:
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_quiet", "is_shown"),
+    [({}, False, True), ({}, True, False), ({"CI": "true"}, False, False), ({"TERM": "dumb"}, False, False)],
+)
+def test_progress_is_for_a_person_at_a_terminal(
+    environ: dict[str, str], is_quiet: bool, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Stream(True))
+
+    assert describe_terminal("auto", is_quiet, environ).shows_progress is is_shown
+    assert wants_color("auto", Stream(False), environ) is False  # type: ignore[arg-type]
+
+
+def test_stated_width_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert describe_terminal("auto", False, {"COLUMNS": "99"}).width == 99
+    assert describe_terminal("auto", False, {"COLUMNS": "many"}).width is None

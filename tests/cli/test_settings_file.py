@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import typer
+
+from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions
+from schemactl.cli.settings import Surroundings, check_keys, find_file, resolve
+from schemactl.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(SparkCommandOptions):
+    on_bad_record: Annotated[Literal["stop", "skip"], typer.Option(), Setting()] = "stop"
+    sample: Annotated[str, typer.Option(), Setting()] = "full"
+    check: Annotated[bool, typer.Option()] = False
+
+
+def resolved(*stated: dict[str, Any], environ: dict[str, str] | None = None, folder: Path | None = None) -> Options:
+    file = find_file(folder) if folder else None
+    return resolve(Options, "infer", stated, Surroundings(environ or {}, file))
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def checked(folder: Path) -> None:
+    file = find_file(folder)
+    assert file is not None
+    check_keys(file, {"infer": Options, "diff": CommonOptions})
+
+
+def test_defaults_hold_where_nothing_is_stated() -> None:
+    options = resolved()
+
+    assert (options.schemas, options.format, options.sample, options.conf) == ("schemas", "text", "full", [])
+
+
+def test_nearer_word_decides(tmp_path: Path) -> None:
+    write(tmp_path / "schemactl.toml", 'sample = "1"\n[infer]\nsample = "2"\n')
+    environ = {"SCHEMACTL_SAMPLE": "3"}
+    before_name, after_name = {"sample": "4"}, {"sample": "5"}
+
+    assert resolved(after_name, before_name, environ=environ, folder=tmp_path).sample == "5"
+    assert resolved({}, before_name, environ=environ, folder=tmp_path).sample == "4"
+    assert resolved({}, {"sample": None}, environ=environ, folder=tmp_path).sample == "3"
+    assert resolved(environ={"SCHEMACTL_SAMPLE": ""}, folder=tmp_path).sample == "2"
+
+
+def test_table_of_another_command_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path / "schemactl.toml", 'schemas = "a"\n[diff]\nschemas = "b"\n')
+
+    assert Path(resolved(folder=tmp_path).schemas).name == "a"
+
+
+def test_spark_settings_add_up_and_the_nearer_one_wins(tmp_path: Path) -> None:
+    write(tmp_path / "schemactl.toml", '[conf]\n"spark.a" = 1\n"spark.b" = true\n')
+
+    spark = resolved({"conf": ["spark.a=2", "spark.c=x=y"]}, folder=tmp_path).spark()
+
+    assert spark.conf == {"spark.a": "2", "spark.b": "true", "spark.c": "x=y"}
+
+
+@pytest.mark.parametrize("pair", ["spark.a", "=1", " =1"])
+def test_spark_setting_without_name_or_value_is_refused(pair: str) -> None:
+    with pytest.raises(InputError, match="--conf"):
+        resolved({"conf": [pair]}).spark()
+
+
+def test_nearest_file_upward_holds(tmp_path: Path) -> None:
+    write(tmp_path / "schemactl.toml", 'schemas = "outer"\nsample = "7"\n')
+    write(tmp_path / "a/pyproject.toml", '[tool.schemactl]\nschemas = "inner"\n')
+    write(tmp_path / "a/b/pyproject.toml", '[project]\nname = "not-schemactl"\n')
+    (tmp_path / "a/b/c").mkdir()
+
+    file = find_file(tmp_path / "a/b/c")
+
+    assert file is not None
+    assert file.path == tmp_path / "a/pyproject.toml"
+    assert resolved(folder=tmp_path / "a/b/c").sample == "full"
+
+
+def test_own_file_goes_before_the_project_file(tmp_path: Path) -> None:
+    write(tmp_path / "pyproject.toml", '[tool.schemactl]\nsample = "1"\n')
+    write(tmp_path / "schemactl.toml", '[tool.schemactl]\nsample = "2"\n')
+
+    assert resolved(folder=tmp_path).sample == "2"
+
+
+def test_folder_in_a_file_is_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "schemactl.toml", 'schemas = "contracts"\n')
+    (tmp_path / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a/b")
+
+    assert resolved(folder=Path.cwd()).schemas == str(Path("../../contracts"))
+    assert resolved(environ={"SCHEMACTL_SCHEMAS": "here"}, folder=Path.cwd()).schemas == "here"
+
+
+def test_absolute_folder_stays(tmp_path: Path) -> None:
+    write(tmp_path / "schemactl.toml", f'schemas = "{tmp_path.as_posix()}/s"\n')
+
+    assert resolved(folder=tmp_path).schemas == f"{tmp_path.as_posix()}/s"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "hint"),
+    [
+        ('schemas = "s"\nshcemas = "x"\n', 2, "did you mean `schemas`?"),
+        ('[infer]\n\n  sampel = "x"\n', 3, "did you mean `sample`?"),
+        ('[infer]\non_bad_recrod = "skip"\n', 2, "did you mean `on-bad-record`?"),
+        ("[infre]\n", 1, "did you mean `infer`?"),
+        ("[diff]\nsample = 1\n", 2, None),
+        ("check = true\n", 1, None),
+    ],
+)
+def test_unknown_key_is_named_with_its_place(tmp_path: Path, text: str, line: int, hint: str | None) -> None:
+    path = write(tmp_path / "schemactl.toml", text)
+
+    with pytest.raises(InputError, match="there is no setting") as caught:
+        checked(tmp_path)
+
+    assert caught.value.at is not None
+    assert (caught.value.at.path, caught.value.at.line) == (str(path), line)
+    assert hint is None or caught.value.hint == hint
+
+
+def test_keys_may_be_written_with_hyphens_or_underscores(tmp_path: Path) -> None:
+    for key in ("on-bad-record", "on_bad_record"):
+        write(tmp_path / "schemactl.toml", f'[infer]\n{key} = "skip"\n')
+        checked(tmp_path)
+        assert resolved(folder=tmp_path).on_bad_record == "skip"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("schemas = \n", "this is not TOML"),
+        ("[tool]\nschemactl = 1\n", "must be a table"),
+        ("infer = 1\n", "must be a table"),
+        ("\xff", "this is not TOML"),
+    ],
+)
+def test_broken_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path / "schemactl.toml", text)
+
+    with pytest.raises(InputError, match=message) as caught:
+        checked(tmp_path)
+
+    assert str(path) in str(caught.value)
+
+
+def test_place_of_a_syntax_error_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "schemactl.toml", 'schemas = "s"\nsample = \n')
+
+    with pytest.raises(InputError) as caught:
+        find_file(tmp_path)
+
+    assert caught.value.at is not None
+    assert (caught.value.at.line, caught.value.at.column) == (2, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('on-bad-record = "skipp"\n', "`skipp` is not a value of `on-bad-record`"),
+        ("schemas = true\n", "`schemas` must be a text"),
+        ('quiet = "maybe"\n', "`maybe` is not a value of `quiet`"),
+        ("conf = 1\n", "`conf` must be a table or a list of texts"),
+    ],
+)
+def test_wrong_value_in_a_file_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    write(tmp_path / "schemactl.toml", text)
+
+    with pytest.raises(InputError, match="schemactl.toml:1: " + message.replace("[", r"\[")):
+        resolved(folder=tmp_path)
+
+
+def test_wrong_value_in_the_environment_is_named() -> None:
+    with pytest.raises(InputError, match="`SCHEMACTL_COLOR`") as caught:
+        resolved(environ={"SCHEMACTL_COLOR": "alway"})
+
+    assert caught.value.hint == "did you mean `always`?"
+
+
+def test_flags_in_the_environment() -> None:
+    assert resolved(environ={"SCHEMACTL_QUIET": "1"}).quiet
+    assert not resolved(environ={"SCHEMACTL_QUIET": "no"}).quiet
+    with pytest.raises(InputError):
+        resolved(environ={"SCHEMACTL_QUIET": "perhaps"})
+
+
+def test_what_belongs_to_one_call_is_not_read_from_the_environment() -> None:
+    assert not resolved(environ={"SCHEMACTL_CHECK": "1"}).check

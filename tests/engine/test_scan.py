@@ -1,0 +1,315 @@
+"""A scan with Spark sees what ``observe`` sees in plain Python, however the data is cut into files and partitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.inputs import find_inputs, shown_path
+from schemactl.engine.parse import mark_large_integers, parse_json
+from schemactl.engine.scan import MAX_BAD_RECORDS, Scan, scan_inputs
+from schemactl.inference import paths
+from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
+from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
+from schemactl.inference.resolve import resolve
+from schemactl.inference.sample import Sample, parse_sample
+from schemactl.schema.templates import new_schema
+
+pytestmark = pytest.mark.spark
+
+FULL = Sample()
+
+
+# --- the two sides ---
+
+
+def scan(spark: SparkSession, *sources: Path, sample: Sample = FULL) -> Scan:
+    return scan_inputs(spark, find_inputs([str(source) for source in sources]), sample)
+
+
+def documents_of(file: Path) -> Iterator[tuple[Position, Any]]:
+    for number, line in enumerate(file.read_bytes().decode("utf-8-sig").split("\n"), start=1):
+        if line.strip():
+            yield Position(shown_path(file.as_uri()), number), json.loads(line)
+
+
+def reference(*files: Path) -> Evidence:
+    return observe(pair for file in files for pair in documents_of(file))
+
+
+def facts(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """What is known of each path, but for examples; nulls beside objects and lists are not told from absence."""
+    return {
+        paths.format_path(path): {name: _facts(seen) for name, seen in _told(classes).items()}
+        for path, classes in evidence.paths.items()
+        if _told(classes)
+    }
+
+
+def _told(classes: Mapping[str, ClassEvidence]) -> Mapping[str, ClassEvidence]:
+    is_nested = any(name == LIST or kind_of(name) == "object" for name in classes)
+    return {name: seen for name, seen in classes.items() if not (is_nested and name == NULL)}
+
+
+def _facts(seen: ClassEvidence) -> tuple[Any, ...]:
+    return seen.count, str(seen.first), seen.shortest, seen.longest, seen.least, seen.greatest
+
+
+def inferred(evidence: Evidence) -> dict[str, Any]:
+    """What inference makes of the evidence: tables, and columns in their order."""
+    schema = resolve(evidence, new_schema("made"), "rows").schema
+    return {name: (list(table.columns.items()), table.properties) for name, table in schema.tables.items()}
+
+
+def assert_same(found: Evidence, expected: Evidence) -> None:
+    assert facts(found) == facts(expected)
+    assert dict(found.files) == dict(expected.files)
+    assert inferred(found) == inferred(expected)
+
+
+def write_lines(file: Path, lines: Iterable[str]) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+    return file
+
+
+# --- data of every day ---
+
+
+@pytest.mark.parametrize("name", ["github_events.jsonl", "orders.jsonl"])
+def test_a_fixture_is_seen_as_it_is(spark: SparkSession, fixtures: Path, name: str) -> None:
+    assert_same(scan(spark, fixtures / name).evidence, reference(fixtures / name))
+
+
+def test_documents_of_the_field_are_seen_as_they_are(spark: SparkSession, conformance: Path, tmp_path: Path) -> None:
+    rows: list[Any] = []
+    for file in sorted((conformance / "dlt" / "documents").glob("*.json")):
+        document = json.loads(file.read_text(encoding="utf-8"))
+        rows += document if isinstance(document, list) else [document]
+    assert rows
+    file = write_lines(tmp_path / "rows.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
+    assert_same(scan(spark, file).evidence, reference(file))
+
+
+def test_examples_are_the_first_values_as_they_stand_in_the_data(spark: SparkSession, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ['{"a": null, "b": 1.50}', '{"a": "x", "b": 9223372036854775808}'])
+    paths_seen = scan(spark, file).evidence.paths
+    assert [seen.examples for seen in paths_seen[("a",)].values() if seen.examples] == [("x",)]
+    assert {seen.examples for seen in paths_seen[("b",)].values()} == {("1.5",), ("9223372036854775808",)}
+
+
+# --- hostile data ---
+
+HARD_KEYS = (
+    "", " ", "\t", "a", "A", "Id", "id", "ID", "a.b", "a b", "it's", 'say "hi"', "'\"", "`", "``", "back`tick", "a`: x",
+    "\\", "a\\'b", "new\nline", "🚀", "größe", "[0]", "[*]", "$", "$.a", "*", "a:b", "a: b", "a, b", ",", ">", "<", "OBJECT<a",
+    "ARRAY<STRING>", "VARIANT", "VOID", "_dlt_id", "_dlt_list_idx", "Dlt-Id", "\u0000", "\u200b", "e\u0301", "k" * 300, "document",
+    "file", "node", "{x}", "-- c", "/* c */", "%s", "${x}",
+)  # fmt: skip
+HARD_NUMBERS = (
+    "0", "1", "-1", "1.0", "1e3", "-0.0", "-0", "1E400", "1e-400", "0.1", "2.50", "1700000000", "1700000000.5", "9223372036854775807",
+    "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615", "18446744073709551616",
+    "9223372036854775808.0", "9223372036854775807.0", "9" * 38, "9" * 39, "-" + "9" * 38, "9" * 80, "123456789012345678.123456789012345678",
+    "253402300800", "-62135596801", "1e18", "1e19", "1e20", "12345678901234567890.5",
+)  # fmt: skip
+HARD_TEXTS = (
+    "", " ", "plain", "1", "01", "1.5", "1e5", "true", "No", "null", "NaN", "2024-02-29", "2024-02-30", "2024-05-06T07:08:09Z",
+    "10:30", "[1]", '{"a": 1}', "[1", "deadbeef", "aGVsbG8=", "٣", "🏳️‍🌈", "e\u0301", "\u0000", "line\nbreak", "\u2028", "x" * 300,
+)  # fmt: skip
+
+
+class Number(float):
+    """A number that is written as it was typed."""
+
+    def __new__(cls, text: str) -> Number:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+def write_json(value: Any) -> str:
+    """Return JSON, numbers as they were typed and equal keys kept: objects are lists of pairs behind a mark."""
+    match value:
+        case Number():
+            return value.text
+        case tuple():
+            return "{" + ",".join(f"{json.dumps(key)}:{write_json(item)}" for key, item in value) + "}"
+        case list():
+            return "[" + ",".join(map(write_json, value)) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+keys = st.sampled_from(HARD_KEYS) | st.sampled_from(["a", "b", "c"]) | st.text(max_size=5)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.sampled_from(HARD_NUMBERS).map(Number)
+    | st.integers(-(2**70), 2**70)
+    | st.sampled_from(HARD_TEXTS)
+    | st.text(max_size=8)
+)
+
+
+def fields(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """Leave out objects that stand for a row's key: nothing sensible does that, and we do not look into them."""
+    return tuple((key, item) for key, item in pairs if not (is_row_key(key) and isinstance(item, tuple)))
+
+
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4)
+    | st.lists(st.tuples(keys, inner), max_size=5).map(fields),
+    max_leaves=20,
+)
+records = st.lists(st.tuples(keys, values), max_size=6).map(fields)
+files = st.lists(records | values, min_size=1, max_size=25)
+
+made_up = settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@made_up
+@given(documents=files)
+def test_made_up_documents_are_seen_as_they_are(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, documents: list[Any]
+) -> None:
+    file = write_lines(tmp_path_factory.mktemp("made") / "rows.jsonl", map(write_json, documents))
+    assert_same(scan(spark, file).evidence, reference(file))
+
+
+def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures: Path) -> None:
+    """One scan of all that are whole; the others have their outcomes in test_sources.py."""
+    names = (
+        "blank_lines", "bom", "collisions", "crlf", "deep_lists", "deep_objects", "duplicate_keys", "keys", "late_column",
+        "mixed_kinds", "no_final_newline", "not_objects", "numbers", "texts",
+    )  # fmt: skip
+    found = [fixtures / "hostile" / f"{name}.jsonl" for name in names]
+    assert_same(scan(spark, *found).evidence, reference(*found))
+
+
+def test_lone_surrogates_are_told_as_question_marks(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [r'{"\ud83d\ude80": "\ud83d\ude80"}', r'{"a\ud800": ["\udc00 alone"], "b": {"\udfff": 1}}']
+    file = write_lines(tmp_path / "rows.jsonl", lines)
+    expected = observe(
+        (Position(shown_path(file.as_uri()), number), document)
+        for number, document in enumerate([{"🚀": "🚀"}, {"a?": ["? alone"], "b": {"?": 1}}], start=1)
+    )
+    found = scan(spark, file).evidence
+    assert_same(found, expected)
+    assert found.witnesses == expected.witnesses
+
+
+@pytest.mark.parametrize("depth", [150, 900])
+def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, depth: int) -> None:
+    lines = [f'{{"a": {opening * depth}{end}{closing * depth}}}' for opening, end, closing in (
+        ('{"b":', 1, "}"), ("[", 1, "]"), ('[{"c":', '"x"', "}]"),
+    )]  # fmt: skip
+    for number, line in enumerate(lines):
+        file = write_lines(tmp_path / f"rows_{number}.jsonl", [line])
+        found = scan(spark, file).evidence
+        assert found.documents == 1
+        assert max(map(len, found.paths)) == 1 + depth * (2 if number == 2 else 1)
+
+
+def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [{f"key {number}": number for number in range(start, start + 2_500)} for start in (0, 2_500)]
+    file = write_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
+    assert facts(scan(spark, file).evidence) == facts(reference(file))
+
+
+# --- however it is cut ---
+
+
+def test_partitions_and_files_make_no_difference(spark: SparkSession, fixtures: Path, tmp_path: Path) -> None:
+    lines = (fixtures / "orders.jsonl").read_text(encoding="utf-8").splitlines()
+    whole = write_lines(tmp_path / "whole" / "rows.jsonl", lines)
+    parts = [
+        write_lines(tmp_path / "parts" / f"rows_{start:04}.jsonl", lines[start : start + 90])
+        for start in range(0, len(lines), 90)
+    ]
+    expected = reference(whole)
+    with setting(spark, "spark.sql.files.maxPartitionBytes", str(whole.stat().st_size // 7 + 1)):
+        assert spark.read.text(str(whole)).rdd.getNumPartitions() == 7
+        assert_same(scan(spark, whole).evidence, expected)
+    assert spark.read.text(str(whole)).rdd.getNumPartitions() == 1
+    found = scan(spark, tmp_path / "parts").evidence
+    assert_same(found, reference(*parts))
+    assert inferred(found) == inferred(expected)
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name)
+
+
+def test_a_sample_is_the_same_however_the_data_is_cut(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [json.dumps({"id": number, f"k{number % 7}": number}) for number in range(1_000)]
+    whole = write_lines(tmp_path / "rows.jsonl", lines)
+    half = parse_sample("30%")
+    found = scan(spark, whole, sample=half).evidence
+    assert 200 < found.documents < 400
+    assert found.files[shown_path(whole.as_uri())].records == 1_000
+    with setting(spark, "spark.sql.files.maxPartitionBytes", "3000"):
+        assert scan(spark, whole, sample=half).evidence == found
+    assert 200 < scan(spark, whole, sample=parse_sample("300")).evidence.documents < 400
+    assert scan(spark, whole, sample=parse_sample("5000")).evidence.documents == 1_000
+
+
+# --- what cannot be read ---
+
+
+def test_bad_records_are_told_by_file_and_line_in_every_block(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [json.dumps({"id": number}) for number in range(1_000)]
+    bad = {17: "{oops", 501: '{"id": NaN}', 777: '{"id": 1} {"id": 2}', 1000: '{"id": "cut'}
+    for number, text in bad.items():
+        lines[number - 1] = text
+    file = write_lines(tmp_path / "rows.jsonl", lines)
+    shown = shown_path(file.as_uri())
+    with setting(spark, "spark.sql.files.maxPartitionBytes", "2000"):
+        found = scan(spark, file)
+    assert [(record.position, record.text) for record in found.bad_records] == [
+        (Position(shown, number), text) for number, text in bad.items()
+    ]
+    seen = found.evidence.files[shown]
+    assert (seen.documents, seen.bad, seen.first_bad, seen.records) == (996, 4, 17, 1_000)
+
+
+def test_bad_records_are_shown_up_to_a_limit_and_all_counted(spark: SparkSession, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ["{}", *["x" * 500] * 50])
+    found = scan(spark, file)
+    assert len(found.bad_records) == MAX_BAD_RECORDS
+    assert len(found.bad_records[0].text) == 200
+    assert found.evidence.files[shown_path(file.as_uri())].bad == 50
+
+
+NO_JSON = [
+    "{'a': 1}", "{a: 1}", '{"a": 01}', '{"a": .5}', '{"a": 1.}', '{"a": +1}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1,}', "[1,]",
+    '{"a": 1', '{"a": 1}}', '{"a": 1} x', '1], "x"', '"end of the document"]', "nul", '{"a": "\t"}'.replace("\\t", "\t"),
+    '{1234567890123456789012: 1}', '{"a": 1234567890123456789012x}', '{"a": 01234567890123456789012}', '{"a": "\x01\x02"}', "9" * 1001,
+    '{"a": "\ufdd0',
+]  # fmt: skip
+
+
+def test_what_is_no_json_is_no_record(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(line,) for line in NO_JSON], "text string")
+    document = parse_json(mark_large_integers(F.col("text")))
+    assert [row.text for row in frame.where(document.isNotNull()).collect()] == []

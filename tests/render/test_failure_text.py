@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import re
+
+from schemactl.errors import EngineError, InputError, Location, Problem
+from schemactl.render.failure import render_failure
+
+
+def test_error_names_the_place_the_thing_and_the_way_out() -> None:
+    error = InputError(
+        "the schema is wrong",
+        at=Location("shop.schema.yaml", 3, 7),
+        hint="see the reference",
+        problems=(
+            Problem("there is no data type `txt`", Location("shop.schema.yaml", 9), "did you mean `text`?"),
+            Problem("two columns `id`"),
+        ),
+    )
+
+    assert render_failure(error, color=False) == (
+        "error: shop.schema.yaml:3:7: the schema is wrong\n"
+        "  shop.schema.yaml:9: there is no data type `txt`\n"
+        "    hint: did you mean `text`?\n"
+        "  two columns `id`\n"
+        "hint: see the reference\n"
+    )
+
+
+def test_message_keeps_its_lines() -> None:
+    assert render_failure(EngineError("Spark failed:\n  out of memory"), color=False) == (
+        "error: Spark failed:\n  out of memory\n"
+    )
+
+
+def test_unexpected_error_points_to_the_traceback() -> None:
+    printed = render_failure(KeyError("x"), color=False)
+
+    assert printed.startswith("error: unexpected KeyError: 'x'\n")
+    assert "--debug" in printed
+
+
+def test_text_from_data_cannot_steer_the_terminal() -> None:
+    error = InputError("`\x1b[2J`", at=Location("a\x1b]0;b\x07"), hint="\u202e", problems=(Problem("\x9b"),))
+
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", render_failure(error, color=False))
+
+
+def test_colors_are_around_our_own_words_only() -> None:
+    assert render_failure(InputError("\x1b[31m"), color=True) == "\x1b[1;31merror\x1b[0m: \\x1b[31m\n"

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from schemactl.inference.report import InferenceReport
+from schemactl.render.json import read_schema, render_inference
+
+SITUATIONS = ("new_schema", "troubled", "unchanged", "hostile")
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_document_follows_the_shipped_schema(situation: str, request: pytest.FixtureRequest) -> None:
+    schema = read_schema("infer")
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    document = json.loads(render_inference(request.getfixturevalue(situation)))
+
+    jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
+
+
+def test_schema_describes_every_key_and_no_other(troubled: InferenceReport, new_schema: InferenceReport) -> None:
+    schema = read_schema("infer")
+    documents = [json.loads(render_inference(report)) for report in (troubled, new_schema)]
+
+    def check(value: object, part: dict) -> None:
+        part = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if isinstance(value, dict) and "properties" in part:
+            assert set(value) == set(part["properties"]) == set(part["required"])
+            assert part["additionalProperties"] is False
+            for key, item in value.items():
+                check(item, part["properties"][key])
+        if isinstance(value, list) and isinstance(part.get("items"), dict):
+            for item in value:
+                check(item, part["items"])
+
+    for document in documents:
+        check(document, schema)
+
+
+def test_a_wrong_document_is_found_wrong(new_schema: InferenceReport) -> None:
+    document = json.loads(render_inference(new_schema))
+    document["tables"][0]["columns"][0]["values"] = "many"
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, read_schema("infer"))
+
+
+def test_document_gives_back_what_the_data_said(hostile: InferenceReport) -> None:
+    printed = render_inference(hostile)
+
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", printed)
+    assert json.loads(printed)["name"] == hostile.name
+
+
+def test_names_in_other_scripts_stay_readable(new_schema: InferenceReport) -> None:
+    assert '"name": "注文"' in render_inference(replace(new_schema, name="注文"))
+
+
+def test_number_beyond_a_double_is_null(new_schema: InferenceReport) -> None:
+    column = replace(new_schema.tables[0].columns[3], range=(-1.0, float("inf")))
+    table = replace(new_schema.tables[0], columns=(column,))
+
+    document = json.loads(render_inference(replace(new_schema, tables=(table,))))
+
+    assert document["tables"][0]["columns"][0]["range"] == [-1.0, None]
+    jsonschema.validate(document, read_schema("infer"))
