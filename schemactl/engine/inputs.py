@@ -6,7 +6,10 @@ import bz2
 import codecs
 import glob
 import gzip
+import io
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +24,9 @@ UTF8: Final = "UTF-8"
 
 _PEEK_BYTES = 1 << 20
 _COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+_COMPRESSED = {rb"\x1f\x8b": ".gz", rb"BZh[1-9]1AY&SY": ".bz2", rb"\x28\xb5\x2f\xfd": ".zst"}
 _MAGIC = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
+_GLOB_MARKS = re.compile(r"[\[\]{}*?\\]")
 _BOMS = {codecs.BOM_UTF16_LE: "UTF-16LE", codecs.BOM_UTF16_BE: "UTF-16BE"}
 
 
@@ -30,7 +35,7 @@ class Input:
     """One input of a command.
 
     Attributes:
-        path: what people are shown, and Spark is given: a path, an object-store address, or ``table:NAME``.
+        path: what people are shown: a path, an object-store address, or ``table:NAME``.
         format: name of a source module.
         encoding: of text formats.
     """
@@ -42,6 +47,11 @@ class Input:
     @property
     def is_local(self) -> bool:
         return is_local(self.path)
+
+    @property
+    def address(self) -> str:
+        """What Spark is given for ``path``: the marks of globs in names of files stand for themselves."""
+        return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.path
 
 
 def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tuple[Input, ...]:
@@ -78,26 +88,46 @@ def _paths_of(source: str) -> Iterator[str]:
         return
     path = Path(source)
     if path.is_dir():
-        found = [file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path))]
+        found = _files_below(path)
         if not found:
             raise InputError(f"the folder `{source}` holds no files")
-        yield from (_shown(file) for file in found)
+        yield from map(_shown, found)
     elif path.exists():
+        if _is_hidden(Path(path.name)):
+            raise InputError("Spark does not read files whose names begin with `.` or `_`", at=Location(source))
         yield _shown(path)
     elif glob.has_magic(source):
         matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
-        files = [file for match in matches for file in ([match] if match.is_file() else match.rglob("*"))]
+        files = [file for match in matches for file in _files_of(match)]
         if not files:
             raise InputError(f"no file matches `{source}`")
-        yield from (_shown(file) for file in files if file.is_file() and not _is_hidden(Path(file.name)))
+        yield from map(_shown, files)
     else:
         near = did_you_mean(path.name, _names_beside(path))
         raise InputError(f"there is no `{source}`", hint=near)
 
 
+def _files_of(match: Path) -> list[Path]:
+    if match.is_dir():
+        return _files_below(match)
+    return [match] if match.is_file() and not _is_hidden(Path(match.name)) else []
+
+
+def _files_below(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(folder))]
+
+
 def _shown(path: Path) -> str:
-    # Links are kept: Spark tells a file by the path it was asked for.
-    return shown_path(f"file:{Path.cwd() / path}".replace("%", "%25"))
+    if ":" in path.name:
+        raise InputError("Spark does not read files with `:` in their names", at=Location(str(path)))
+    return shown_path(f"file:{_absolute(path)}".replace("%", "%25"))
+
+
+def _absolute(path: Path) -> Path:
+    """Return the path as Spark will tell it: links are kept, but what leads up through ``..`` is resolved."""
+    parts = (Path.cwd() / path).parts
+    up = max((at for at, part in enumerate(parts, start=1) if part == os.pardir), default=0)
+    return Path(*parts[:up]).resolve() / Path(*parts[up:]) if up else Path(*parts)
 
 
 def _is_hidden(path: Path) -> bool:
@@ -122,23 +152,35 @@ def _input_of(path: str, input_format: str | None) -> Input:
 
 
 def _peek(path: str) -> bytes:
-    """Return the first bytes of a file, decompressed where the standard library can."""
+    """Return the first bytes of a file, decompressed; nothing where only Spark can decompress it.
+
+    Raises:
+        InputError: the file cannot be read, or its name does not tell that it is compressed.
+    """
     try:
         with _open(path) as file:
-            return _read_head(file)
+            head = _read_head(file)
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(path)) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+    for magic, ending in _COMPRESSED.items():
+        if re.match(magic, head):
+            hint = f"Spark tells that by the name: let it end with `{ending}`"
+            raise InputError("the file is compressed, which its name does not say", at=Location(path), hint=hint)
+    return head
 
 
 def _open(path: str) -> IO[bytes]:
-    match Path(path).suffix.lower():
+    # Spark too tells compressions by endings in lower case.
+    match Path(path).suffix:
         case ".gz":
             return cast(IO[bytes], gzip.open(path, "rb"))
         case ".bz2":
             return bz2.open(path, "rb")
+        case suffix if suffix in _COMPRESSIONS:
+            return io.BytesIO()
         case _:
             return Path(path).open("rb")
 
@@ -163,11 +205,12 @@ def _encoding_of(head: bytes) -> str:
     for mark, name in _BOMS.items():
         if head.startswith(mark):
             return name
-    start = head[:64]
-    if len(start) >= 4 and start[1::2].count(0) == len(start) // 2:
-        return "UTF-16LE"
-    if len(start) >= 4 and start[::2].count(0) == (len(start) + 1) // 2:
-        return "UTF-16BE"
+    # Data begins with a mark and a letter, or with two marks: both are ASCII.
+    match [bool(byte) for byte in head[:4]]:
+        case [True, False, True, False]:
+            return "UTF-16LE"
+        case [False, True, False, True]:
+            return "UTF-16BE"
     return UTF8
 
 
@@ -206,17 +249,37 @@ def _json_form(head: str) -> str:
     lines = [line for line in head.lstrip("\ufeff").splitlines() if line.strip()]
     if not lines:
         return "ndjson"
+    if _is_json(lines[0]):
+        return "json" if lines[0].lstrip().startswith("[") and len(lines) == 1 else "ndjson"
+    starts_object = lines[0].lstrip().startswith("{")
+    if len(lines) == 1:
+        return "ndjson" if starts_object else "json"
+    is_broken_line = starts_object and lines[1].startswith("{") and not _is_json(head)
+    return "ndjson" if is_broken_line else "json"
+
+
+def _is_json(text: str) -> bool:
     try:
-        first = json.loads(lines[0])
-    except ValueError:
-        is_broken_line = len(lines) > 1 and lines[0].lstrip()[:1] == lines[1][:1] == "{"
-        return "ndjson" if is_broken_line else "json"
-    return "json" if isinstance(first, list) and len(lines) == 1 else "ndjson"
+        json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def read_head(file: Input) -> str:
-    """Return the first megabyte of a local file as text, without a byte order mark."""
-    return _peek(file.path).decode(file.encoding, errors="replace").lstrip("\ufeff")
+    """Return the first megabyte of a local file as text, without a byte order mark; nothing where Spark alone can.
+
+    Raises:
+        InputError: it is not in the file's encoding.
+    """
+    head = _peek(file.path)
+    try:
+        # The last letter may be cut.
+        text = codecs.getincrementaldecoder(file.encoding)().decode(head)
+    except UnicodeDecodeError as error:
+        line = head[: error.start].count(b"\n") + 1
+        raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
+    return text.lstrip("\ufeff")
 
 
 def by_format(inputs: Iterable[Input]) -> dict[str, list[Input]]:

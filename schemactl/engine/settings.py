@@ -32,6 +32,9 @@ SESSION_CONF: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     # As Python's parser and dlt's: the last of several equal keys counts.
     "spark.sql.variant.allowDuplicateKeys": "true",
+    # The scan's expressions are as wide as the documents: one method for a whole stage gets too long for Java to
+    # compile, and takes three times as long (benchmarks/infer.py).
+    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
 }

@@ -26,7 +26,7 @@ from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, read_evidence, write_evidence
 from schemactl.schema.contract import Contract, judge
 from schemactl.schema.hash import bump
-from schemactl.schema.naming import load_naming
+from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
@@ -284,13 +284,21 @@ def _resolve(evidence: Evidence, before: Schema, table: str, separates: bool) ->
         if (text := paths.format_path(path)) in known
     }
     resolution = resolve(evidence, before, table, renamed=names)
+    reserved = {*known.values(), *_name_parts(before, naming)}
     for _ in range(_MOST_ROUNDS if separates else 0):
-        further = separate(resolution, names, naming)
+        further = separate(resolution, names, naming, reserved)
         if further == names:
             break
         names = further
         resolution = resolve(evidence, before, table, renamed=names)
     return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
+
+
+def _name_parts(schema: Schema, naming: Naming) -> Iterator[str]:
+    """Yield the parts of the names of all tables and columns."""
+    for table in schema.tables.values():
+        for name in (table.name, *table.columns):
+            yield from naming.break_path(name)
 
 
 def _known_names(schema: Schema, root: str) -> Mapping[str, str]:

@@ -191,7 +191,9 @@ def _is_inside(left: Path, right: Path) -> bool:
     return longer[: len(shorter)] == shorter
 
 
-def separate(resolution: Resolution, renamed: Mapping[Path, str], naming: Naming) -> dict[Path, str]:
+def separate(
+    resolution: Resolution, renamed: Mapping[Path, str], naming: Naming, reserved: Iterable[str] = ()
+) -> dict[Path, str]:
     """Return names for source keys that keep colliding paths apart.
 
     In each collision one path keeps its name: one that ``renamed`` names, else the first one in the data. Its name
@@ -201,8 +203,10 @@ def separate(resolution: Resolution, renamed: Mapping[Path, str], naming: Naming
         resolution: what was resolved under ``renamed``.
         renamed: the names that were given before; they stay, but for a path that still collides.
         naming: the schema's convention, with the longest identifier.
+        reserved: names that are not to be given, because data that is not here goes by them.
     """
     names = dict(renamed)
+    used = set(reserved)
     for _, paths in _collisions(resolution):
         kept = next((path for path in paths if _is_named(path, renamed)), paths[0])
         for path in paths:
@@ -211,7 +215,7 @@ def separate(resolution: Resolution, renamed: Mapping[Path, str], naming: Naming
             at, kept_at = _parting(path, kept, naming)
             if at in names and at not in renamed:
                 continue
-            taken = set(names.values())
+            taken = used.union(names.values())
             natural = _name_of(at, naming)
             names.setdefault(kept_at, _name_of(kept_at, naming))
             candidates = (numbered(natural, number, naming) for number in count(2))

@@ -134,6 +134,7 @@ class _Fold:
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
         self._root_keys: dict[str, dict[str, str]] = {}
+        self._reads_propagation = False
 
     # what rows depend on (relational.TableView)
 
@@ -154,10 +155,10 @@ class _Fold:
         name = self._normalizer.table_name(source)
         if name not in self._drafts:
             self._drafts[name] = _Draft(name, {}, {"write_disposition": "append", "resource": source})
-        # dlt writes the root table down before it looks at the data: this holds for the documents to come.
+        # dlt writes the root table down and loads the schema anew before it looks at the data.
+        self._reads_propagation = True
         self._pass_on_root_key(self._drafts[name])
-        for root, mapping in self._root_keys.items():
-            self._normalizer.propagate(root, mapping)
+        self._reads_propagation = bool(self._config.propagation_root or self._config.propagation_tables or self._root_keys)
         return name
 
     def add_document(self, document: Any, root: str, position: Position | None) -> None:
@@ -175,14 +176,18 @@ class _Fold:
     def _pass_on_root_key(self, changed: _Draft) -> None:
         """Write down which row key a root table passes on to its nested tables (dlt.md §5.5).
 
-        dlt asks after each change of a table, but what it writes down holds from the next load on.
+        dlt asks after each change of a table. Where there was nothing to propagate when the schema was loaded, what it
+        writes down holds from the next load on only.
         """
         root = self._root_of(changed)
         chain = [draft for draft in self._drafts.values() if self._root_of(draft) is root]
         is_asked = self._config.root_key_propagation or any(draft.first_with("root_key") for draft in chain)
         if is_asked and not root.name.startswith(self._naming.normalize_identifier("_dlt")):
             row_key = root.first_with("row_key") or self._normalizer.names.row_id
-            self._root_keys.setdefault(root.name, {})[row_key] = self._normalizer.names.root_id
+            mapping = {row_key: self._normalizer.names.root_id}
+            self._root_keys.setdefault(root.name, {}).update(mapping)
+            if self._reads_propagation:
+                self._normalizer.propagate(root.name, mapping)
 
     def _root_of(self, draft: _Draft) -> _Draft:
         while parent := draft.properties.get("parent"):

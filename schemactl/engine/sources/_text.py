@@ -42,11 +42,12 @@ def without_mark(text: Column) -> Column:
 def _by_encoding(inputs: Sequence[Input]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for each in inputs:
-        groups.setdefault(each.encoding, []).append(each.path)
+        groups.setdefault(each.encoding, []).append(each.address)
     return groups
 
 
 def _read_decoded(spark: SparkSession, paths: list[str], encoding: str) -> DataFrame:
-    frame = spark.read.format("binaryFile").load(paths)
-    text = without_mark(F.decode("content", encoding))
+    # The reader of texts undoes compressions, and leaves bytes as they are.
+    frame = spark.read.text(paths, wholetext=True)
+    text = without_mark(F.decode(F.col("value").cast("binary"), encoding))
     return frame.select(F.col("_metadata.file_path").alias("file"), text.alias("content"))

@@ -18,5 +18,5 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
 
     Spark's reader is a package of its own: ``--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:4.3.0``.
     """
-    frame = spark.read.format("avro").load([each.path for each in inputs])
+    frame = spark.read.format("avro").load([each.address for each in inputs])
     yield Typed(frame.select("*", F.col("_metadata.file_path").alias(FILE)))

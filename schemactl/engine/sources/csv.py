@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv as dialects
+import re
 from collections.abc import Iterator, Sequence
 
 from pyspark.sql import SparkSession
@@ -14,35 +14,43 @@ from schemactl.engine.sources._rows import rows_as_documents
 
 ENDINGS = (".csv",)
 
-_BAD = "__schemactl_bad"
+_SURPLUS = "__schemactl_surplus"
+"""The column of cells that have no column."""
+
 _SEPARATORS = ",;\t|"
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:
-    """Yield the rows of the files, those of one header together."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    """Yield the rows of the files, those of one header together. A row may end early; one that is too long is bad."""
+    groups: dict[tuple[str, str], list[Input]] = {}
     for each in inputs:
-        first_line, found = _look(each)
-        groups.setdefault((each.encoding, separator or found, first_line), []).append(each.path)
-    for (encoding, found, _), paths in groups.items():
+        groups.setdefault((each.encoding, _first_line(spark, each)), []).append(each)
+    for (encoding, first_line), files in groups.items():
         # A quoted cell may hold line breaks, which only a reader of whole files sees.
         options: dict[str, str | bool] = {
-            "header": True, "sep": found, "multiLine": True, "encoding": encoding, "quote": '"', "escape": '"',
-            "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
+            "header": True, "sep": separator or find_separator(first_line), "multiLine": True, "encoding": encoding,
+            "quote": '"', "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
         }  # fmt: skip
-        names = spark.read.options(**options).csv(paths[0]).columns
-        row = StructType([StructField(name, StringType()) for name in (*names, _BAD)])
-        reader = spark.read.options(**options, columnNameOfCorruptRecord=_BAD)
-        yield rows_as_documents(reader.schema(row).csv(paths), _BAD)
+        if names := spark.read.options(**options).csv(files[0].address).columns:
+            row = StructType([StructField(name, StringType()) for name in (*names, _SURPLUS)])
+            rows = spark.read.options(**options).schema(row).csv([each.address for each in files])
+            yield rows_as_documents(rows, _SURPLUS)
 
 
-def _look(file: Input) -> tuple[str, str]:
-    """Return the header line and the separator; both are Spark's to find where the file is not on this machine."""
-    if not file.is_local:
-        return "", ","
-    head = read_head(file)
-    first_line = head.partition("\n")[0]
-    try:
-        return first_line, dialects.Sniffer().sniff(first_line, _SEPARATORS).delimiter
-    except dialects.Error:
-        return first_line, ","
+def find_separator(line: str) -> str:
+    """Return the separator that a header has most of, outside of quotes; a comma where it has none.
+
+    >>> find_separator('name;"amount, EUR, net"')
+    ';'
+    """
+    bare = _QUOTED.sub("", line)
+    return max(_SEPARATORS, key=bare.count)
+
+
+def _first_line(spark: SparkSession, file: Input) -> str:
+    if file.is_local and (head := read_head(file)):
+        return head.partition("\n")[0]
+    # Elsewhere, or compressed so that only Spark can read it.
+    first = spark.read.text(file.address).first()
+    return first["value"] if first else ""

@@ -25,14 +25,16 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
 
 def _records(content: Column) -> Column:
     document = parse_json(content)
-    # Only the texts of the elements still have the order of their keys; but a text among them has lost its quotes.
+    # Only the elements as texts have their keys in order and their numbers as written; but texts have lost their quotes.
     elements = F.try_variant_get(document, "$", "array<variant>")
     texts = F.from_json(content, "array<string>")
     listed = F.zip_with(
         elements,
         texts,
-        lambda element, text: F.when(
-            F.schema_of_variant(element).startswith("OBJECT") | F.schema_of_variant(element).startswith("ARRAY"), text
-        ).otherwise(F.to_json(element)),
+        lambda element, text: (
+            F.when(F.schema_of_variant(element) == "STRING", F.to_json(element))
+            .when(text.isNull(), F.lit("null"))
+            .otherwise(text)
+        ),
     )
     return F.when(elements.isNotNull(), listed).otherwise(F.array(content))

@@ -15,5 +15,5 @@ ENDINGS = (".parquet",)
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """Yield the rows of all files together; a column that only some have is one of all."""
-    frame = spark.read.option("mergeSchema", True).parquet(*(each.path for each in inputs))
+    frame = spark.read.option("mergeSchema", True).parquet(*(each.address for each in inputs))
     yield Typed(frame.select("*", F.col("_metadata.file_path").alias(FILE)))

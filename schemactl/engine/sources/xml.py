@@ -24,7 +24,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for each in inputs:
-        groups.setdefault((each.encoding, _record_tag(each)), []).append(each.path)
+        groups.setdefault((each.encoding, _record_tag(each)), []).append(each.address)
     for (encoding, tag), paths in groups.items():
         options: dict[str, str | bool] = {"rowTag": tag, "inferSchema": False, "encoding": encoding, "mode": "FAILFAST"}
         yield rows_as_documents(spark.read.options(**options).xml(paths))

@@ -1,0 +1,271 @@
+"""``schemactl infer`` as its users run it: the installed command, as a process, on files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from schemactl.formats.dlt import read
+from schemactl.render.json import read_schema
+
+pytestmark = pytest.mark.e2e
+
+COMMAND = Path(sys.executable).with_name("schemactl")
+TIME_LIMIT_SECONDS = 120
+ORDERS = '{"id": 1, "at": "2026-01-31T10:00:00Z"}\n{"id": "idx-2", "at": null}\n{"id": 3, "lines": [{"n": 1}]}\n'
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with data, far from any settings of the machine."""
+    for name in [name for name in os.environ if name.startswith("SCHEMACTL_")] + ["COLUMNS", "FORCE_COLOR"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "orders.jsonl").write_text(ORDERS)
+    return tmp_path
+
+
+def start(*args: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [COMMAND, "infer", *args, "--name", "shop", "--master", "local[1]", "--conf", "spark.driver.memory=1g"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environ or {})},
+    )
+
+
+def infer(*args: str) -> subprocess.CompletedProcess[str]:
+    process = start(*args)
+    out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def save_evidence(path: str) -> None:
+    """Make evidence of the orders, with which the command needs no Spark."""
+    from schemactl.inference.evidence import Position, observe
+    from schemactl.inference.saved import write_evidence
+
+    documents = [json.loads(line) for line in ORDERS.splitlines()]
+    evidence = observe((Position("orders.jsonl", number), each) for number, each in enumerate(documents, start=1))
+    Path(path).write_text(write_evidence(evidence))
+
+
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file below a folder, with content and time of change."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def export_columns(work: Path, table: str = "orders") -> dict[str, str]:
+    path = work / "schemas" / "export" / "shop.schema.yaml"
+    columns = read(path.read_text(), str(path)).schema.tables[table].columns.values()
+    return {column.name: str(column.data_type) for column in columns}
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started, and theirs."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    found, wanted = [], [pid]
+    while wanted:
+        above = wanted.pop()
+        below = [child for child, parent in parents if parent == above]
+        found += below
+        wanted += below
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.spark
+def test_life_of_a_schema(work: Path) -> None:
+    # first run
+    answer = infer("orders.jsonl", "--evidence", "orders.evidence.json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert 'id__v_text: 1 of 3 values is text, first in orders.jsonl:2: "idx-2"' in answer.stdout
+    assert "at: text -> timestamp, 1 of 1 value, 1 null, absent in 1 object" in answer.stdout
+    assert (
+        "wrote schemas/import/shop.schema.yaml, schemas/export/shop.schema.yaml, orders.evidence.json" in answer.stdout
+    )
+    assert export_columns(work)["id"] == "bigint"
+    assert set(export_columns(work, "orders__lines")) >= {"n"}
+
+    # the same again
+    before = files(work)
+    answer = infer("orders.jsonl", "--format", "json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    document = json.loads(answer.stdout)
+    jsonschema.validate(document, read_schema("infer"), cls=jsonschema.Draft202012Validator)
+    assert (document["changes_schema"], document["written"]) == (False, [])
+    assert files(work) == before
+
+    # the user edits the import file; what was seen stands for the data from here on
+    path = work / "schemas" / "import" / "shop.schema.yaml"
+    path.write_text(
+        "# ours\n" + path.read_text().replace("data_type: timestamp\n        nullable: true", "data_type: text")
+    )
+    edited = files(work)
+    answer = infer("orders.evidence.json", "--check")
+    assert answer.returncode == 1
+    assert files(work) == edited
+    answer = infer("orders.evidence.json")
+    assert answer.returncode == 0
+    assert "took over the import file" in answer.stdout
+    assert export_columns(work)["at"] == "text"
+    assert path.read_text().startswith("# ours\n")
+
+
+def test_check_and_frozen_contract_leave_nothing_behind(work: Path) -> None:
+    save_evidence("orders.evidence.json")
+    before = files(work)
+
+    checked = infer("orders.evidence.json", "--check", "--quiet")
+    frozen = infer("orders.evidence.json", "--contract", "freeze", "--format", "json")
+
+    assert (checked.returncode, checked.stdout, checked.stderr) == (
+        1, "nothing written: the schema would change (--check)\n", "",
+    )  # fmt: skip
+    assert (frozen.returncode, frozen.stderr) == (1, "")
+    document = json.loads(frozen.stdout)
+    jsonschema.validate(document, read_schema("infer"), cls=jsonschema.Draft202012Validator)
+    [violation] = document["violations"]
+    assert (violation["table"], violation["entity"], violation["mode"]) == ("orders", "tables", "freeze")
+    assert files(work) == before
+    assert not (work / "schemas").exists()
+
+
+@pytest.mark.spark
+def test_bad_record_stops_or_is_skipped(work: Path) -> None:
+    (work / "orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
+
+    stopped = infer("orders.jsonl")
+    left = sorted(path.name for path in work.iterdir())
+    skipped = infer("orders.jsonl", "--on-bad-record", "skip")
+
+    assert (stopped.returncode, stopped.stdout) == (2, "")
+    assert stopped.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2: ")
+    assert left == ["orders.jsonl"]
+    assert skipped.returncode == 0
+    assert "1 record could not be read, the first is orders.jsonl:2; skipped" in skipped.stdout
+
+
+@pytest.mark.spark
+def test_last_week_s_evidence_and_today_s_file_are_the_whole(work: Path) -> None:
+    lines = ORDERS.splitlines(keepends=True)
+    Path("a.jsonl").write_text(lines[0])
+    Path("b.jsonl").write_text("".join(lines[1:]))
+    assert infer("a.jsonl", "--evidence", "week.evidence.json", "--schemas", "week").returncode == 0
+
+    parts = infer("b.jsonl", "week.evidence.json", "--schemas", "parts", "--format", "json")
+    whole = infer("a.jsonl", "b.jsonl", "--schemas", "whole", "--format", "json")
+
+    told = [json.loads(answer.stdout) for answer in (parts, whole)]
+    for document in told:
+        del document["written"]
+        for table in document["tables"]:
+            for column in table["columns"]:
+                # Of each scan the first value of a kind is kept as an example: two scans keep more.
+                del column["examples"]
+    assert told[0] == told[1]
+
+
+@pytest.mark.spark
+def test_interrupt_leaves_no_file_and_no_process(work: Path) -> None:
+    process = start("orders.jsonl", "--schemas", "new")
+    limit = time.monotonic() + TIME_LIMIT_SECONDS
+    while not (java := children_of(process.pid)) and time.monotonic() < limit:
+        time.sleep(0.1)
+    time.sleep(1)
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
+
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert java
+    limit = time.monotonic() + 10
+    while any(map(is_running, java)) and time.monotonic() < limit:
+        time.sleep(0.1)
+    assert not [pid for pid in java if is_running(pid)]
+    assert [path.name for path in work.iterdir()] == ["orders.jsonl"]
+
+
+def test_two_commands_at_once_both_have_their_way(work: Path) -> None:
+    save_evidence("orders.evidence.json")
+
+    both = [start("orders.evidence.json", "--table", f"table_{number}") for number in (1, 2)]
+    answers = [process.communicate(timeout=TIME_LIMIT_SECONDS) for process in both]
+
+    assert [process.returncode for process in both] == [0, 0], answers
+    assert export_columns(work, "table_1") == export_columns(work, "table_2")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import schemactl.store.replace as store
+
+step = int(sys.argv.pop(1))
+done = 0
+
+def step_of(real):
+    def run(*args, **named):
+        global done
+        done += 1
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **named)
+    return run
+
+os.fsync, os.open = step_of(os.fsync), step_of(os.open)
+Path.replace = step_of(Path.replace)
+from schemactl.cli.app import main
+main()
+"""
+
+
+def test_killed_command_leaves_the_old_files_or_the_new_ones(work: Path) -> None:
+    save_evidence("orders.evidence.json")
+    call = ["infer", "orders.evidence.json", "--name", "shop", "--quiet"]
+    subprocess.run([COMMAND, *call, "--table", "first"], check=True)
+    shutil.copytree("schemas", "old")
+    subprocess.run([COMMAND, *call, "--table", "second"], check=True)
+    shutil.copytree("schemas", "new")
+    names = ("import/shop.schema.yaml", "export/shop.schema.yaml")
+    codes = []
+
+    for step in range(1, 30):
+        shutil.rmtree("schemas")
+        shutil.copytree("old", "schemas")
+        killed = [sys.executable, "-c", textwrap.dedent(KILLED), str(step), *call, "--table", "second"]
+        codes.append(subprocess.run(killed).returncode)
+        for name in names:
+            assert Path("schemas", name).read_bytes() in (
+                Path("old", name).read_bytes(),
+                Path("new", name).read_bytes(),
+            )
+        if codes[-1] == 0:
+            break
+        # The next command finds its way, and clears up.
+        subprocess.run([COMMAND, *call, "--table", "second"], check=True)
+        assert Path("schemas", names[1]).read_bytes() == Path("new", names[1]).read_bytes()
+        assert sorted(files(work / "schemas")) == sorted(files(work / "new"))
+
+    assert codes[-1] == 0
+    assert len(codes) > 3

@@ -1,0 +1,321 @@
+"""What SOURCE arguments name, and which format each file has; all of it without Spark."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from schemactl.engine.inputs import Input, by_format, find_inputs, read_head, shown_path
+from schemactl.errors import InputError
+
+LINES = '{"id": 1}\n{"id": 2}\n'
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write(name: str, content: str | bytes = LINES) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def formats(*sources: str, input_format: str | None = None) -> list[str]:
+    return [each.format for each in find_inputs(sources, input_format)]
+
+
+def shown(*sources: str) -> list[str]:
+    return [each.path for each in find_inputs(sources)]
+
+
+# --- which format ---
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.jsonl", "ndjson"),
+        ("a.ndjson", "ndjson"),
+        ("a.JSONL", "ndjson"),
+        ("a.csv", "csv"),
+        ("a.tsv", "tsv"),
+        ("a.txt", "text"),
+        ("a.log", "text"),
+        ("a.xml", "xml"),
+        ("a.parquet", "parquet"),
+        ("a.snappy.parquet", "parquet"),
+        ("a.orc", "orc"),
+        ("a.avro", "avro"),
+        ("a.csv.zst", "csv"),
+        ("part-0000.c000.snappy.orc", "orc"),
+    ],
+)
+def test_the_ending_tells_the_format(name: str, expected: str) -> None:
+    write(name)
+    assert formats(name) == [expected]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
+def test_the_ending_below_that_of_a_compression_counts(compress) -> None:
+    ending = {gzip.compress: "gz", bz2.compress: "bz2"}[compress]
+    for name, text in {"a.csv": "x,y\n1,2\n", "a.jsonl": LINES, "a.json": "[1]"}.items():
+        write(f"{name}.{ending}", compress(text.encode()))
+    assert formats(f"*.{ending}") == ["csv", "json", "ndjson"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"id": 1}\n{"id": 2}\n', "ndjson"),
+        ('{"id": 1}', "ndjson"),
+        ('\n\n{"id": 1}\n', "ndjson"),
+        ('[{"id": 1}, {"id": 2}]', "json"),
+        ('[\n {"id": 1},\n {"id": 2}\n]', "json"),
+        ('{\n "id": 1\n}', "json"),
+        ("[1]\n[2]\n", "ndjson"),
+        ("", "ndjson"),
+        ("\ufeff[1, 2]", "json"),
+        ('{"id": 1\n{"id": 2}\n', "ndjson"),
+        ('[\n{"id": 1},\n{"id": 2}\n]', "json"),
+        ('{\n"a": {\n"b": 1\n}\n}', "json"),
+        ('{"a":\n{"b": 1}\n}', "json"),
+    ],
+)
+def test_lines_and_documents_of_json_are_told_apart(text: str, expected: str) -> None:
+    write("a.json", text)
+    assert formats("a.json") == [expected]
+
+
+def test_a_list_longer_than_what_is_looked_at_is_one_document() -> None:
+    write("a.json", json.dumps([{"id": number, "text": "x" * 1000} for number in range(1500)]))
+    assert formats("a.json") == ["json"]
+
+
+def test_a_line_longer_than_what_is_looked_at_is_a_line() -> None:
+    write("a.json", json.dumps({"id": 1, "text": "x" * (3 << 20)}) + "\n" + LINES)
+    assert formats("a.json") == ["ndjson"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (LINES, "ndjson"),
+        (b"PAR1\x15\x00", "parquet"),
+        (b"ORC\x08", "orc"),
+        (b"Obj\x01\x04", "avro"),
+        ("<rows><row/></rows>", "xml"),
+        ("\ufeff<?xml version='1.0'?><rows/>", "xml"),
+        ("[1,\n2]", "json"),
+    ],
+)
+def test_without_a_known_ending_the_first_bytes_tell(content: str | bytes, expected: str) -> None:
+    write("dump", content)
+    write("dump.2024", content)
+    assert formats("dump", "dump.2024") == [expected, expected]
+
+
+def test_a_format_that_cannot_be_told_has_to_be_named() -> None:
+    write("dump", "just words\n")
+    with pytest.raises(InputError, match="cannot tell the format") as caught:
+        find_inputs(["dump"])
+    assert str(caught.value.at) == "dump"
+    assert "`--input-format`" in (caught.value.hint or "")
+    assert formats("dump", input_format="text") == ["text"]
+
+
+def test_a_named_format_goes_before_the_ending() -> None:
+    write("a.csv")
+    assert formats("a.csv", input_format="ndjson") == ["ndjson"]
+
+
+def test_an_unknown_format_is_told_with_the_nearest_one() -> None:
+    write("a.csv")
+    with pytest.raises(InputError, match="no input format `parqet`") as caught:
+        find_inputs(["a.csv"], "parqet")
+    assert caught.value.hint == "did you mean `parquet`?"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+def test_utf16_is_told_with_and_without_a_mark(encoding: str, mark: str) -> None:
+    write("a.json", (mark + LINES).encode(encoding))
+    (found,) = find_inputs(["a.json"])
+    assert (found.format, found.encoding) == ("ndjson", encoding.upper().replace("UTF-16-", "UTF-16"))
+    assert read_head(found) == LINES
+
+
+def test_nul_bytes_of_other_files_are_no_utf16() -> None:
+    write("a.csv", b"a,b\n\x00\x00\x00\x00")
+    write("b.parquet", b"PAR1" + bytes(64))
+    write("c.jsonl", bytes(64))
+    assert {each.encoding for each in find_inputs(["."])} == {"UTF-8"}
+
+
+# --- which files ---
+
+
+def test_a_folder_is_every_file_in_it_but_hidden_ones() -> None:
+    for name in ("d/b.jsonl", "d/a/c.jsonl", "d/.hidden.jsonl", "d/_SUCCESS", "d/_temporary/x.jsonl", "d/.git/x.jsonl"):
+        write(name)
+    assert shown("d") == ["d/a/c.jsonl", "d/b.jsonl"]
+    assert shown("d/") == shown("d")
+
+
+@pytest.mark.parametrize("name", ["_rows.jsonl", ".rows.jsonl", "a:b.jsonl"])
+def test_a_named_file_that_spark_would_overlook_is_told(name: str) -> None:
+    write(f"d/{name}")
+    with pytest.raises(InputError, match="Spark does not read files") as caught:
+        find_inputs([f"d/{name}"])
+    assert str(caught.value.at) == f"d/{name}"
+
+
+def test_a_folder_whose_own_name_is_hidden_is_read() -> None:
+    write(".data/rows.jsonl")
+    assert shown(".data") == [".data/rows.jsonl"]
+
+
+def test_a_glob_is_the_files_that_match() -> None:
+    for name in ("a1.jsonl", "a2.jsonl", "b1.jsonl", "x/a3.jsonl", "x/y/a4.jsonl"):
+        write(name)
+    assert shown("a*.jsonl") == ["a1.jsonl", "a2.jsonl"]
+    assert shown("**/a*.jsonl") == ["a1.jsonl", "a2.jsonl", "x/a3.jsonl", "x/y/a4.jsonl"]
+    assert shown("[ab]1.jsonl") == ["a1.jsonl", "b1.jsonl"]
+
+
+def test_a_glob_that_matches_folders_takes_their_files() -> None:
+    for name in ("day=1/a.jsonl", "day=2/b.jsonl", "day=2/_SUCCESS", "day=2/.tmp/c.jsonl"):
+        write(name)
+    assert shown("day=*") == ["day=1/a.jsonl", "day=2/b.jsonl"]
+
+
+def test_files_are_sorted_and_each_is_read_once(work: Path) -> None:
+    write("b.jsonl")
+    write("a.jsonl")
+    assert shown("b.jsonl", "*.jsonl", ".", "./a.jsonl", str(work / "b.jsonl")) == ["a.jsonl", "b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a b.jsonl", "100%.jsonl", "a%20b.jsonl", "größe.jsonl", "e\u0301.jsonl", "🚀.jsonl", "a#b?c.jsonl", "a'b\".jsonl", "a;b&c=d.jsonl",
+        "[1].jsonl", "{x}.jsonl", "a*.jsonl", "a,b.jsonl", "-x.jsonl", "a\\b.jsonl",
+    ],
+)  # fmt: skip
+def test_any_name_of_a_file_is_shown_as_it_is(name: str) -> None:
+    write(name)
+    assert shown(name) == [name]
+    assert shown(".") == [name]
+
+
+def test_a_missing_file_is_told_with_the_nearest_one() -> None:
+    write("orders.jsonl")
+    with pytest.raises(InputError, match=r"there is no `ordrs\.jsonl`") as caught:
+        find_inputs(["ordrs.jsonl"])
+    assert caught.value.hint == "did you mean `orders.jsonl`?"
+    with pytest.raises(InputError, match="there is no `none/such`") as caught:
+        find_inputs(["none/such"])
+    assert caught.value.hint is None
+
+
+def test_an_empty_folder_and_a_glob_without_matches_are_told() -> None:
+    Path("empty").mkdir()
+    with pytest.raises(InputError, match="the folder `empty` holds no files"):
+        find_inputs(["empty"])
+    with pytest.raises(InputError, match=r"no file matches `\*\.jsonl`"):
+        find_inputs(["*.jsonl"])
+    with pytest.raises(InputError, match=r"no file matches `emp\*`"):
+        find_inputs(["emp*"])
+
+
+def test_a_link_is_shown_by_its_own_name() -> None:
+    write("elsewhere/rows.jsonl")
+    Path("link.jsonl").symlink_to("elsewhere/rows.jsonl")
+    Path("folder").symlink_to("elsewhere", target_is_directory=True)
+    assert shown("link.jsonl", "folder") == ["folder/rows.jsonl", "link.jsonl"]
+
+
+def test_a_dangling_link_is_told() -> None:
+    Path("link.jsonl").symlink_to("gone.jsonl")
+    with pytest.raises(InputError, match=r"there is no `link\.jsonl`"):
+        find_inputs(["link.jsonl"])
+
+
+def test_files_outside_of_the_working_folder_are_shown_whole(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.jsonl"
+    outside.write_text(LINES)
+    assert shown("../outside.jsonl") == shown(str(outside)) == [str(outside)]
+
+
+def test_a_path_up_from_a_link_leads_where_the_system_goes(tmp_path: Path) -> None:
+    (tmp_path / "there" / "deep").mkdir(parents=True)
+    (tmp_path / "there" / "rows.jsonl").write_text(LINES)
+    Path("link").symlink_to(tmp_path / "there" / "deep", target_is_directory=True)
+    assert shown("link/../rows.jsonl") == [str(tmp_path / "there" / "rows.jsonl")]
+
+
+def test_marks_of_globs_in_names_are_no_globs_to_spark(work: Path) -> None:
+    assert Input("a[1]*?{b}\\.jsonl", "ndjson").address == rf"{work}/a\[1\]\*\?\{{b\}}\\.jsonl"
+    assert Input("s3a://b/*.jsonl", "ndjson").address == "s3a://b/*.jsonl"
+
+
+@pytest.mark.parametrize("source", ["s3a://bucket/rows.parquet", "hdfs://h/rows.jsonl", "abfss://c@a/x.csv"])
+def test_what_is_elsewhere_is_left_to_spark(source: str) -> None:
+    (found,) = find_inputs([source])
+    assert found.path == source
+    assert not found.is_local
+    assert found.format == {"parquet": "parquet", "jsonl": "ndjson", "csv": "csv"}[source.rpartition(".")[2]]
+
+
+def test_a_folder_of_an_object_store_is_taken_for_lines_of_json() -> None:
+    assert formats("s3a://bucket/events") == ["ndjson"]
+
+
+def test_a_table_is_a_table() -> None:
+    assert find_inputs(["table:main.db.events"]) == (Input("table:main.db.events", "table"),)
+
+
+# --- what cannot be read ---
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl.gz", LINES.encode(), "not a gzip"),
+        ("a.jsonl.gz", gzip.compress(LINES.encode())[:12], "ends too early"),
+        ("a.jsonl.bz2", LINES.encode(), "cannot be read"),
+        ("a.jsonl", gzip.compress(LINES.encode()), "its name does not say"),
+        ("a.jsonl.GZ", gzip.compress(LINES.encode()), "its name does not say"),
+        ("a.json", bz2.compress(LINES.encode()), "its name does not say"),
+    ],
+)
+def test_a_broken_compression_is_told(name: str, content: bytes, message: str) -> None:
+    write(name, content)
+    with pytest.raises(InputError) as caught:
+        find_inputs([name])
+    assert message in caught.value.message.lower()
+    assert str(caught.value.at) == name
+
+
+# --- names in Spark's addresses ---
+
+
+def test_sparks_addresses_are_shown_as_paths(work: Path) -> None:
+    assert shown_path(f"file://{work}/a%20b%25.jsonl") == "a b%.jsonl"
+    assert shown_path(f"file:{work}/d/a.jsonl") == "d/a.jsonl"
+    assert shown_path("file:///elsewhere/gr%C3%B6%C3%9Fe.jsonl") == "/elsewhere/größe.jsonl"
+    assert shown_path("s3a://bucket/a%20b") == "s3a://bucket/a%20b"
+
+
+def test_inputs_are_grouped_by_format_in_order() -> None:
+    inputs = [Input("a", "csv"), Input("b", "ndjson"), Input("c", "csv")]
+    assert by_format(inputs) == {"csv": [inputs[0], inputs[2]], "ndjson": [inputs[1]]}

@@ -1,0 +1,447 @@
+"""Each format as Spark reads it: which records come out, and what is told of files that are not what they seem."""
+
+from __future__ import annotations
+
+import bz2
+import datetime
+import decimal
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.orc
+import pyarrow.parquet
+import pytest
+import zstandard
+from pyspark.sql import SparkSession
+
+from schemactl.engine.failure import explain_failure
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import Scan, scan_inputs
+from schemactl.engine.sources import SOURCES, Documents
+from schemactl.engine.spark_types import typed_columns
+from schemactl.errors import InputError, SchemactlError
+from schemactl.inference.evidence import Position
+from schemactl.inference.sample import Sample
+
+pytestmark = pytest.mark.spark
+
+ROWS = [{"id": 1, "name": "é"}, {"id": 2, "name": "🚀"}]
+LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def read(spark: SparkSession) -> Callable[..., list[Any]]:
+    """Write a file, and return the documents that are read from it: parsed, texts where they are no JSON."""
+
+    def read(name: str, content: str | bytes, input_format: str | None = None) -> list[Any]:
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return records(spark, name, input_format=input_format)
+
+    return read
+
+
+def records(spark: SparkSession, *sources: str, input_format: str | None = None) -> list[Any]:
+    inputs = find_inputs(sources, input_format)
+    found: list[tuple[str, int, str]] = []
+    for batch in SOURCES[inputs[0].format].read(spark, inputs):
+        assert isinstance(batch, Documents)
+        found += [(row.file, row.id, row.text) for row in batch.frame.collect()]
+    return [_parsed(text) for _, _, text in sorted(found) if text.strip()]
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def scan(spark: SparkSession, *sources: str) -> Scan:
+    return scan_inputs(spark, find_inputs(sources), Sample())
+
+
+# --- lines of JSON, in every encoding and compression ---
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_json_in_any_encoding(read, encoding: str, end: str) -> None:
+    text = LINES.replace("\n", end)
+    assert read("a.jsonl", text.encode(encoding)) == ROWS
+    assert read("b.jsonl", text.rstrip().encode(encoding)) == ROWS
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    ("ending", "compress"),
+    [("gz", gzip.compress), ("bz2", bz2.compress), ("zst", zstandard.compress)],
+)
+def test_compressed_lines_of_json(read, encoding: str, ending: str, compress) -> None:
+    if (ending, encoding) == ("zst", "utf-16"):
+        pytest.skip("only Spark can look into it, and Spark cannot tell the encoding")
+    assert read(f"a.jsonl.{ending}", compress(LINES.encode(encoding))) == ROWS
+
+
+def test_any_name_of_a_file_can_be_read(spark: SparkSession) -> None:
+    names = ["a b", "100%", "a%20b", "größe", "e\u0301", "🚀", "a#b?c", "a'b\"", "a;b&c=d", "[1]", "{x}", "a*", "a,b", "-x", "a\\b"]
+    for number, name in enumerate(names):
+        Path(f"{name}.jsonl").write_text(f'{{"n": {number}}}\n')
+    found = scan(spark, *(f"{name}.jsonl" for name in names)).evidence
+    assert {file: seen.documents for file, seen in found.files.items()} == {f"{name}.jsonl": 1 for name in names}
+    assert {position.file for position in found.witnesses} == {min(f"{name}.jsonl" for name in names)}
+
+
+def test_a_link_and_its_aim_are_two_files(spark: SparkSession) -> None:
+    Path("a.jsonl").write_text(LINES)
+    Path("b.jsonl").symlink_to("a.jsonl")
+    found = scan(spark, "a.jsonl", "b.jsonl").evidence
+    assert {file: seen.documents for file, seen in found.files.items()} == {"a.jsonl": 2, "b.jsonl": 2}
+
+
+def test_a_file_above_the_working_folder_is_one_file(spark: SparkSession, work: Path, monkeypatch) -> None:
+    (work / "below").mkdir()
+    (work / "a.jsonl").write_text(LINES)
+    monkeypatch.chdir(work / "below")
+    assert list(scan(spark, "../a.jsonl").evidence.files) == [str(work / "a.jsonl")]
+
+
+# --- documents of JSON ---
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_elements_of_a_list_are_records(read, indent: int | None, encoding: str) -> None:
+    assert read("a.json", json.dumps(ROWS, indent=indent).encode(encoding)) == ROWS
+
+
+def test_an_object_is_one_record_whose_keys_keep_their_order(read) -> None:
+    document = {"z": 1, "a": {"y": [1, 2], "b": None}, "m": "x"}
+    (found,) = read("a.json", json.dumps(document, indent=2))
+    assert json.dumps(found) == json.dumps(document)
+    (found,) = read("b.json", json.dumps([document], indent=2))
+    assert json.dumps(found) == json.dumps(document)
+
+
+def test_elements_of_any_kind_come_as_they_were_written(spark: SparkSession) -> None:
+    text = '[1, 1.0, 1e3, -0.0, "1", "a \\"b\\"", "{\\"c\\":1}", true, null, {}, [], [1, "x"], 123456789012345678901234567890, ""]'
+    Path("a.json").write_text(text)
+    batch = next(iter(SOURCES["json"].read(spark, find_inputs(["a.json"]))))
+    assert isinstance(batch, Documents)
+    found = [row.text for row in batch.frame.orderBy("id").collect()]
+    assert "[" + ", ".join(found) + "]" == text.replace('[1, "x"]', found[11])
+    assert json.loads(found[11]) == [1, "x"]
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1}, ', '[{"a": 1}] x', '{"a": 1\n', "[1, 2]]", '[{"a": NaN}]'])
+def test_a_document_that_is_no_json_is_one_bad_record(spark: SparkSession, text: str) -> None:
+    Path("a.json").write_text("\n" + text)
+    found = scan_inputs(spark, find_inputs(["a.json"], "json"), Sample())
+    assert [record.position for record in found.bad_records] == [Position("a.json", 1)]
+    assert found.evidence.documents == 0
+
+
+def test_a_large_list_is_read_whole(read) -> None:
+    rows = [{"id": number, "text": "x" * 1_000} for number in range(30_000)]
+    assert len(read("a.json", json.dumps(rows))) == len(rows)
+
+
+# --- CSV ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id,name\n1,a\n2,b\n", [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}]),
+        ("id;name\r\n1;a,b\r\n", [{"id": "1", "name": "a,b"}]),
+        ("id|name\n1|a\n", [{"id": "1", "name": "a"}]),
+        ("id\tname\n1\ta\n", [{"id": "1", "name": "a"}]),
+        ("id\n1\n2\n", [{"id": "1"}, {"id": "2"}]),
+        ('"id","a ""b"""\n"1","say ""hi"""\n', [{"id": "1", 'a "b"': 'say "hi"'}]),
+        ('id;"x, y, z"\n1;2\n', [{"id": "1", "x, y, z": "2"}]),
+        ('id,text\n1,"two\nlines"\n2,"a\r\nb"\n', [{"id": "1", "text": "two\nlines"}, {"id": "2", "text": "a\r\nb"}]),
+        ('id,text\n1,\n2,""\n', [{"id": "1"}, {"id": "2", "text": ""}]),
+        ("id,name\n1\n2,b\n", [{"id": "1"}, {"id": "2", "name": "b"}]),
+        ("id,name\n1,a,\n", [{"id": "1", "name": "a"}]),
+        ("id,name\n1, a \n", [{"id": "1", "name": " a "}]),
+        ("a.b,c`d, e\n1,2,3\n", [{"a.b": "1", "c`d": "2", " e": "3"}]),
+        ("id,name", []),
+        ("", []),
+        ("id,name\n\n1,a\n\n", [{"id": "1", "name": "a"}]),
+        ("z,a\n1,2\n", [{"z": "1", "a": "2"}]),
+    ],
+)
+def test_csv(read, text: str, expected: list[Any]) -> None:
+    found = read("a.csv", text)
+    assert found == expected
+    assert [list(row) for row in found] == [list(row) for row in expected]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "utf-16"])
+def test_csv_in_any_encoding(read, encoding: str) -> None:
+    assert read("a.csv", "größe,b\n1,é\n".encode(encoding)) == [{"größe": "1", "b": "é"}]
+
+
+def test_compressed_csv_with_its_own_separator(read) -> None:
+    text = "id;name\n1;a, b\n".encode()
+    for ending, compress in (("gz", gzip.compress), ("zst", zstandard.compress)):
+        assert read(f"a.csv.{ending}", compress(text)) == [{"id": "1", "name": "a, b"}]
+
+
+def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) -> None:
+    Path("a.csv").write_text("id,name\n1,a\n2,b,c\n[3,4,5]\n")
+    found = scan(spark, "a.csv")
+    assert [(bad.position.number, bad.text) for bad in found.bad_records] == [
+        (2, "more cells than columns: 2, b, c"),
+        (3, "more cells than columns: [3, 4, 5]"),
+    ]
+    assert found.evidence.documents == 1
+
+
+def test_csv_files_of_several_headers_are_read_by_their_own(spark: SparkSession) -> None:
+    Path("a.csv").write_text("id,name\n1,a\n")
+    Path("b.csv").write_text("name;id\nb;2\n")
+    Path("c.csv").write_text("id,name\n3,c\n")
+    assert records(spark, "a.csv", "b.csv", "c.csv") == [
+        {"id": "1", "name": "a"}, {"name": "b", "id": "2"}, {"id": "3", "name": "c"},
+    ]  # fmt: skip
+
+
+def test_csv_in_another_encoding_is_told_by_line(spark: SparkSession) -> None:
+    Path("a.csv").write_bytes("id,name\n1,a\n2,é\n".encode("latin-1"))
+    with pytest.raises(InputError, match="the file is not UTF-8") as caught:
+        scan(spark, "a.csv")
+    assert str(caught.value.at) == "a.csv:3"
+
+
+def test_tsv(read) -> None:
+    assert read("a.tsv", 'id\tname, or so\n1\ta,b;"c"\n2\t"x\ty"\n') == [
+        {"id": "1", "name, or so": 'a,b;"c"'},
+        {"id": "2", "name, or so": "x\ty"},
+    ]
+
+
+def test_the_customers_fixture_is_what_pythons_reader_says(spark: SparkSession, fixtures: Path) -> None:
+    import csv
+
+    with (fixtures / "customers.csv").open(encoding="utf-8", newline="") as file:
+        expected = [{key: cell for key, cell in row.items() if cell} for row in csv.DictReader(file)]
+    assert records(spark, str(fixtures / "customers.csv")) == expected
+
+
+# --- text and XML ---
+
+
+def test_text_is_a_row_for_each_line(read) -> None:
+    assert read("a.txt", '\ufeffone\n\n{"id": 1}\r\nlast "é"') == [
+        {"value": "one"}, {"value": ""}, {"value": '{"id": 1}'}, {"value": 'last "é"'},
+    ]  # fmt: skip
+    assert read("b.txt", "é\n".encode("utf-16")) == [{"value": "é"}, {"value": ""}]
+
+
+XML = """<?xml version="1.0"?>
+<!-- a comment -->
+<shop>
+  <item sku="a1"><price>1.50</price><tag>x</tag><tag>y</tag></item>
+  <item sku="b2"><price>2</price><size><cm>3</cm></size></item>
+</shop>
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_the_elements_below_the_root_of_xml_are_records(read, encoding: str) -> None:
+    assert read("a.xml", XML.encode(encoding)) == [
+        {"_sku": "a1", "price": "1.50", "tag": ["x", "y"]},
+        {"_sku": "b2", "price": "2", "size": {"cm": "3"}},
+    ]
+
+
+def test_xml_with_namespaces(read) -> None:
+    text = '<s:shop xmlns:s="http://s"><s:item><s:price>1</s:price></s:item></s:shop>'
+    assert read("a.xml", text) == [{"s:price": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [("<a>\n<b></c></a>", "this is no XML", "a.xml:2:6"), ("<a/>", "no element below the root", "a.xml"), ("", "no", "a.xml")],
+)
+def test_what_is_no_xml_is_told(spark: SparkSession, text: str, message: str, place: str) -> None:
+    Path("a.xml").write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        scan(spark, "a.xml")
+    assert str(caught.value.at) == place
+
+
+# --- formats that state their types ---
+
+PLAIN = pyarrow.schema(
+    {
+        "b": pyarrow.bool_(), "i8": pyarrow.int8(), "i16": pyarrow.int16(), "i32": pyarrow.int32(), "i64": pyarrow.int64(),
+        "f32": pyarrow.float32(), "f64": pyarrow.float64(), "s": pyarrow.string(), "bin": pyarrow.binary(), "day": pyarrow.date32(),
+        "utc": pyarrow.timestamp("us", "UTC"), "local": pyarrow.timestamp("us"), "money": pyarrow.decimal128(10, 2),
+        "large": pyarrow.decimal128(38, 9), "whole": pyarrow.decimal128(20, 0),
+    }
+)  # fmt: skip
+
+
+def dlt_columns(schema: pyarrow.Schema) -> dict[str, dict[str, Any]]:
+    from dlt.common.libs.pyarrow import py_arrow_to_table_schema_columns
+
+    columns = py_arrow_to_table_schema_columns(schema)
+    return {
+        name: {key: value for key, value in column.items() if key not in ("name", "nullable")}
+        for name, column in columns.items()
+    }
+
+
+def stated(spark: SparkSession, *sources: str) -> dict[Any, Any]:
+    return {path: dict(column) for path, column in scan(spark, *sources).evidence.typed.items()}
+
+
+def test_parquet_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSession) -> None:
+    schema = PLAIN.append(pyarrow.field("t", pyarrow.time64("us")))
+    pyarrow.parquet.write_table(schema.empty_table(), "a.parquet")
+    found = stated(spark, "a.parquet")
+    assert {path[0]: column for path, column in found.items()} == dlt_columns(schema)
+    assert list(found) == [(name,) for name in schema.names]
+
+
+def test_orc_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSession) -> None:
+    row = {
+        "b": True, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 1.0, "f64": 1.0, "s": "x", "bin": b"x", "day": datetime.date(2024, 1, 1),
+        "utc": datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), "local": datetime.datetime(2024, 1, 1), "money": decimal.Decimal("1.00"),
+        "large": decimal.Decimal("1"), "whole": decimal.Decimal("1"),
+    }  # fmt: skip
+    pyarrow.orc.write_table(pyarrow.Table.from_pylist([row], schema=PLAIN), "a.orc")
+    found = stated(spark, "a.orc")
+    assert {path[0]: column for path, column in found.items()} == dlt_columns(PLAIN)
+
+
+def test_nested_types_are_gone_into_and_maps_are_kept(spark: SparkSession) -> None:
+    schema = pyarrow.schema(
+        {
+            "st": pyarrow.struct({"a": pyarrow.int64(), "A": pyarrow.string()}),
+            "li": pyarrow.list_(pyarrow.struct({"x": pyarrow.list_(pyarrow.date32())})),
+            "mp": pyarrow.map_(pyarrow.string(), pyarrow.int64()),
+            "a.b": pyarrow.string(),
+        }
+    )
+    pyarrow.parquet.write_table(schema.empty_table(), "a.parquet")
+    assert {path: column["data_type"] for path, column in stated(spark, "a.parquet").items()} == {
+        ("st", "a"): "bigint",
+        ("st", "A"): "text",
+        ("li", None, "x", None): "date",
+        ("mp",): "json",
+        ("a.b",): "text",
+    }
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "ns"])
+def test_timestamps_of_other_units_are_timestamps(spark: SparkSession, unit: str) -> None:
+    schema = pyarrow.schema({"utc": pyarrow.timestamp(unit, "UTC"), "local": pyarrow.timestamp(unit)})
+    pyarrow.parquet.write_table(schema.empty_table(), "a.parquet")
+    found = stated(spark, "a.parquet")
+    assert {column["data_type"] for column in found.values()} == {"timestamp"}
+    assert found[("local",)]["timezone"] is False
+
+
+def test_parquet_files_are_counted_and_their_columns_merged(spark: SparkSession) -> None:
+    Path("d").mkdir()
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2]}), "d/a.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"id": [3], "name": ["x"]}), "d/b 1.parquet")
+    found = scan(spark, "d").evidence
+    assert {file: seen.documents for file, seen in found.files.items()} == {"d/a.parquet": 2, "d/b 1.parquet": 1}
+    assert [path[0] for path in found.typed] == ["id", "name"]
+
+
+def test_a_table_of_the_catalogue(spark: SparkSession) -> None:
+    spark.sql("SELECT 1 AS id, 'x' AS name, CAST('x' AS CHAR(3)) AS c, INTERVAL 1 DAY AS i").createOrReplaceTempView("rows")
+    found = scan(spark, "table:rows").evidence
+    assert found.files["table:rows"].documents == 1
+    assert found.typed[("id",)] == {"data_type": "bigint", "precision": 32}
+    assert found.typed[("i",)] == {"data_type": "text"}
+
+
+def test_types_of_a_row_without_columns() -> None:
+    from pyspark.sql.types import StructType
+
+    assert typed_columns(StructType()) == {}
+
+
+# --- files that are not what they seem ---
+
+
+def failure(spark: SparkSession, *sources: str) -> SchemactlError:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - what Spark raises is explained as the commands do
+        scan(spark, *sources)
+    return explain_failure(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.parquet", b"no parquet at all"),
+        ("a.orc", b"no orc at all"),
+        ("a.parquet", b""),
+        ("a.jsonl.gz", gzip.compress(bytes(3_000_000))[:-200] + b"x"),
+        ("a.csv.gz", gzip.compress(LINES.encode() * 50_000)[:-500]),
+        ("a.jsonl.zst", b"no zstandard at all"),
+    ],
+)
+def test_a_broken_file_is_told_by_its_name(spark: SparkSession, name: str, content: bytes) -> None:
+    Path(name).write_bytes(content)
+    error = failure(spark, name)
+    assert isinstance(error, InputError)
+    assert name in str(error)
+
+
+def test_a_missing_table_is_told(spark: SparkSession) -> None:
+    assert str(failure(spark, "table:no.such")).startswith("there is no table `no`.`such`")
+
+
+HOSTILE = {
+    "latin1.jsonl": [1],
+    "malformed.jsonl": [3],
+    "nan.jsonl": [2, 3, 4],
+    "trailing_garbage.jsonl": [2],
+}
+"""Lines that cannot be read. The other files there are whole (test_scan.py), or cannot be opened."""
+
+
+def test_hostile_fixtures_with_bad_records_are_told_by_line(spark: SparkSession, fixtures: Path) -> None:
+    found = scan(spark, *(str(fixtures / "hostile" / name) for name in HOSTILE))
+    lines: dict[str, list[int]] = {name: [] for name in HOSTILE}
+    for record in found.bad_records:
+        lines[Path(record.position.file).name].append(record.position.number)
+    assert lines == HOSTILE
+
+
+def test_hostile_fixtures_in_other_forms_hold_the_same_rows(spark: SparkSession, fixtures: Path) -> None:
+    folder = fixtures / "hostile"
+    expected = [{"id": number, "name": f"row {number}"} for number in range(1, 6)]
+    for name in ("blank_lines", "bom", "cr", "crlf", "no_final_newline", "utf16"):
+        assert records(spark, str(folder / f"{name}.jsonl")) == expected
+    assert records(spark, str(folder / "whole.jsonl.gz")) == expected
+    assert records(spark, str(folder / "empty.jsonl")) == []
+
+
+@pytest.mark.parametrize("name", ["truncated.jsonl.gz", "not_gzip.jsonl.gz"])
+def test_hostile_fixtures_that_cannot_be_opened_are_told(spark: SparkSession, fixtures: Path, name: str) -> None:
+    error = failure(spark, str(fixtures / "hostile" / name))
+    assert isinstance(error, InputError)
+    assert name in str(error)
+
+
+def test_every_hostile_fixture_has_an_outcome(fixtures: Path) -> None:
+    here = Path(__file__).read_text() + Path(__file__).with_name("test_scan.py").read_text()
+    known = [file.name for file in (fixtures / "hostile").iterdir() if file.name.partition(".")[0] in here]
+    assert sorted(known) == sorted(file.name for file in (fixtures / "hostile").iterdir())
