@@ -148,6 +148,8 @@ def _input_of(path: str, input_format: str | None) -> Input:
     head = _peek(path) if is_local(path) else b""
     encoding = _encoding_of(head)
     name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
+    if name in _MAGIC.values() and is_local(path) and not head:
+        raise InputError("the file is empty", at=Location(path))
     return Input(path, name, encoding)
 
 

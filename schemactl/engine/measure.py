@@ -47,10 +47,6 @@ class Part:
     leave_out: Set[Path]
 
 
-MOST_NESTED_LISTS = 20
-"""Levels of lists that one part walks: an expression that nests deeper overflows Spark's stack."""
-
-
 def read_parts(texts: DataFrame, shape: Shape, base: Path = ()) -> Iterator[Part]:
     """Yield documents with all parts of them that are nested too deep to be walked together.
 
@@ -59,7 +55,7 @@ def read_parts(texts: DataFrame, shape: Shape, base: Path = ()) -> Iterator[Part
         shape: everything that the documents can hold.
         base: where the documents stand.
     """
-    top, deep = cut_shape(shape, MOST_NESTED_LISTS)
+    top, deep = cut_shape(shape)
     documents = _read(texts, top)
     yield Part(documents, top, base, frozenset(deep))
     for path, inner in deep.items():

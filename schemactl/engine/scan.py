@@ -37,6 +37,7 @@ from schemactl.inference.evidence import (
     merge_all,
     merge_classes,
 )
+from schemactl.errors import InputError, Location
 from schemactl.inference.paths import Path
 from schemactl.inference.sample import Sample
 
@@ -45,6 +46,12 @@ Progress = Callable[[str, float | None], None]
 
 MAX_BAD_RECORDS = 20
 """Bad records that are shown; all are counted."""
+
+MOST_LEVELS = 200
+"""Levels of nesting; not much deeper, Python's own recursion ends."""
+
+_TOO_DEEP = "StreamWriteConstraints.getMaxNestingDepth"
+"""What Spark says of types that nest far deeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +153,12 @@ def _read_blocks(documents: DataFrame) -> list[Row]:
         F.min(F.when(_is_bad(), F.col("id"))).alias("first_bad"),
         F.schema_of_variant_agg("document").alias("shape"),
     )
-    return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
+    try:
+        return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
+    except Exception as error:
+        if _TOO_DEEP in str(error):
+            raise _too_deep() from error
+        raise
 
 
 class _Places:
@@ -185,11 +197,23 @@ def _shape_of(records: DataFrame, blocks: Iterable[Row], progress: Progress) -> 
     shape = Shape()
     for row in blocks:
         if row.shape is not None:
-            shape.absorb(parse_shape(row.shape))
+            found = parse_shape(row.shape)
+            _check_depth(found, Location(shown_path(row.file)))
+            shape.absorb(found)
     while mixed := {path for path, found in shape.walk() if found.is_mixed}:
         progress("reading mixed values", None)
         _settle(records, shape, mixed)
+        _check_depth(shape)
     return shape
+
+
+def _check_depth(shape: Shape, at: Location | None = None) -> None:
+    if any(len(path) > MOST_LEVELS for path, _ in shape.walk()):
+        raise _too_deep(at)
+
+
+def _too_deep(at: Location | None = None) -> InputError:
+    return InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=at)
 
 
 def _settle(records: DataFrame, shape: Shape, mixed: set[Path]) -> None:

@@ -47,15 +47,17 @@ class Shape:
 
     def absorb(self, other: Shape) -> None:
         """Add what ``other`` can hold."""
-        self.has_objects |= other.has_objects
-        self.has_lists |= other.has_lists
-        self.scalars |= other.scalars
-        self.is_mixed |= other.is_mixed
-        for key, child in other.children.items():
-            self.children.setdefault(key, Shape()).absorb(child)
-        if other.element is not None:
-            self.element = self.element or Shape()
-            self.element.absorb(other.element)
+        stack = [(self, other)]
+        while stack:
+            mine, theirs = stack.pop()
+            mine.has_objects |= theirs.has_objects
+            mine.has_lists |= theirs.has_lists
+            mine.scalars |= theirs.scalars
+            mine.is_mixed |= theirs.is_mixed
+            stack += [(mine.children.setdefault(key, Shape()), child) for key, child in theirs.children.items()]
+            if theirs.element is not None:
+                mine.element = mine.element or Shape()
+                stack.append((mine.element, theirs.element))
 
     def walk(self, path: Path = ()) -> Iterator[tuple[Path, Shape]]:
         """Yield every path with its shape, parents first."""
@@ -68,25 +70,45 @@ class Shape:
                 stack.append(((*at, ELEMENT), shape.element))
 
 
-def cut_shape(shape: Shape, levels: int) -> tuple[Shape, dict[Path, Shape]]:
-    """Cut a shape where lists, and values of mixed kinds, nest deeper than some levels.
+def cut_shape(shape: Shape) -> tuple[Shape, dict[Path, Shape]]:
+    """Cut a shape where it nests deeper than one expression can walk.
 
     Returns:
         The shape with every such part left as mixed, and the parts by path; the shape itself where there are none.
     """
     deep: dict[Path, Shape] = {}
-    cut = _cut(shape, levels, (), deep)
+    cut = _cut(shape, _Depth(_MOST_COST), (), deep)
     return (cut, deep) if deep else (shape, {})
 
 
-def _cut(shape: Shape, levels: int, path: Path, deep: dict[Path, Shape]) -> Shape:
-    if not levels and shape.is_nested and not shape.is_object:
+_MOST_COST = 100
+_COST_OF_OBJECT = 1
+_COST_OF_LIST = 5
+_COST_IN_VARIANT = 10
+"""An expression that costs more overflows Spark's stack, or takes its analyser more rounds than it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    left: int
+    is_in_variant: bool = False
+
+    def below(self, shape: Shape) -> _Depth:
+        if self.is_in_variant or not (shape.is_list or (shape.is_object and shape.children)):
+            return _Depth(self.left - _COST_IN_VARIANT, True)
+        return _Depth(self.left - (_COST_OF_OBJECT if shape.is_object else _COST_OF_LIST))
+
+
+def _cut(shape: Shape, depth: _Depth, path: Path, deep: dict[Path, Shape]) -> Shape:
+    if not shape.is_nested:
+        return shape
+    below = depth.below(shape)
+    if below.left < 0:
         deep[path] = shape
         return Shape(is_mixed=True)
-    left = levels if shape.is_object or not shape.is_nested else levels - 1
     return Shape(
-        children={key: _cut(child, left, (*path, key), deep) for key, child in shape.children.items()},
-        element=None if shape.element is None else _cut(shape.element, left, (*path, ELEMENT), deep),
+        children={key: _cut(child, below, (*path, key), deep) for key, child in shape.children.items()},
+        element=None if shape.element is None else _cut(shape.element, below, (*path, ELEMENT), deep),
         has_objects=shape.has_objects,
         has_lists=shape.has_lists,
         scalars=shape.scalars,

@@ -8,6 +8,7 @@ evidence of any parts of a dataset merges into evidence of the whole (tests/infe
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -15,6 +16,7 @@ from typing import Any
 
 from schemactl.inference.classes import LIST, NULL, classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.widening import widen
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_LENGTH = 80
@@ -118,8 +120,8 @@ def merge(left: Evidence, right: Evidence) -> Evidence:
     """
     paths = _merge_keyed(left.paths, right.paths, lambda a, b: _merge_keyed(a, b, merge_classes))
     files = _merge_keyed(left.files, right.files, _merge_file)
-    typed = _merge_keyed(left.typed, right.typed, _merge_typed)
-    witnesses = _merge_keyed(left.witnesses, right.witnesses, _overlay)
+    typed = _merge_keyed(left.typed, right.typed, widen)
+    witnesses = {**left.witnesses, **right.witnesses}
     return Evidence(paths=paths, witnesses=cut_witnesses(paths, witnesses), files=files, typed=typed)
 
 
@@ -152,20 +154,6 @@ def _merge_file(left: FileEvidence, right: FileEvidence) -> FileEvidence:
     )
 
 
-def _merge_typed(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keep the wider of two stated types of one path; inference sees to conflicts."""
-    return min(left, right, key=lambda properties: sorted(map(str, properties.items())))
-
-
-def _overlay(left: Any, right: Any) -> Any:
-    """Join two cuts of one document."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return _merge_keyed(left, right, _overlay)
-    if isinstance(left, list) and isinstance(right, list):
-        return left if len(left) >= len(right) else right
-    return left
-
-
 def _least(left: Any, right: Any) -> Any:
     return min((value for value in (left, right) if value is not None), default=None)
 
@@ -175,16 +163,26 @@ def _greatest(left: Any, right: Any) -> Any:
 
 
 def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]) -> dict[Position, Any]:
-    """Cut each document down to the values that it is the first of, and drop documents that are first of nothing."""
+    """Cut each document down to the values that it is the first of, and drop documents that are first of nothing.
+
+    What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
+    (``propagation`` in the config of dlt's normaliser).
+    """
     kept: dict[Position, Any] = {}
     for position in sorted(documents):
-        cut = _cut(documents[position], (), position, paths)
+        cut = _cut_row(documents[position], (), position, paths)
         if cut is not _NOTHING:
             kept[position] = cut
     return kept
 
 
 _NOTHING: Any = object()
+
+
+def _cut_row(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
+    """Cut a value that makes a row of its own: a document or an element of a list."""
+    cut = _cut(value, path, position, paths)
+    return _with_scalars(cut, value) if isinstance(cut, dict) and _holds_list(cut) else cut
 
 
 def _cut(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
@@ -194,21 +192,39 @@ def _cut(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEv
     match value:
         case dict():
             parts = {key: _cut(item, (*path, key), position, paths) for key, item in value.items()}
-            kept = {key: item for key, item in parts.items() if item is not _NOTHING}
-            if not kept and not is_first:
+            if not is_first and all(part is _NOTHING for part in parts.values()):
                 return _NOTHING
+            is_keyed = has_row_key(value)
             # Without its own row key the object would become another kind of row.
-            return {
-                key: parts[key] if parts[key] is not _NOTHING else item
-                for key, item in value.items()
-                if key in kept or (has_row_key(value) and is_row_key(key))
-            }
+            kept = {key: value[key] if is_keyed and is_row_key(key) else part for key, part in parts.items()}
+            return {key: part for key, part in kept.items() if part is not _NOTHING}
         case list():
-            elements = [_cut(item, (*path, ELEMENT), position, paths) for item in value]
+            elements = [_cut_row(item, (*path, ELEMENT), position, paths) for item in value]
             left = _first_of_each([item for item in elements if item is not _NOTHING])
             return left if left or is_first else _NOTHING
         case _:
             return value if is_first else _NOTHING
+
+
+def _holds_list(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and any(map(_holds_list, value.values())))
+
+
+def _with_scalars(cut: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """Return ``cut`` with all scalars of ``whole`` outside its lists."""
+    kept: dict[str, Any] = {}
+    for key, item in whole.items():
+        match item:
+            case dict():
+                inner = _with_scalars(cut.get(key, {}), item)
+                if inner or key in cut:
+                    kept[key] = inner
+            case list():
+                if key in cut:
+                    kept[key] = cut[key]
+            case _:
+                kept[key] = item
+    return kept
 
 
 def _first_of_each(elements: list[Any]) -> list[Any]:
@@ -317,4 +333,14 @@ def _observe_one(value: Any, position: Position) -> ClassEvidence:
         case str():
             return ClassEvidence(1, position, (_example(value),), len(value), len(value))
         case _:
-            return ClassEvidence(1, position, (_example(value),), least=_double(value), greatest=_double(value))
+            number = _as_float(value)
+            return ClassEvidence(1, position, (_example(value),), least=number, greatest=number)
+
+
+def _as_float(value: float) -> float | None:
+    """Return a number for a range: an integer past all floats as an infinity, None for NaN, which has no place."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return None if math.isnan(number) else number

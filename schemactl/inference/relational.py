@@ -130,9 +130,9 @@ class RelationalNormalizer:
         """
         level = UNLIMITED_NESTING if max_nesting is None else max_nesting
         if not isinstance(document, dict):
-            yield from self._row({self.names.value: document}, (), _Above(), (table,), level, is_root=True, wrapped=())
+            yield from self._row({self.names.value: document}, (), _Above(), (table,), level, wrapped=())
         else:
-            yield from self._row(document, (), _Above(), (table,), level, is_root=True)
+            yield from self._row(document, (), _Above(), (table,), level)
 
     def _row(
         self,
@@ -141,13 +141,11 @@ class RelationalNormalizer:
         above: _Above,
         ident: tuple[str, ...],
         level: int,
-        *,
-        is_root: bool = False,
         wrapped: Path | None = None,
     ) -> Iterator[Row]:
         table = self._join(*above.tables, *ident)
         cells, lists = self._flatten(table, item, path, level, wrapped)
-        is_root = is_root or self._view.is_root(table)
+        is_root = not above.tables or self._view.is_root(table)
         added = dict(above.propagated)
         if is_root:
             added[self.names.load_id] = Cell(self.names.load_id, GENERATED_KEY, NO_PATH)
@@ -236,7 +234,7 @@ class RelationalNormalizer:
 
 
 def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
-    """Return ``cells`` with those added that dlt adds: a column that the data has too keeps its place, not its value."""
+    """Return ``cells`` with those added that dlt adds: where the data has the column too, it keeps its place only."""
     left = dict(added)
     kept = [left.pop(cell.column, None) if cell.column in added else cell for cell in cells]
     return [cell for cell in kept if cell is not None] + list(left.values())

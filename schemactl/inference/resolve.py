@@ -6,7 +6,7 @@ row-by-row inference over the witnesses, in input order, gives what folding over
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,7 +158,9 @@ class _Fold:
         # dlt writes the root table down and loads the schema anew before it looks at the data.
         self._reads_propagation = True
         self._pass_on_root_key(self._drafts[name])
-        self._reads_propagation = bool(self._config.propagation_root or self._config.propagation_tables or self._root_keys)
+        self._reads_propagation = bool(
+            self._config.propagation_root or self._config.propagation_tables or self._root_keys
+        )
         return name
 
     def add_document(self, document: Any, root: str, position: Position | None) -> None:
@@ -314,27 +316,34 @@ def _draft_of(table: Table) -> _Draft:
     return _Draft(table.name, columns, dict(table.properties))
 
 
-def _typed_documents(evidence: Evidence) -> Iterable[Any]:
-    """Return a document whose values stand for the columns that a source states the types of."""
-    if not evidence.typed:
-        return ()
-    document: dict[str, Any] = {}
+def _typed_documents(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return documents whose values stand for the columns that sources state the types of.
+
+    One will do, unless there is a scalar in one source where another has an object or a list.
+    """
+    documents: list[dict[str, Any]] = []
     for path, properties in evidence.typed.items():
-        _plant(document, path, TypedValue(properties))
-    return (document,)
+        value = TypedValue(properties)
+        if not any(_plant(document, path, value) for document in documents):
+            documents.append({})
+            _plant(documents[-1], path, value)
+    return documents
 
 
-def _plant(document: Any, path: Path, value: Any) -> None:
+def _plant(container: Any, path: Path, value: TypedValue) -> bool:
+    """Put ``value`` at ``path``; return whether there was room."""
     step, rest = path[0], path[1:]
-    if step is ELEMENT:
-        if not document:
-            document.append(_container(rest) if rest else value)
-        if rest:
-            _plant(document[0], rest, value)
-    elif not rest:
-        document[step] = value
+    if step is ELEMENT and isinstance(container, list):
+        is_free = not container
+        if is_free:
+            container.append(_container(rest) if rest else value)
+        inner = container[0]
+    elif step is not ELEMENT and isinstance(container, dict):
+        is_free = step not in container
+        inner = container.setdefault(step, _container(rest) if rest else value)
     else:
-        _plant(document.setdefault(step, _container(rest)), rest, value)
+        return False
+    return _plant(inner, rest, value) if rest else is_free
 
 
 def _container(rest: Path) -> Any:

@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.parse import mark_large_integers, parse_json
-from schemactl.engine.scan import MAX_BAD_RECORDS, Scan, scan_inputs
+from schemactl.engine.scan import MAX_BAD_RECORDS, MOST_LEVELS, Scan, scan_inputs
+from schemactl.errors import InputError
 from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
@@ -202,28 +203,20 @@ def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures
     assert_same(scan(spark, *found).evidence, reference(*found))
 
 
-def test_lone_surrogates_are_told_as_question_marks(spark: SparkSession, tmp_path: Path) -> None:
-    lines = [r'{"\ud83d\ude80": "\ud83d\ude80"}', r'{"a\ud800": ["\udc00 alone"], "b": {"\udfff": 1}}']
-    file = write_lines(tmp_path / "rows.jsonl", lines)
-    expected = observe(
-        (Position(shown_path(file.as_uri()), number), document)
-        for number, document in enumerate([{"🚀": "🚀"}, {"a?": ["? alone"], "b": {"?": 1}}], start=1)
-    )
-    found = scan(spark, file).evidence
-    assert_same(found, expected)
-    assert found.witnesses == expected.witnesses
+@pytest.mark.parametrize(
+    ("opening", "times"), [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', MOST_LEVELS // 2 - 1), ('[1,{"d":', 8)]
+)
+def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, opening: str, times: int) -> None:
+    closing = "".join({"{": "}", "[": "]"}[mark] for mark in reversed(opening) if mark in "{[")
+    file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {opening * times}"x"{closing * times}}}', '{"a": 1}'])
+    assert_same(scan(spark, file).evidence, reference(file))
 
 
-@pytest.mark.parametrize("depth", [150, 900])
-def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, depth: int) -> None:
-    lines = [f'{{"a": {opening * depth}{end}{closing * depth}}}' for opening, end, closing in (
-        ('{"b":', 1, "}"), ("[", 1, "]"), ('[{"c":', '"x"', "}]"),
-    )]  # fmt: skip
-    for number, line in enumerate(lines):
-        file = write_lines(tmp_path / f"rows_{number}.jsonl", [line])
-        found = scan(spark, file).evidence
-        assert found.documents == 1
-        assert max(map(len, found.paths)) == 1 + depth * (2 if number == 2 else 1)
+@pytest.mark.parametrize("first", ["", "[]\n"])
+def test_nesting_that_is_too_deep_is_told(spark: SparkSession, tmp_path: Path, first: str) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", [first + '{"a":' * 900 + "1" + "}" * 900])
+    with pytest.raises(InputError, match="a record nests deeper than 200 levels"):
+        scan(spark, file)
 
 
 def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> None:
@@ -305,7 +298,7 @@ NO_JSON = [
     "{'a': 1}", "{a: 1}", '{"a": 01}', '{"a": .5}', '{"a": 1.}', '{"a": +1}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1,}', "[1,]",
     '{"a": 1', '{"a": 1}}', '{"a": 1} x', '1], "x"', '"end of the document"]', "nul", '{"a": "\t"}'.replace("\\t", "\t"),
     '{1234567890123456789012: 1}', '{"a": 1234567890123456789012x}', '{"a": 01234567890123456789012}', '{"a": "\x01\x02"}', "9" * 1001,
-    '{"a": "\ufdd0',
+    '{"a": "\ufdd0', r'"\ud800 x"', r'"\udc00"', r'{"\ud83d": 1}', r'"\ud83d\ud83d\ude80"', r'"\\\ud83dx"',
 ]  # fmt: skip
 
 
@@ -313,3 +306,10 @@ def test_what_is_no_json_is_no_record(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(line,) for line in NO_JSON], "text string")
     document = parse_json(mark_large_integers(F.col("text")))
     assert [row.text for row in frame.where(document.isNotNull()).collect()] == []
+
+
+def test_what_looks_like_no_json_is_a_record(spark: SparkSession) -> None:
+    good = [r'"\\ud83d"', r'"\ud83d\ude80"', r'"\\\ud83d\ude80"', '"\ufffd"', ' {"a" : 1}\t', '"end of the document"', '"],["', "1e400", "9" * 999]
+    frame = spark.createDataFrame([(line,) for line in good], "text string")
+    document = parse_json(mark_large_integers(F.col("text")))
+    assert [row.text for row in frame.where(document.isNull()).collect()] == []

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import Input
-from schemactl.engine.sources import FILE, Typed
+from schemactl.engine.sources import Typed
+from schemactl.engine.sources._typed import typed
 
 ENDINGS = (".avro",)
 
@@ -19,4 +20,4 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     Spark's reader is a package of its own: ``--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:4.3.0``.
     """
     frame = spark.read.format("avro").load([each.address for each in inputs])
-    yield Typed(frame.select("*", F.col("_metadata.file_path").alias(FILE)))
+    yield typed(frame, F.col("_metadata.file_path"))

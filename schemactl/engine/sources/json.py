@@ -15,6 +15,9 @@ from schemactl.engine.sources._text import read_whole
 
 ENDINGS = (".json",)
 
+MOST_VARIANT_BYTES = 100_000_000
+"""A VARIANT holds up to 128 MiB; of a longer list, what follows it is overlooked."""
+
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """Yield the documents; a file that is no JSON comes as one text."""
@@ -24,17 +27,15 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
 
 
 def _records(content: Column) -> Column:
-    document = parse_json(content)
-    # Only the elements as texts have their keys in order and their numbers as written; but texts have lost their quotes.
-    elements = F.try_variant_get(document, "$", "array<variant>")
-    texts = F.from_json(content, "array<string>")
+    # Only the elements as texts have their keys in order; but among them texts have lost their quotes.
     listed = F.zip_with(
-        elements,
-        texts,
+        F.from_json(content, "array<variant>"),
+        F.from_json(content, "array<string>"),
         lambda element, text: (
             F.when(F.schema_of_variant(element) == "STRING", F.to_json(element))
             .when(text.isNull(), F.lit("null"))
             .otherwise(text)
         ),
     )
-    return F.when(elements.isNotNull(), listed).otherwise(F.array(content))
+    is_whole = parse_json(content).isNotNull() | (F.octet_length(content) > MOST_VARIANT_BYTES)
+    return F.when(content.rlike(r"^\s*\[") & is_whole & listed.isNotNull(), listed).otherwise(F.array(content))

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import Input
-from schemactl.engine.sources import FILE, Typed
+from schemactl.engine.sources import Typed
+from schemactl.engine.sources._typed import typed
 
 ENDINGS = (".orc",)
 
@@ -16,4 +17,4 @@ ENDINGS = (".orc",)
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """Yield the rows of all files together; a column that only some have is one of all."""
     frame = spark.read.option("mergeSchema", True).orc([each.address for each in inputs])
-    yield Typed(frame.select("*", F.col("_metadata.file_path").alias(FILE)))
+    yield typed(frame, F.col("_metadata.file_path"))

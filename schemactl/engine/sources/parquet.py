@@ -8,12 +8,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import Input
-from schemactl.engine.sources import FILE, Typed
+from schemactl.engine.sources import Typed
+from schemactl.engine.sources._typed import allow_all_types, typed
 
 ENDINGS = (".parquet",)
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """Yield the rows of all files together; a column that only some have is one of all."""
+    allow_all_types(spark)
     frame = spark.read.option("mergeSchema", True).parquet(*(each.address for each in inputs))
-    yield Typed(frame.select("*", F.col("_metadata.file_path").alias(FILE)))
+    yield typed(frame, F.col("_metadata.file_path"))

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import Input
-from schemactl.engine.sources import FILE, Typed
+from schemactl.engine.sources import Typed
+from schemactl.engine.sources._typed import allow_all_types, typed
 from schemactl.store.sources import TABLE_PREFIX
 
 ENDINGS = ()
@@ -16,6 +17,7 @@ ENDINGS = ()
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """Yield each table."""
+    allow_all_types(spark)
     for each in inputs:
         frame = spark.table(each.path.removeprefix(TABLE_PREFIX))
-        yield Typed(frame.select("*", F.lit(each.path).alias(FILE)))
+        yield typed(frame, F.lit(each.path))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+import re
+from collections.abc import Iterator, Sequence
+from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 from pyspark.sql import SparkSession
 
@@ -14,6 +14,8 @@ from schemactl.engine.sources._rows import rows_as_documents
 from schemactl.errors import InputError, Location
 
 ENDINGS = (".xml",)
+
+_DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
@@ -31,15 +33,23 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
 
 
 def _record_tag(file: Input) -> str:
+    """Return the name of the first element below the root, as it is written: Spark too tells elements by that."""
     if not file.is_local:
         raise InputError("XML is read from local files only", at=Location(file.path))
-    parser: XMLPullParser[Any] = XMLPullParser(events=("start",))
+    started: list[str] = []
+    parser = ParserCreate()
+    parser.StartElementHandler = lambda name, _: started.append(name)
+    text = read_head(file)
     try:
-        parser.feed(read_head(file))
-        started = [event[1] for event in cast(Iterable[tuple[str, Element]], parser.read_events())]
-    except ParseError as error:
-        line, column = error.position
-        raise InputError(f"this is no XML: {error}", at=Location(file.path, line, column + 1)) from error
-    if len(started) > 1:
-        return str(started[1].tag).rpartition("}")[2]
-    raise InputError("there is no element below the root", at=Location(file.path))
+        # Without its declaration, which may name another encoding than that of our text.
+        parser.Parse(_DECLARATION.sub(_blanks, text), False)
+    except ExpatError as error:
+        at = Location(file.path, error.lineno, error.offset + 1)
+        raise InputError(f"this is no XML: {ErrorString(error.code)}", at=at) from error
+    if len(started) < 2:
+        raise InputError("there is no element below the root", at=Location(file.path))
+    return started[1]
+
+
+def _blanks(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
