@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
@@ -138,7 +137,6 @@ def _group(values: DataFrame) -> DataFrame:
     family = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind))
     length = F.coalesce("length", F.length(text))
     number = F.when(is_number, text.try_cast("double"))
-    number = F.when((kind != LARGE_KIND) | (F.abs(number) < math.inf), number)
     # Only numbers are aggregated: an aggregate over texts makes Spark sort all values.
     return values.groupBy("file", "block", "node", group.alias("kind"), family.alias("family")).agg(
         F.count("*").alias("count"),

@@ -12,7 +12,8 @@ What comes back to the driver is bounded by the number of paths, classes and inp
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -153,12 +154,8 @@ def _read_blocks(documents: DataFrame) -> list[Row]:
         F.min(F.when(_is_bad(), F.col("id"))).alias("first_bad"),
         F.schema_of_variant_agg("document").alias("shape"),
     )
-    try:
+    with _depth_told():
         return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
-    except Exception as error:
-        if _TOO_DEEP in str(error):
-            raise _too_deep() from error
-        raise
 
 
 class _Places:
@@ -212,6 +209,16 @@ def _check_depth(shape: Shape, at: Location | None = None) -> None:
         raise _too_deep(at)
 
 
+@contextmanager
+def _depth_told() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if _TOO_DEEP in str(error):
+            raise _too_deep() from error
+        raise
+
+
 def _too_deep(at: Location | None = None) -> InputError:
     return InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=at)
 
@@ -234,7 +241,9 @@ def _settle(records: DataFrame, shape: Shape, mixed: set[Path]) -> None:
                 F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
             )
         )
-        for row in found.collect():
+        with _depth_told():
+            rows = found.collect()
+        for row in rows:
             node = nodes[paths[listing.nodes[row.node].path]]
             node.scalars.update(row.scalars)
             for text in (row.objects, row.lists):

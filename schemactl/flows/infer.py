@@ -106,11 +106,11 @@ def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> 
     """
     for _ in range(_MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
-        report, after = _evolve(request, folder, opened, evidence)
+        report, evolved = _evolve(request, folder, opened, evidence)
         if request.is_check or report.is_refused:
             return report
         try:
-            written = save(folder, opened, after)
+            written = save(folder, opened, evolved)
         except InputError:
             now = open_schemas(folder, request.name)
             if (now.import_file, now.export_file) == (opened.import_file, opened.export_file):
@@ -215,12 +215,13 @@ def _bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputE
 def _evolve(
     request: InferRequest, folder: SchemasFolder, opened: Opened, evidence: Evidence
 ) -> tuple[InferenceReport, Schema]:
-    """Return what is found, and the schema to save."""
+    """Return what is found, and the schema for ``save``."""
     before = _before(opened, request.name)
     table = _table_of(request, evidence)
     resolution = _resolve(evidence, before, table, request.resolve_collisions)
     judgement = judge(before, resolution.schema, request.contract)
-    after = to_save(folder, opened, before if judgement.is_refused else judgement.schema)
+    evolved = before if judgement.is_refused else judgement.schema
+    after = to_save(folder, opened, evolved)
     stored = bump(opened.export_document.schema) if opened.export_document else opened.schema
     report = InferenceReport(
         name=request.name,
@@ -239,7 +240,7 @@ def _evolve(
         saved=False,
         import_adopted=opened.import_adopted,
     )
-    return report, after
+    return report, evolved
 
 
 def _before(opened: Opened, name: str) -> Schema:

@@ -78,6 +78,13 @@ def test_first_run_writes_both_files_and_tells_them(shop: Shop) -> None:
     assert shop.columns("orders__items") == {"sku": "text"}
 
 
+def test_report_tells_the_version_and_hash_that_the_file_holds(shop: Shop) -> None:
+    for document in ({"id": 1}, {"id": 2, "name": "x"}):
+        report = shop.feed(document)
+
+        assert (report.after_version, report.after_hash) == (shop.schema.version, shop.schema.version_hash)
+
+
 def test_second_run_on_the_same_data_changes_no_file(shop: Shop) -> None:
     shop.feed({"id": 1})
     before = shop.files()

@@ -68,7 +68,8 @@ def test_evidence_of_two_parts_is_evidence_of_the_whole(documents, at):
     found = numbered(documents)
     merged = merge(observe(found[:at]), observe(found[at:]))
     assert merged == observe(found)
-    assert [list(map(repr, merged.witnesses.items()))] == [list(map(repr, observe(found).witnesses.items()))]
+    # with the order of keys
+    assert repr(merged.witnesses) == repr(observe(found).witnesses)
 
 
 @MANY
@@ -80,8 +81,22 @@ def test_merging_is_associative_and_commutative_and_has_an_identity(first, secon
     assert merge(a, Evidence()) == merge(Evidence(), a) == a
 
 
+def with_keys_of_one_kind(value):
+    """Row keys of several kinds in one dataset are a meant difference (tests/parity/test_inference_parity.py)."""
+    match value:
+        case dict():
+            return {
+                key: (item and "key") if key == "_dlt_id" else with_keys_of_one_kind(item)
+                for key, item in value.items()
+            }
+        case list():
+            return [with_keys_of_one_kind(item) for item in value]
+        case _:
+            return value
+
+
 @MANY
-@given(datasets)
+@given(datasets.map(with_keys_of_one_kind))
 def test_witnesses_give_the_schema_that_all_documents_give(documents):
     found = numbered(documents)
     schema = new_schema("made")

@@ -1,0 +1,71 @@
+"""The same evidence from Spark in this process, on a cluster of executors, and through Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+LIMIT_SECONDS = 240
+
+SCRIPT = """
+import sys
+from pathlib import Path
+
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import scan_inputs
+from schemactl.engine.session import SparkOptions, open_session
+from schemactl.inference.sample import Sample
+from schemactl.inference.saved import write_evidence
+
+master, remote, target, *sources = sys.argv[1:]
+conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m"}
+with open_session(SparkOptions(master=master or None, remote=remote or None, conf=conf)) as spark:
+    scan = scan_inputs(spark, find_inputs(sources), Sample())
+Path(target).write_text(write_evidence(scan.evidence) + repr(scan.bad_records), encoding="utf-8")
+"""
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> list[str]:
+    import pyarrow
+    import pyarrow.parquet
+
+    folder = tmp_path_factory.mktemp("data")
+    pyarrow.parquet.write_table(
+        pyarrow.table({"t": pyarrow.array([1], pyarrow.timestamp("ns")), "at": pyarrow.array([1], pyarrow.time64("us"))}),
+        folder / "a b.parquet",
+    )
+    hostile = [fixtures / "hostile" / f"{name}.jsonl" for name in ("keys", "mixed_kinds", "malformed", "utf16", "numbers")]
+    found = [*hostile, fixtures / "orders.jsonl", fixtures / "customers.csv", fixtures / "products.json", folder / "a b.parquet"]
+    return [str(path) for path in found]
+
+
+def evidence_of(folder: Path, sources: list[str], master: str = "", remote: str = "") -> str:
+    target = folder / "evidence.txt"
+    command = [sys.executable, "-c", SCRIPT, master, remote, str(target), *sources]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return target.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory, sources: list[str]) -> str:
+    found = evidence_of(tmp_path_factory.mktemp("here"), sources, master="local[2]")
+    assert '"orders.jsonl' in found.replace(str(ROOT / "fixtures") + os.sep, "")
+    return found
+
+
+def test_a_cluster_of_executors_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path) -> None:
+    assert evidence_of(tmp_path, sources, master="local-cluster[2,1,1024]") == here
+
+
+def test_spark_connect_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path, connect_url: str) -> None:
+    assert evidence_of(tmp_path, sources, remote=connect_url) == here

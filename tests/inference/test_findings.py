@@ -1,0 +1,124 @@
+"""What is told of an inference: counts, places, examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from schemactl.inference.evidence import FileEvidence, Position, observe
+from schemactl.inference.findings import (
+    find_collisions,
+    find_files,
+    find_nulls,
+    find_tables,
+    find_violations,
+    separate,
+)
+from schemactl.inference.resolve import resolve
+from schemactl.schema.contract import judge
+from schemactl.schema.naming import load_naming
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column
+
+EMPTY = new_schema("demo")
+NAMING = load_naming("snake_case")
+
+
+def evidence_of(documents):
+    return observe((Position("data.jsonl", number), document) for number, document in enumerate(documents, 1))
+
+
+def tables_of(documents, before=EMPTY):
+    evidence = evidence_of(documents)
+    resolution = resolve(evidence, before, "data")
+    return {table.name: table for table in find_tables(before, resolution.schema, resolution, evidence)}
+
+
+def column_of(documents, name, table="data"):
+    return next(column for column in tables_of(documents)[table].columns if column.name == name)
+
+
+DOCUMENTS = [{"a": 1}, {"a": 20}, {"a": "idx-nr-136"}, {"a": None}, {}]
+
+
+def test_a_new_column_is_told_with_its_evidence():
+    column = column_of(DOCUMENTS, "a")
+    assert (column.before, column.data_type, column.sources) == (None, "bigint", ("$.a",))
+    assert (column.values, column.total, column.nulls, column.absences) == (2, 3, 1, 1)
+    assert (column.kinds, column.range, column.first) == ({"bigint": 2}, (1.0, 20.0), Position("data.jsonl", 1))
+
+
+def test_a_variant_is_told_beside_its_column():
+    column = column_of(DOCUMENTS, "a__v_text")
+    assert (column.variant_of, column.values, column.total) == ("a", 1, 3)
+    assert (column.first, column.examples, column.lengths) == (Position("data.jsonl", 3), ("idx-nr-136",), (10, 10))
+
+
+def test_columns_that_did_not_change_are_not_told():
+    once = resolve(evidence_of(DOCUMENTS), EMPTY, "data").schema
+    assert tables_of(DOCUMENTS, once) == {}
+    (table,) = tables_of([*DOCUMENTS, {"b": 1}], once).values()
+    assert ([column.name for column in table.columns], table.is_new) == (["b"], False)
+
+
+def test_nested_tables_are_told_with_their_parent():
+    tables = tables_of([{"l": [{"x": 1}]}])
+    assert [(table.name, table.parent, table.is_new) for table in tables.values()] == [
+        ("data", None, True),
+        ("data__l", "data", True),
+    ]
+
+
+COLLIDING = [{"Id": 1, "id": "x"}, {"a__b": 5, "a": {"b": 6}}, {"items": [1], "Items": [2]}]
+
+
+def test_collisions_are_told_with_their_paths():
+    found = find_collisions(resolve(evidence_of(COLLIDING), EMPTY, "data"))
+    assert {(each.table, each.column): each.sources for each in found} == {
+        ("data", "id"): ("$.Id", "$.id"),
+        ("data", "a__b"): ("$.a__b", "$.a.b"),
+        ("data__items", "value"): ("$.items[*]", "$.Items[*]"),
+    }
+
+
+def test_no_collision_where_one_path_stands_in_the_other():
+    documents = [{"l": [1, {"value": 2}]}]
+    assert find_collisions(resolve(evidence_of(documents), EMPTY, "data")) == ()
+
+
+def test_colliding_paths_can_be_kept_apart():
+    evidence = evidence_of(COLLIDING)
+    names = {}
+    for _ in range(5):
+        resolution = resolve(evidence, EMPTY, "data", renamed=names)
+        names = separate(resolution, names, NAMING)
+    assert find_collisions(resolution) == ()
+    assert names[("id",)] == "id_2"
+
+
+def test_nulls_are_told_with_their_place():
+    before = resolve(evidence_of([{"a": 1}]), EMPTY, "data").schema
+    table = before.tables["data"]
+    column = Column("a", {"data_type": "bigint", "nullable": False})
+    before = before.with_table(replace(table, columns={"a": column}))
+    evidence = evidence_of([{"a": 1}, {"a": None}])
+    (null,) = find_nulls(resolve(evidence, before, "data"), evidence)
+    assert (null.table, null.column, null.source, null.first) == ("data", "a", "$.a", Position("data.jsonl", 2))
+
+
+@pytest.mark.parametrize("mode", ["freeze", "discard_value"])
+def test_violations_are_told_with_the_values_that_cause_them(mode):
+    before = resolve(evidence_of([{"a": 1}]), EMPTY, "data").schema
+    evidence = evidence_of([{"a": 1}, {"b": "x"}, {"b": "x"}])
+    resolution = resolve(evidence, before, "data")
+    judgement = judge(before, resolution.schema, f"columns={mode}")
+    (found,) = find_violations(judgement.violations, resolution, evidence)
+    assert (found.column, found.values, found.first, found.example) == ("b", 2, Position("data.jsonl", 2), "x")
+
+
+def test_files_are_told_by_path():
+    evidence = evidence_of([{"a": 1}, {"a": 2}])
+    (file,) = find_files(evidence)
+    assert (file.path, file.documents) == ("data.jsonl", 2)
+    assert evidence.files == {"data.jsonl": FileEvidence(documents=2, records=2)}

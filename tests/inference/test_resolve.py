@@ -1,0 +1,122 @@
+"""What inference decides beyond dlt's answers, and what it tells of why; tests/parity holds the rest to dlt."""
+
+from __future__ import annotations
+
+from schemactl.inference.classes import kind_of
+from schemactl.inference.evidence import Evidence, Position, merge, observe
+from schemactl.inference.paths import ELEMENT
+from schemactl.inference.resolve import resolve
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+
+EMPTY = new_schema("demo")
+
+
+def evidence_of(documents, file="data.jsonl"):
+    return observe((Position(file, number), document) for number, document in enumerate(documents, 1))
+
+
+def types_of(resolution, table="data"):
+    columns = resolution.schema.tables[table].columns.values()
+    return {column.name: str(column.data_type) for column in columns if not column.name.startswith("_dlt")}
+
+
+def with_columns(**columns):
+    table = Table("data", {name: Column(name, stated) for name, stated in columns.items()}, {"resource": "data"})
+    return EMPTY.with_table(table)
+
+
+def test_nothing_seen_is_a_table_without_columns():
+    resolution = resolve(Evidence(), EMPTY, "My Data")
+    table = resolution.schema.tables["my_data"]
+    assert (dict(table.columns), table.properties["resource"]) == ({}, "My Data")
+    assert table.normalizer_hint("seen-data") is None
+
+
+def test_the_schema_as_it_was_is_not_changed():
+    before = with_columns(a={"data_type": "bigint"})
+    stored = before.to_dict()
+    resolve(evidence_of([{"a": "x", "l": [1]}]), before, "data")
+    assert before.to_dict() == stored
+
+
+def test_a_second_time_nothing_changes():
+    evidence = evidence_of([{"a": 1, "l": [{"x": 1}]}, {"a": "x"}, {"a": "2024-01-02T03:04:05Z"}])
+    once = resolve(evidence, EMPTY, "data").schema
+    assert resolve(evidence, once, "data").schema == once
+
+
+def test_files_are_read_in_the_order_of_their_paths():
+    late, early = evidence_of([{"v": "x"}], "b"), evidence_of([{"v": 1}], "a")
+    assert types_of(resolve(merge(late, early), EMPTY, "data")) == {"v": "bigint", "v__v_text": "text"}
+
+
+def test_what_a_column_takes_is_told_by_path_and_class():
+    resolution = resolve(evidence_of([{"v": 1, "l": [{"V": 2}]}, {"v": "x"}]), EMPTY, "data")
+    assert resolution.sources(("data", "v")) == resolution.sources(("data", "v__v_text")) == (("v",),)
+    assert resolution.sources(("data__l", "v")) == (("l", ELEMENT, "V"),)
+    assert resolution.sources(("data", "_dlt_id")) == ()
+    ((_, seen),) = resolution.taken["data", "v__v_text"]
+    assert kind_of(seen) == "text"
+
+
+def test_no_value_is_without_a_column():
+    documents = [{"a": 1}, {"a": "2024-01-01T00:00:00Z"}, {"a": "x"}, {"a": True}]
+    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
+        "a": "bigint",
+        "a__v_text": "timestamp",
+        "a__v_text__v_text": "text",
+        "a__v_bool": "bool",
+    }
+
+
+def test_integers_past_64_bits_have_a_column():
+    documents = [{"a": 2**64, "b": 10**400, "c": 1}, {"c": -(2**70)}, {"c": 10**400}]
+    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
+        "a": "wei",
+        "b": "text",
+        "c": "bigint",
+        "c__v_wei": "wei",
+        "c__v_text": "text",
+    }
+
+
+def test_nulls_that_no_column_takes_are_told_once_with_the_first():
+    schema = with_columns(a={"data_type": "text", "nullable": False}, b={"nullable": False})
+    resolution = resolve(evidence_of([{"a": "x"}, {"a": None, "b": None}, {"a": None}]), schema, "data")
+    (null,) = resolution.nulls
+    assert (null.table, null.column, null.path, null.first) == ("data", "a", ("a",), Position("data.jsonl", 2))
+
+
+def test_identifiers_fit_the_destination():
+    resolution = resolve(evidence_of([{"a" * 40: 1}, {"a" * 40: "x"}]), EMPTY, "data", max_identifier_length=20)
+    assert all(len(name) <= 20 for name in resolution.schema.tables["data"].columns)
+    assert len(types_of(resolution)) == 2
+
+
+def test_stated_types_are_taken_as_they_are():
+    typed = {("n",): {"data_type": "decimal", "precision": 10, "scale": 2}, ("l", ELEMENT, "t"): {"data_type": "date"}}
+    resolution = resolve(Evidence(typed=typed), EMPTY, "data")
+    column = resolution.schema.tables["data"].columns["n"]
+    assert dict(column.properties) == {"data_type": "decimal", "nullable": True, "precision": 10, "scale": 2}
+    assert types_of(resolution, "data__l") == {"t": "date"}
+
+
+def test_a_stated_type_that_does_not_fit_has_a_variant():
+    resolution = resolve(
+        Evidence(typed={("a",): {"data_type": "text"}}), with_columns(a={"data_type": "bigint"}), "data"
+    )
+    assert types_of(resolution) == {"a": "bigint", "a__v_text": "text"}
+
+
+def test_sources_may_state_a_scalar_where_others_state_an_object_or_a_list():
+    typed = {
+        ("a",): {"data_type": "text"},
+        ("b", "x"): {"data_type": "text"},
+        ("a", "x"): {"data_type": "bigint"},
+        ("b",): {"data_type": "bool"},
+        ("a", ELEMENT): {"data_type": "date"},
+    }
+    resolution = resolve(Evidence(typed=typed), EMPTY, "data")
+    assert types_of(resolution) == {"a": "text", "b__x": "text", "b": "bool", "a__x": "bigint"}
+    assert types_of(resolution, "data__a") == {"value": "date"}

@@ -1,0 +1,70 @@
+"""Saved evidence is read back as it was, and what is damaged is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.inference.evidence import FileEvidence, Position, merge, observe
+from schemactl.inference.saved import is_evidence_file, read_evidence, write_evidence
+
+DOCUMENTS = [
+    {"id": 1, "name": "Żółw 🚀", "l": [1, None, {"x": 1.5}], "n": None},
+    {"id": 2**70, "t": "2024-01-02T03:04:05Z", "r": math.inf, "": {"[*]": True}},
+    "a text",
+]
+
+
+def evidence_of(documents, file="data.jsonl"):
+    return observe((Position(file, number), document) for number, document in enumerate(documents, 1))
+
+
+def test_evidence_comes_back_as_it_was():
+    evidence = replace(
+        evidence_of(DOCUMENTS),
+        files={"data.jsonl": FileEvidence(documents=3, bad=1, first_bad=4, records=9)},
+        typed={("a", None, "b"): {"data_type": "decimal", "precision": 10, "scale": 2}, ("c",): {"data_type": "text"}},
+    )
+    back = read_evidence(write_evidence(evidence), "saved.evidence.json")
+    assert back == evidence
+    # the order decides on the order of columns
+    assert list(back.typed) == list(evidence.typed)
+    assert repr(back.witnesses) == repr(evidence.witnesses)
+
+
+def test_equal_evidence_is_equal_text():
+    a, b = evidence_of(DOCUMENTS[:2], "a"), evidence_of(DOCUMENTS[2:], "b")
+    assert write_evidence(merge(a, b)) == write_evidence(merge(b, a))
+
+
+def test_saved_parts_make_the_whole():
+    parts = [evidence_of(DOCUMENTS[:1], "a"), evidence_of(DOCUMENTS[1:], "b")]
+    back = [read_evidence(write_evidence(part), "saved") for part in parts]
+    assert merge(*back) == merge(*parts)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-20], "no JSON"),
+        (lambda text: "[]", "no saved evidence"),
+        (lambda text: '{"name": "demo"}', "no saved evidence"),
+        (lambda text: text.replace('"schemactl_evidence": 1', '"schemactl_evidence": 2'), "format 2"),
+        (lambda text: text.replace('"classes"', '"klasses"'), "damaged"),
+        (lambda text: text.replace('"count"', '"account"'), "damaged"),
+        (lambda text: json.dumps({**json.loads(text), "files": []}), "damaged"),
+    ],
+)
+def test_what_is_no_evidence_is_told_with_its_file(change, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_evidence(change(write_evidence(evidence_of(DOCUMENTS))), "old.evidence.json")
+    assert caught.value.at.path == "old.evidence.json"
+
+
+@pytest.mark.parametrize(("path", "expected"), [("a.evidence.json", True), ("a.json", False), ("evidence.json", False)])
+def test_evidence_is_known_by_its_ending(path, expected):
+    assert is_evidence_file(path) is expected
