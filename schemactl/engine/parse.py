@@ -25,7 +25,9 @@ def parse_json(text: Column) -> Column:
     is_alone = (F.try_variant_get(wrapped, "$[1]", "string") == _END) & F.try_variant_get(
         wrapped, "$[2]", "variant"
     ).isNull()
-    return F.when(F.is_valid_utf8(text) & ~_has_lone_surrogate(text) & is_alone, F.try_variant_get(wrapped, "$[0]", "variant"))
+    return F.when(
+        F.is_valid_utf8(text) & ~_has_lone_surrogate(text) & is_alone, F.try_variant_get(wrapped, "$[0]", "variant")
+    )
 
 
 def _has_lone_surrogate(text: Column) -> Column:

@@ -28,6 +28,7 @@ from schemactl.engine.shapes import Shape, parse_shape
 from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.walk import list_raw_values
+from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import (
     ClassEvidence,
     Evidence,
@@ -38,7 +39,6 @@ from schemactl.inference.evidence import (
     merge_all,
     merge_classes,
 )
-from schemactl.errors import InputError, Location
 from schemactl.inference.paths import Path
 from schemactl.inference.sample import Sample
 

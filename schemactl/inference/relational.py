@@ -154,9 +154,10 @@ class RelationalNormalizer:
         if not row_key:
             row_key = GENERATED_KEY
             cells = _overwritten(cells, self._link_cells(above, is_root))
-        yield Row(table, None if is_root else self._join(*above.tables), tuple(cells))
+        # Before the row is out: what it changes in the schema does not touch its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
+        yield Row(table, None if is_root else self._join(*above.tables), tuple(cells))
         for list_ident, found in lists.items():
             for list_path, elements in found:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)

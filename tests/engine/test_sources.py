@@ -93,7 +93,23 @@ def test_compressed_lines_of_json(read, encoding: str, ending: str, compress) ->
 
 
 def test_any_name_of_a_file_can_be_read(spark: SparkSession) -> None:
-    names = ["a b", "100%", "a%20b", "größe", "e\u0301", "🚀", "a#b?c", "a'b\"", "a;b&c=d", "[1]", "{x}", "a*", "a,b", "-x", "a\\b"]
+    names = [
+        "a b",
+        "100%",
+        "a%20b",
+        "größe",
+        "e\u0301",
+        "🚀",
+        "a#b?c",
+        "a'b\"",
+        "a;b&c=d",
+        "[1]",
+        "{x}",
+        "a*",
+        "a,b",
+        "-x",
+        "a\\b",
+    ]
     for number, name in enumerate(names):
         Path(f"{name}.jsonl").write_text(f'{{"n": {number}}}\n')
     found = scan(spark, *(f"{name}.jsonl" for name in names)).evidence
@@ -133,7 +149,8 @@ def test_an_object_is_one_record_whose_keys_keep_their_order(read) -> None:
 
 
 def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
-    text = '[1, 1.0, 1e3, -0.0, "1", "a \\"b\\"", "{\\"c\\":1}", true, null, {}, [], [1, "x"], 123456789012345678901234567890, ""]'
+    text = r"""[1, 1.0, 1e3, -0.0, "1", "a \"b\"", "{\"c\":1}", true, null, {}, [], [1, "x"], ""]"""
+    text = text.replace("true", "true, 123456789012345678901234567890")
     Path("a.json").write_text(text)
     batch = next(iter(SOURCES["json"].read(spark, find_inputs(["a.json"]))))
     assert isinstance(batch, Documents)
@@ -191,7 +208,7 @@ def test_csv_in_any_encoding(read, encoding: str) -> None:
 
 
 def test_compressed_csv_with_its_own_separator(read) -> None:
-    text = "id;name\n1;a, b\n".encode()
+    text = b"id;name\n1;a, b\n"
     for ending, compress in (("gz", gzip.compress), ("zst", zstandard.compress)):
         assert read(f"a.csv.{ending}", compress(text)) == [{"id": "1", "name": "a, b"}]
 
@@ -276,7 +293,11 @@ def test_xml_in_another_encoding(read) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message", "place"),
-    [("<a>\n<b></c></a>", "this is no XML", "a.xml:2:6"), ("<a/>", "no element below the root", "a.xml"), ("", "no", "a.xml")],
+    [
+        ("<a>\n<b></c></a>", "this is no XML", "a.xml:2:6"),
+        ("<a/>", "no element below the root", "a.xml"),
+        ("", "no", "a.xml"),
+    ],
 )
 def test_what_is_no_xml_is_told(spark: SparkSession, text: str, message: str, place: str) -> None:
     Path("a.xml").write_text(text)
@@ -289,10 +310,11 @@ def test_what_is_no_xml_is_told(spark: SparkSession, text: str, message: str, pl
 
 PLAIN = pyarrow.schema(
     {
-        "b": pyarrow.bool_(), "i8": pyarrow.int8(), "i16": pyarrow.int16(), "i32": pyarrow.int32(), "i64": pyarrow.int64(),
-        "f32": pyarrow.float32(), "f64": pyarrow.float64(), "s": pyarrow.string(), "bin": pyarrow.binary(), "day": pyarrow.date32(),
-        "utc": pyarrow.timestamp("us", "UTC"), "local": pyarrow.timestamp("us"), "money": pyarrow.decimal128(10, 2),
-        "large": pyarrow.decimal128(38, 9), "whole": pyarrow.decimal128(20, 0),
+        "b": pyarrow.bool_(), "i8": pyarrow.int8(), "i16": pyarrow.int16(), "i32": pyarrow.int32(),
+        "i64": pyarrow.int64(), "f32": pyarrow.float32(), "f64": pyarrow.float64(), "s": pyarrow.string(),
+        "bin": pyarrow.binary(), "day": pyarrow.date32(), "utc": pyarrow.timestamp("us", "UTC"),
+        "local": pyarrow.timestamp("us"), "money": pyarrow.decimal128(10, 2), "large": pyarrow.decimal128(38,
+        9), "whole": pyarrow.decimal128(20, 0),
     }
 )  # fmt: skip
 
@@ -321,9 +343,10 @@ def test_parquet_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSe
 
 def test_orc_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSession) -> None:
     row = {
-        "b": True, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 1.0, "f64": 1.0, "s": "x", "bin": b"x", "day": datetime.date(2024, 1, 1),
-        "utc": datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), "local": datetime.datetime(2024, 1, 1), "money": decimal.Decimal("1.00"),
-        "large": decimal.Decimal("1"), "whole": decimal.Decimal("1"),
+        "b": True, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 1.0, "f64": 1.0, "s": "x", "bin": b"x",
+        "day": datetime.date(2024, 1, 1), "utc": datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC),
+        "local": datetime.datetime(2024, 1, 1), "money": decimal.Decimal("1.00"), "large": decimal.Decimal("1"),
+        "whole": decimal.Decimal("1"),
     }  # fmt: skip
     pyarrow.orc.write_table(pyarrow.Table.from_pylist([row], schema=PLAIN), "a.orc")
     found = {path[0]: column for path, column in stated(spark, "a.orc").items()}
@@ -370,7 +393,9 @@ def test_parquet_files_are_counted_and_their_columns_merged(spark: SparkSession)
 
 
 def test_a_table_of_the_catalogue(spark: SparkSession) -> None:
-    spark.sql("SELECT 1 AS id, 'x' AS name, CAST('x' AS CHAR(3)) AS c, INTERVAL 1 DAY AS i").createOrReplaceTempView("rows")
+    spark.sql("SELECT 1 AS id, 'x' AS name, CAST('x' AS CHAR(3)) AS c, INTERVAL 1 DAY AS i").createOrReplaceTempView(
+        "rows"
+    )
     found = scan(spark, "table:rows").evidence
     assert found.files["table:rows"].documents == 1
     assert found.typed[("id",)] == {"data_type": "bigint", "precision": 32}

@@ -78,7 +78,7 @@ def test_collisions_are_told_with_their_paths():
     assert {(each.table, each.column): each.sources for each in found} == {
         ("data", "id"): ("$.Id", "$.id"),
         ("data", "a__b"): ("$.a__b", "$.a.b"),
-        ("data__items", "value"): ("$.items[*]", "$.Items[*]"),
+        ("data__items", None): ("$.items[*]", "$.Items[*]"),
     }
 
 

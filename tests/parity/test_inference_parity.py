@@ -7,6 +7,7 @@ import csv
 import itertools
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 
 import dlt
 import pytest
@@ -36,8 +37,8 @@ MEANT_DIFFERENCES = (
     "Collisions: of the values of one row that go to one column dlt keeps the last; for us they all count. A variant "
     "may collide with a key, too: `a__v_text` of the data.",
     "Empty names: a key of nothing but underscores gives a column that dlt never takes for complete.",
-    "Row keys: rows of nested tables take the `_dlt_id` of the row above. What kinds the data brings of it is seen at "
-    "the key, not for each nested table.",
+    "Values that nested tables take from the rows above: a `_dlt_id` of the data, and what the config propagates. What "
+    "kinds there are of them is seen where they stand, not for each nested table.",
     "Wei: a first number past the range of a preferred type `wei` goes to `a__v_str` in dlt, here to `a`, as the "
     "later ones do.",
     "Failures: dlt ends with an OSError or an ArithmeticError where a number is no epoch or no decimal.",
@@ -111,14 +112,22 @@ def by_dlt(stored, source, documents, max_identifier_length=None):
 
 
 def by_schemactl(stored, source, documents, max_identifier_length=None):
+    return by_evidence(stored, source, evidence_of(documents), max_identifier_length)
+
+
+def by_evidence(stored, source, evidence, max_identifier_length=None):
     before = schema_from_dict(copy.deepcopy(stored))
-    resolution = resolve(evidence_of(documents), before, source, max_identifier_length=max_identifier_length)
+    resolution = resolve(evidence, before, source, max_identifier_length=max_identifier_length)
     assert not resolution.nulls
     return bump(resolution.schema).to_dict()
 
 
 def evidence_of(documents):
-    return observe((Position("data.jsonl", number), document) for number, document in enumerate(documents, 1))
+    return observe(positioned(documents))
+
+
+def positioned(documents):
+    return [(Position("data.jsonl", number), document) for number, document in enumerate(documents, 1)]
 
 
 def comparable(stored):
@@ -134,8 +143,8 @@ def _in_order(columns):
 
 def assert_alike(stored, source, documents, max_identifier_length=None):
     theirs, taken = by_dlt(stored, source, documents, max_identifier_length)
-    if any(name.endswith("v_str") for table in theirs["tables"].values() for name in table["columns"]):
-        return  # see "Wei" above
+    if is_of_wei(theirs):
+        return
     ours = by_schemactl(stored, source, taken, max_identifier_length)
     assert comparable(ours) == comparable(theirs)
 
@@ -144,6 +153,11 @@ def test_collisions_are_seen():
     assert has_collision(PLAIN, "data", [{"Id": 1, "id": None}])
     assert has_collision(PLAIN, "data", [{"x": 1}, {"l": [{"Id": [], "id": [1]}]}])
     assert not has_collision(PLAIN, "data", [{"Id": 1, "_dlt_id": 0, "_dlt_load_id": 1}, {"id": 1}])
+
+
+def is_of_wei(stored):
+    """Return whether this is the difference "Wei" above."""
+    return any(name.endswith("v_str") for table in stored["tables"].values() for name in table["columns"])
 
 
 def has_collision(stored, source, documents, max_identifier_length=None):
@@ -240,7 +254,6 @@ columns = st.fixed_dictionaries(
         "precision": st.just(32),
         "x-hint": st.just("kept"),
         "root_key": st.booleans(),
-        "row_key": st.booleans(),
         "description": st.just("stated"),
     },
 )
@@ -319,6 +332,23 @@ def test_documents_under_a_known_schema(stored, found):
 def test_names(stored, max_identifier_length, found):
     assume(not has_collision(stored, "Some Data", found, max_identifier_length))
     assert_alike(stored, "Some Data", found, max_identifier_length)
+
+
+@MANY
+@given(schemas(), documents, st.sampled_from(["a", "b"]), st.booleans())
+def test_values_from_the_rows_above(stored, found, column, is_row_key):
+    """Of whole documents, as witnesses do not stand for these; see above."""
+    stored["tables"].setdefault("data", _table({}, resource="data"))["columns"][column] = {"root_key": True}
+    if is_row_key:
+        stored["tables"]["data"]["columns"][column]["row_key"] = True
+    else:
+        stored["normalizers"]["json"].setdefault("config", {})["propagation"] = {"root": {column: "from_above"}}
+    stored = DltSchema.from_dict(stored).to_dict()
+    assume(not has_collision(stored, "data", found))
+    theirs, taken = by_dlt(stored, "data", found)
+    if not is_of_wei(theirs):
+        whole = replace(evidence_of(taken), witnesses=dict(positioned(taken)))
+        assert comparable(by_evidence(stored, "data", whole)) == comparable(theirs)
 
 
 # real pipelines: extract and normalize, nothing is loaded
