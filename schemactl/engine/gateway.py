@@ -22,6 +22,7 @@ from pathlib import Path
 
 from schemactl.engine.java import Java
 from schemactl.engine.local_cluster import prepare_executors
+from schemactl.engine.settings import THREAD_STACK
 from schemactl.errors import EngineError
 
 START_LIMIT_SECONDS = 120
@@ -166,6 +167,7 @@ def java_command(launch: Launch) -> list[str]:
         # Files named hsperfdata_* in the machine's temporary folder serve monitors only.
         "-XX:-UsePerfData",
         "-XX:+ExitOnOutOfMemoryError",
+        THREAD_STACK,
         f"-Xmx{launch.memory_mb}m",
         *(() if any(option.endswith("GC") for option in wanted) else ("-XX:+UseParallelGC",)),
         *wanted,

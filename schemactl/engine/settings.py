@@ -19,6 +19,8 @@ MOST_MEMORY_MB = 4096
 # Spark refuses a heap below 450 MiB, and counts less of it than it is given.
 LEAST_MEMORY_MB = 768
 ASSUMED_MEMORY_MB = 4096
+# Spark's parser of JSON calls itself at each level of a record: 900 levels overflow Java's usual stack, and end it.
+THREAD_STACK = "-Xss4m"
 DEFAULT_CONNECT_PORT = 15002
 DEFAULT_STANDALONE_PORT = 7077
 
@@ -45,7 +47,7 @@ DRIVER_CONF: Mapping[str, str] = {
     "spark.api.mode": "classic",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.executor.extraJavaOptions": f"-Duser.timezone=UTC {THREAD_STACK}",
     # It looks up the caller's line for every column expression, which a wide plan has thousands of.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }

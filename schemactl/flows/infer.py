@@ -202,7 +202,7 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
 def _bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputError:
     count = sum(file.bad for file in evidence.files.values())
     problems = [
-        Problem(f"this is no JSON: {record.text}", Location(record.position.file, record.position.number))
+        Problem(f"this cannot be read: {record.text}", Location(record.position.file, record.position.number))
         for record in bad
     ]
     if count > len(bad):

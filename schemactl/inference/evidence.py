@@ -275,14 +275,6 @@ def _find_examples(value: Any, path: Path, wanted: Mapping[Path, set[str]], foun
                 found.setdefault((path, name), _example(value))
 
 
-def _double(value: float) -> float | None:
-    """Return a number as a double, None where it is past all doubles."""
-    try:
-        return float(value)
-    except OverflowError:
-        return None
-
-
 def _example(value: str | float | bool) -> str:
     """Return a scalar as it stands in JSON, texts without quotes and cut to a line's length."""
     return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else json.dumps(value)

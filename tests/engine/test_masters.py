@@ -89,7 +89,7 @@ from schemactl.engine.session import SparkOptions, open_session
 from schemactl.errors import InputError
 from schemactl.inference.sample import Sample
 
-with open_session(SparkOptions(master="local[2]", conf={"spark.driver.extraJavaOptions": "-Xss4m"})) as spark:
+with open_session(SparkOptions(master="local[2]")) as spark:
     for depth in (900, 250):
         for before in ("", "[]\\n"):
             Path("rows.jsonl").write_text(before + '{"a":' * depth + "1" + "}" * depth)
