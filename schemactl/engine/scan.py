@@ -122,7 +122,10 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
         progress: told each phase.
     """
     marked = mark_large_integers(F.col("text"))
-    checked = records.select("*", F.when(F.col("sampled"), parse_json(marked)).alias("document"))
+    # A column of its own first: within the parsing it would be made anew for each check.
+    checked = records.select("*", marked.alias("marked")).select(
+        *records.columns, F.when(F.col("sampled"), parse_json(F.col("marked"))).alias("document")
+    )
     progress("reading shapes", None)
     blocks = _read_blocks(checked)
     places = _Places(blocks)

@@ -281,6 +281,8 @@ def test_what_dlt_refuses_is_refused(place: tuple[Any, ...], change: str, key: s
         theirs = DltSchema.from_dict(copy.deepcopy(stored))
     except Exception:
         assert findings
-    else:
-        assert findings == ()
+        return
+    assert findings == ()
+    if "propagation" not in place:
+        # dlt normalises the names in `propagation` while it reads (docs/differences.md).
         assert version_hash(dlt_format.read(json.dumps(stored), "a.json").schema) == theirs.version_hash
