@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from schemactl.engine.inputs import Input, by_format, shown_path
 from schemactl.engine.measure import Place, count_values, explode_listing, read_parts
 from schemactl.engine.parse import is_blank, mark_large_integers, parse_json
-from schemactl.engine.shapes import Shape, parse_shape
+from schemactl.engine.shapes import Shape, may_hide_large_integers, parse_shape
 from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.walk import list_raw_values
@@ -121,17 +121,19 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
             and ``sampled`` (boolean, whether to read this one).
         progress: told each phase.
     """
-    marked = mark_large_integers(F.col("text"))
-    # A column of its own first: within the parsing it would be made anew for each check.
-    checked = records.select("*", marked.alias("marked")).select(
-        *records.columns, F.when(F.col("sampled"), parse_json(F.col("marked"))).alias("document")
-    )
     progress("reading shapes", None)
+    text = F.col("text")
+    checked = _check(records, text)
     blocks = _read_blocks(checked)
+    if any(may_hide_large_integers(row.shape) for row in blocks if row.shape):
+        # Looking for them takes as long as parsing, so only data that may have them is read again.
+        text = mark_large_integers(text)
+        checked = _check(records, text)
+        blocks = _read_blocks(checked)
     places = _Places(blocks)
     has_bad = any(row.bad for row in blocks)
     good = checked.where("document is not null") if has_bad else records.where("sampled")
-    readable = good.select("file", "block", "id", marked.alias("text"))
+    readable = good.select("file", "block", "id", text.alias("text"))
     shape = _shape_of(readable, blocks, progress)
     progress("counting values", None)
     paths, firsts = _count(readable, shape, places)
@@ -141,6 +143,14 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
         paths=add_examples(paths, documents), witnesses=cut_witnesses(paths, documents), files=places.files()
     )
     return Scan(evidence, _bad_records(checked, places) if has_bad else ())
+
+
+def _check(records: DataFrame, text: Column) -> DataFrame:
+    """Return the records with their ``document``, parsed from ``text``; null where it is none, or not sampled."""
+    # A column of its own first: within the parsing it would be made anew for each check.
+    prepared = records.select("*", text.alias("prepared"))
+    document = F.when(F.col("sampled"), parse_json(F.col("prepared"))).alias("document")
+    return prepared.select(*records.columns, document)
 
 
 def _is_bad() -> Column:

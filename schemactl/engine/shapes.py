@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -114,6 +115,17 @@ def _cut(shape: Shape, depth: _Depth, path: Path, deep: dict[Path, Shape]) -> Sh
         scalars=shape.scalars,
         is_mixed=shape.is_mixed,
     )
+
+
+def may_hide_large_integers(text: str) -> bool:
+    """Return whether data with this type string may hold integers past 64 bits, which VARIANTs blur."""
+    if "DOUBLE" in text or "VARIANT" in text:
+        return True
+    return any(int(precision) - int(scale) >= _DIGITS_OF_64_BITS for precision, scale in _DECIMAL.findall(text))
+
+
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_DIGITS_OF_64_BITS = 19
 
 
 def parse_shape(text: str) -> Shape:
