@@ -215,9 +215,17 @@ def _explained(log: Path | None) -> Iterator[None]:
             error.hint = f"{error.hint}; Spark's log: {log}" if error.hint else f"Spark's log: {log}"
         raise
     except Exception as error:
+        if _is_interrupted(error):
+            raise KeyboardInterrupt from error
         if not is_spark_failure(error):
             raise
         raise explain_failure(error, log) from error
+
+
+def _is_interrupted(error: BaseException) -> bool:
+    """Whether the error came while an interrupt was on its way: PySpark still calls Java then, which may fail."""
+    context = error.__context__
+    return context is not None and (isinstance(context, KeyboardInterrupt) or _is_interrupted(context))
 
 
 @contextlib.contextmanager

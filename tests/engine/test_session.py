@@ -258,6 +258,23 @@ def test_an_interrupt_ends_the_job_and_java_quietly(place: Place) -> None:
     assert list(place.temporary.iterdir()) == []
 
 
+INTERRUPTED_TWICE = """
+    from py4j.protocol import Py4JNetworkError
+    try:
+        with open_session(SparkOptions(master="local[1]")):
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise Py4JNetworkError("Answer from Java side is empty")
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_interrupt_stays_one_where_the_way_out_of_pyspark_fails(place: Place) -> None:
+    assert place.run(INTERRUPTED_TWICE) == (0, "interrupted\n", "")
+
+
 @needs_proc
 def test_an_interrupt_while_spark_starts_leaves_no_java(place: Place) -> None:
     process = place.start(LONG_JOB)
