@@ -1,0 +1,161 @@
+"""The changes that lead from one schema to another, exactly: not a key, a null or an order is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from schemactl.schema.changes import (
+    ABSENT,
+    TYPE_PROPERTIES,
+    Change,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRetyped,
+    ColumnsReordered,
+    HeaderChanged,
+    NormalizerChanged,
+    NullabilityChanged,
+    SettingChanged,
+    TableAdded,
+    TablePropertyChanged,
+    TableRemoved,
+    apply,
+    header_of,
+)
+from schemactl.schema.renames import column_renames, table_renames
+from schemactl.schema.types import Column, Properties, Schema, Table
+
+
+def diff(before: Schema, after: Schema, *, guess_renames: bool = True) -> tuple[Change, ...]:
+    """Return the changes from one schema to another, such that ``apply(before, changes)`` is the other one.
+
+    They come in the order in which they apply: header, settings, normalizers, renames of tables, then table by table
+    in the order of ``after``, removed ones where they stood in ``before``.
+
+    Args:
+        before: a schema whose tables and columns stand under their own names.
+        after: the same.
+        guess_renames: whether what is gone and what is new may be taken for the same thing under another name;
+            ``x-renamed-from`` is heeded anyway.
+    """
+    renames = table_renames(before, after, is_guessing=guess_renames)
+    renamed = apply(before, renames) if renames else before
+    names = {change.before: change.after for change in renames}
+    order = _interleaved([names.get(name, name) for name in before.tables], after.tables)
+    return (
+        *(HeaderChanged(*found) for found in _differences(header_of(before), header_of(after))),
+        *(SettingChanged(*found) for found in _differences(before.settings, after.settings)),
+        *(NormalizerChanged(*found) for found in _differences(before.normalizers, after.normalizers)),
+        *renames,
+        *(
+            change
+            for name in order
+            for change in _table(renamed.tables.get(name), after.tables.get(name), guess_renames)
+        ),
+    )
+
+
+def _table(before: Table | None, after: Table | None, guess_renames: bool) -> Iterator[Change]:
+    if before and after:
+        for found in _differences(before.properties, after.properties):
+            yield TablePropertyChanged(after.name, *found)
+        yield from _columns(before, after, guess_renames)
+    elif before:
+        yield TableRemoved(before)
+    elif after:
+        yield TableAdded(after)
+
+
+def _columns(before: Table, after: Table, guess_renames: bool) -> Iterator[Change]:
+    renames = column_renames(before, after, is_guessing=guess_renames)
+    yield from renames
+    columns = _renamed(before.columns, {change.before: change.after for change in renames})
+    for name, column in columns.items():
+        if name not in after.columns:
+            yield ColumnRemoved(after.name, column)
+    for name, column in after.columns.items():
+        if name not in columns:
+            yield ColumnAdded(after.name, column)
+    for name, column in after.columns.items():
+        if name in columns and not _are_same(columns[name].properties, column.properties):
+            yield from _column(after.name, columns[name], column)
+    order = (
+        *(name for name in columns if name in after.columns),
+        *(name for name in after.columns if name not in columns),
+    )
+    if order != tuple(after.columns):
+        yield ColumnsReordered(after.name, order, tuple(after.columns))
+
+
+def _renamed(columns: Mapping[str, Column], names: Mapping[str, str]) -> Mapping[str, Column]:
+    if not names:
+        return columns
+    return {names.get(name, name): replace(column, name=names.get(name, name)) for name, column in columns.items()}
+
+
+def _column(table: str, before: Column, after: Column) -> Iterator[Change]:
+    old_type, new_type = _type(before), _type(after)
+    if not _are_same(old_type, new_type):
+        yield ColumnRetyped(table, after.name, old_type, new_type)
+    for name, old, new in _differences(before.properties, after.properties):
+        if name == "nullable":
+            yield NullabilityChanged(table, after.name, old, new)
+        elif name not in TYPE_PROPERTIES:
+            yield ColumnPropertyChanged(table, after.name, name, old, new)
+
+
+def _type(column: Column) -> Properties:
+    return {name: column.properties[name] for name in TYPE_PROPERTIES if name in column.properties}
+
+
+def _interleaved(before: Iterable[str], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of ``after`` in their order, and each other one behind the name it stood behind before."""
+    gone: dict[str | None, list[str]] = {}
+    last: str | None = None
+    for name in before:
+        if name in after:
+            last = name
+        else:
+            gone.setdefault(last, []).append(name)
+    yield from gone.get(None, ())
+    for name in after:
+        yield name
+        yield from gone.get(name, ())
+
+
+def _differences(before: Properties, after: Properties) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each key whose value differs, with both values, by key."""
+    if _are_same(before, after):
+        return
+    for name in sorted({*before, *after}):
+        old, new = before.get(name, ABSENT), after.get(name, ABSENT)
+        if not _is_same(old, new):
+            yield name, old, new
+
+
+def _are_same(before: Properties, after: Properties) -> bool:
+    if before is after:
+        return True
+    return before.keys() == after.keys() and all(_is_same(value, after[name]) for name, value in before.items())
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    """Return whether two values are stored alike: unlike ``==``, 1 is not ``true``, nor 1.0, and NaN is NaN."""
+    if before is after:
+        return True
+    if isinstance(before, str):
+        return bool(before == after)
+    if isinstance(before, Mapping):
+        return isinstance(after, Mapping) and _keys(before) == _keys(after) and _are_same(before, after)
+    if isinstance(before, (list, tuple)):
+        is_alike = type(before) is type(after) and len(before) == len(after)
+        return is_alike and all(map(_is_same, before, after))
+    return type(before) is type(after) and repr(before) == repr(after)
+
+
+def _keys(mapping: Mapping[Any, Any]) -> list[str]:
+    # YAML has keys that are no text: 1 and true are one key to Python, and two in the hash.
+    return sorted(map(repr, mapping))

@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemactl.schema.changes import (
+    ABSENT,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    TableAdded,
+    TablePropertyChanged,
+    TableRemoved,
+    TableRenamed,
+    apply,
+)
+from schemactl.schema.diff import diff
+from schemactl.schema.renames.likeness import name_likeness
+from schemactl.schema.types import Column, Schema, Table
+
+RENAMED_FROM = "x-renamed-from"
+
+
+def column(name, data_type="text", **hints):
+    return Column(name, {"data_type": data_type, **hints})
+
+
+def came_from(column, *origins):
+    stated = origins[0] if len(origins) == 1 else list(origins)
+    return replace(column, properties={**column.properties, RENAMED_FROM: stated})
+
+
+def table(name, *columns, **properties):
+    return Table(name, {column.name: column for column in columns}, properties)
+
+
+def shop(*tables):
+    return Schema(name="shop", tables={table.name: table for table in tables})
+
+
+def changes_of(before, after, **options):
+    changes = diff(before, after, **options)
+    assert apply(before, changes) == after
+    return changes
+
+
+def of_columns(before, after, **options):
+    """Return the changes of a table with these columns."""
+    return changes_of(shop(table("orders", *before)), shop(table("orders", *after)), **options)
+
+
+def renames(changes):
+    return {change.before: change.after for change in changes if isinstance(change, (ColumnRenamed, TableRenamed))}
+
+
+# Columns, stated
+
+
+def test_a_stated_rename_needs_no_likeness():
+    changes = of_columns([column("a")], [came_from(column("total", "double"), "a")])
+    assert changes == (
+        ColumnRenamed("orders", "a", "total", is_stated=True),
+        ColumnRetyped("orders", "total", {"data_type": "text"}, {"data_type": "double"}),
+        ColumnPropertyChanged("orders", "total", RENAMED_FROM, ABSENT, "a"),
+    )
+
+
+def test_the_first_of_the_stated_names_that_is_gone_counts():
+    after = [column("kept"), came_from(column("total"), "never", "kept", "a", "b")]
+    changes = of_columns([column("kept"), column("a", "json"), column("b", "json")], after)
+    assert renames(changes) == {"a": "total"}
+    assert ColumnRemoved("orders", column("b", "json")) in changes
+
+
+def test_the_first_of_two_that_state_one_origin_counts():
+    changes = of_columns([column("a", "json")], [came_from(column("x"), "a"), came_from(column("y"), "a")])
+    assert renames(changes) == {"a": "x"}
+
+
+def test_the_second_claim_falls_back_on_its_other_names():
+    after = [came_from(column("x"), "a"), came_from(column("y"), "a", "b")]
+    assert renames(of_columns([column("a"), column("b")], after)) == {"a": "x", "b": "y"}
+
+
+def test_a_statement_that_was_made_good_before_renames_nothing():
+    done = came_from(column("total"), "a")
+    assert renames(of_columns([done, column("a")], [done])) == {}
+    assert renames(of_columns([column("a"), column("total")], [came_from(column("total"), "a")])) == {}
+
+
+def test_names_that_move_on_in_a_chain_are_followed_where_they_are_new():
+    before = [column("a", "json"), column("b", "date")]
+    after = [came_from(column("b", "json"), "a"), came_from(column("c", "date"), "b")]
+    # `b` is on both sides, so nothing says that it is another column now.
+    assert renames(of_columns(before, after)) == {}
+
+
+@pytest.mark.parametrize("stated", [None, 1, {"a": "b"}, [], [None, ["a"]]])
+def test_a_statement_that_names_nothing_is_passed_over(stated):
+    after = replace(column("total"), properties={"data_type": "double", RENAMED_FROM: stated})
+    assert renames(of_columns([column("a")], [after])) == {}
+
+
+# Columns, guessed
+
+FRAME = (column("first", "json"), column("last", "json"))
+
+
+def guessed(before, after):
+    """Return the guesses for columns between two that stay."""
+    first, last = FRAME
+    return renames(of_columns([first, *before, last], [first, *after, last]))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("customer_email", "email_of_customer"),
+        ("cust_id", "customer_id"),
+        ("createdAt", "created_at"),
+        ("HTTPStatus", "http_status"),
+        ("item_count", "items_count"),
+        ("color", "colour"),
+        ("email", "email_address"),
+        ("straße_nr", "strasse_nr"),
+    ],
+)
+def test_names_that_are_alike(before, after):
+    assert guessed([column(before)], [column(after)]) == {before: after}
+    assert guessed([column(after)], [column(before)]) == {after: before}
+
+
+@pytest.mark.parametrize("before", ["customer_email", "cust_id", "createdAt"])
+def test_a_renamed_column_may_come_last(before):
+    after = {"customer_email": "email_of_customer", "cust_id": "customer_id", "createdAt": "created_at"}[before]
+    changes = of_columns([column(before), *FRAME], [*FRAME, column(after)])
+    assert renames(changes) == {before: after}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("id", "name"),
+        ("first_name", "last_name"),
+        ("created_at", "updated_at"),
+        ("billing_address_city", "shipping_address_city"),
+        ("line_1", "line_2"),
+        ("is_valid", "is_invalid"),
+        ("is_active", "is_not_active"),
+        ("price_usd", "price_eur"),
+        ("tax_included", "tax_excluded"),
+        ("start_date", "end_date"),
+        ("latitude", "longitude"),
+        ("___", "_"),
+    ],
+)
+def test_names_that_are_not_alike_enough(before, after):
+    assert guessed([column(before)], [column(after)]) == {}
+
+
+def test_the_same_type_is_needed_in_full():
+    assert guessed([column("cust_id", "bigint")], [column("customer_id", "text")]) == {}
+    assert guessed([column("cust_id", precision=10)], [column("customer_id", precision=20)]) == {}
+    assert guessed([column("cust_id", precision=None)], [column("customer_id")]) == {"cust_id": "customer_id"}
+    assert guessed([Column("cust_id")], [Column("customer_id")]) == {}
+
+
+def test_a_key_is_another_column():
+    assert guessed([column("cust_id", primary_key=True)], [column("customer_id")]) == {}
+
+
+def test_two_that_fit_as_well_are_no_rename():
+    after = [column("customer_email_of"), column("email_of_customer")]
+    assert guessed([column("customer_email")], after) == {}
+    assert guessed(after, [column("customer_email")]) == {}
+
+
+def test_each_finds_its_own_among_many():
+    old, new = ("cust_id", "cust_name", "cust_email"), ("customer_email", "customer_id", "customer_name")
+    found = guessed([column(name) for name in old], [column(name) for name in new])
+    assert found == {"cust_id": "customer_id", "cust_name": "customer_name", "cust_email": "customer_email"}
+
+
+def test_the_place_decides_where_names_are_less_alike():
+    first, last = FRAME
+    assert renames(of_columns([column("email"), first, last], [first, last, column("email_address")])) == {}
+
+
+def test_dlts_own_columns_keep_their_names():
+    assert guessed([column("_dlt_load_id")], [column("_dlt_load_ids")]) == {}
+    assert guessed([column("load_id")], [column("_dlt_load_id")]) == {}
+
+
+def test_guessing_can_be_switched_off():
+    before, after = [column("cust_id"), column("a")], [column("customer_id"), came_from(column("b"), "a")]
+    changes = of_columns(before, after, guess_renames=False)
+    assert renames(changes) == {"a": "b"}
+    assert ColumnAdded("orders", column("customer_id")) in changes
+    assert [change.is_stated for change in of_columns(before, after)[:2]] == [True, False]
+
+
+def test_a_table_that_changed_all_over_is_not_guessed_at():
+    old = [column(f"field_{number}x_a") for number in range(201)]
+    new = [column(f"field_{number}x_b_a") for number in range(201)]
+    assert renames(of_columns(old[:20], new[:20])) != {}
+    assert renames(of_columns(old, new)) == {}
+
+
+# Tables
+
+SALE = (column("id", "bigint"), column("customer"), column("total", "double"), column("placed_at", "timestamp"))
+ITEM = (column("value"), column("_dlt_parent_id"))
+
+
+def nested(name, parent, *columns):
+    return table(name, *(columns or ITEM), parent=parent)
+
+
+def test_a_stated_rename_takes_nested_tables_along():
+    before = shop(
+        table("orders", column("id")),
+        nested("orders__items", "orders"),
+        nested("orders__items__tags", "orders__items"),
+    )
+    after = shop(
+        replace(table("sales", column("key", "json")), properties={RENAMED_FROM: "orders"}),
+        nested("sales__items", "sales"),
+        nested("sales__items__tags", "sales__items"),
+    )
+    expected = (
+        TableRenamed("orders", "sales", is_stated=True),
+        TableRenamed("orders__items", "sales__items", follows_parent=True),
+        TableRenamed("orders__items__tags", "sales__items__tags", follows_parent=True),
+        TablePropertyChanged("sales", RENAMED_FROM, ABSENT, "orders"),
+        ColumnRemoved("sales", column("id")),
+        ColumnAdded("sales", column("key", "json")),
+    )
+    assert changes_of(before, after, guess_renames=False) == expected
+
+
+def test_a_nested_table_that_does_not_follow_is_gone():
+    before = shop(table("orders", *SALE), nested("orders__items", "orders"), nested("orders__notes", "orders"))
+    after = shop(table("sales", *SALE), nested("sales__items", "sales"), table("sales__notes", *ITEM))
+    changes = changes_of(before, after)
+    assert renames(changes) == {"orders": "sales", "orders__items": "sales__items"}
+    # What is gone speaks of its parent's new name, as all that comes after a rename.
+    assert TableRemoved(nested("orders__notes", "sales")) in changes
+
+
+def test_a_table_of_the_same_columns_is_renamed_whatever_its_name():
+    changes = changes_of(shop(table("orders", *SALE)), shop(table("sales", *SALE)))
+    assert changes == (TableRenamed("orders", "sales"),)
+    assert changes_of(shop(table("orders", *SALE)), shop(table("sales", *SALE)), guess_renames=False) == (
+        TableRemoved(table("orders", *SALE)),
+        TableAdded(table("sales", *SALE)),
+    )
+
+
+def test_a_like_name_makes_up_for_some_columns():
+    fewer = SALE[:3]
+    assert renames(diff(shop(table("orders", *SALE)), shop(table("sales", *fewer)))) == {}
+    assert renames(diff(shop(table("order", *SALE)), shop(table("orders", *fewer)))) == {"order": "orders"}
+
+
+def test_few_equal_columns_need_a_like_name():
+    few = (column("id"), column("name"))
+    assert renames(diff(shop(table("countries", *few)), shop(table("brands", *few)))) == {}
+    assert renames(diff(shop(table("brand", *few)), shop(table("brands", *few)))) == {"brand": "brands"}
+
+
+def test_columns_of_a_renamed_table_are_compared_by_its_new_name():
+    before = table("order", *SALE, column("cust_mail", "text"))
+    after = table("orders", *SALE, column("customer_mail", "text", unique=True))
+    assert changes_of(shop(before), shop(after)) == (
+        TableRenamed("order", "orders"),
+        ColumnRenamed("orders", "cust_mail", "customer_mail"),
+        ColumnPropertyChanged("orders", "customer_mail", "unique", ABSENT, True),
+    )
+
+
+def test_two_tables_alike_are_no_rename():
+    assert renames(diff(shop(table("orders", *SALE)), shop(table("sales", *SALE), table("deals", *SALE)))) == {}
+
+
+def test_nested_tables_are_only_taken_for_others_of_their_parent():
+    before = shop(table("orders", *SALE), nested("orders__lines", "orders", *SALE))
+    apart = shop(table("orders", *SALE), table("carts", *SALE), nested("carts__lines", "carts", *SALE))
+    assert renames(diff(before, apart)) == {}
+    beside = shop(table("orders", *SALE), nested("orders__rows", "orders", *SALE))
+    assert renames(diff(before, beside)) == {"orders__lines": "orders__rows"}
+
+
+def test_a_guess_below_a_renamed_parent_takes_its_own_nested_tables_along():
+    before = shop(
+        table("orders", *SALE),
+        nested("orders__lines", "orders", *SALE),
+        nested("orders__lines__tags", "orders__lines"),
+    )
+    after = shop(
+        table("sales", *SALE),
+        nested("sales__rows", "sales", *SALE),
+        nested("sales__rows__tags", "sales__rows"),
+    )
+    assert changes_of(before, after) == (
+        TableRenamed("orders", "sales"),
+        TableRenamed("orders__lines", "sales__rows"),
+        TableRenamed("orders__lines__tags", "sales__rows__tags", follows_parent=True),
+    )
+
+
+def test_dlts_own_tables_and_columns_count_for_nothing():
+    own = [column(f"_dlt_{name}") for name in ("id", "load_id", "root_id", "parent_id")]
+    assert renames(diff(shop(table("orders", *own)), shop(table("order", *own)))) == {}
+    assert renames(diff(shop(table("_dlt_load", *SALE)), shop(table("_dlt_loads", *SALE)))) == {}
+
+
+def test_of_two_tables_that_state_one_origin_the_first_counts():
+    stated = {RENAMED_FROM: ["orders"]}
+    sales, deals = (replace(table(name, *SALE), properties=stated) for name in ("sales", "deals"))
+    assert renames(changes_of(shop(table("orders", *SALE)), shop(sales, deals))) == {"orders": "sales"}
+
+
+# Likeness and speed
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("ab_C1é", max_size=8), st.text("ab_C1é", max_size=8))
+def test_likeness_is_a_share(before, after):
+    assert 0 <= name_likeness(before, after) <= 1
+    assert name_likeness(before, before) in (0, 1)
+
+
+def test_a_wholly_new_schema_is_guessed_at_in_bounded_time():
+    words = ("order", "customer", "item", "price", "date", "state", "note", "code", "line", "total", "amount", "key")
+    chance = random.Random(7)
+
+    def made(mark):
+        return shop(
+            *(
+                table(f"t{n}", *(column(f"{'_'.join(chance.sample(words, 3))}_{mark}{c}") for c in range(30)))
+                for n in range(300)
+            )
+        )
+
+    before, after = made("a"), made("b")
+    start = time.perf_counter()
+    diff(before, after)
+    assert time.perf_counter() - start < 3
