@@ -1,0 +1,60 @@
+"""What rules look at: two schemas, and the changes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import TypeVar
+
+from schemactl.schema.changes import Change, TableRenamed
+from schemactl.schema.types import Schema
+
+Kind = TypeVar("Kind", bound=Change)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A schema that is compared.
+
+    Attributes:
+        stated_hash: the ``version_hash`` of its file, None where there is none.
+        is_edited: whether the file's content is another than the one its hash was made of.
+        stated_engine_version: the ``engine_version`` of its file, before the upgrade.
+    """
+
+    schema: Schema
+    stated_hash: str | None = None
+    is_edited: bool = False
+    stated_engine_version: int = 11
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two schemas with the changes that lead from the first to the second (``schema.diff.diff``).
+
+    Attributes:
+        today: the day that announced removals are held against.
+    """
+
+    base: Side
+    head: Side
+    changes: tuple[Change, ...]
+    today: date
+
+    def of(self, kind: type[Kind]) -> Iterator[Kind]:
+        """Yield the changes of one kind, in their order."""
+        yield from self._by_kind.get(kind, ())  # type: ignore[misc]
+
+    @cached_property
+    def _by_kind(self) -> Mapping[type, list[Change]]:
+        found: dict[type, list[Change]] = {}
+        for change in self.changes:
+            found.setdefault(type(change), []).append(change)
+        return found
+
+    @cached_property
+    def base_tables(self) -> Mapping[str, str]:
+        """Names of renamed tables in the base schema, by their names in the head schema."""
+        return {change.after: change.before for change in self.of(TableRenamed)}

@@ -1,0 +1,145 @@
+"""What becomes of the contracts that hold, wherever they are stated (dlt.md §7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.schema.changes import SettingChanged, TablePropertyChanged
+from schemactl.schema.contract import Contract, Entity, Mode, contract_for
+from schemactl.schema.naming import load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Schema
+
+CONTRACT: Final = "schema_contract"
+
+_STRICTNESS: Final = {Mode.EVOLVE: 0, Mode.DISCARD_VALUE: 1, Mode.DISCARD_ROW: 2, Mode.FREEZE: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A mode that changed, told where it is stated.
+
+    Attributes:
+        table: None for the contract of the whole schema.
+    """
+
+    table: str | None
+    entity: Entity
+    before: Mode
+    after: Mode
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether what failed loudly is dropped in silence now."""
+        return self.before is Mode.FREEZE and self.after in (Mode.DISCARD_ROW, Mode.DISCARD_VALUE)
+
+    @property
+    def is_loosened(self) -> bool:
+        return not self.is_muted and _STRICTNESS[self.after] < _STRICTNESS[self.before]
+
+    @property
+    def is_tightened(self) -> bool:
+        return _STRICTNESS[self.after] > _STRICTNESS[self.before]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Where the contract is stated."""
+        return ("settings", CONTRACT) if self.table is None else ("tables", self.table, CONTRACT)
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for a person."""
+        owner = "the schema" if self.table is None else f"`{self.table}`"
+        return f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`"
+
+
+def states_contract(schema: Schema) -> bool:
+    """Return whether the settings or a table state a contract; else everything evolves."""
+    return bool(schema.settings.get(CONTRACT)) or any(CONTRACT in table.properties for table in schema.tables.values())
+
+
+def shifts(comparison: Comparison) -> Iterator[Shift]:
+    """Yield the modes that changed; tables that inherit their contract are not told one by one."""
+    stated = any(change.name == CONTRACT for change in comparison.of(SettingChanged))
+    moved = any(change.name in (CONTRACT, "parent") for change in comparison.of(TablePropertyChanged))
+    if stated:
+        yield from _of_settings(comparison)
+    if stated or moved:
+        yield from _of_tables(comparison)
+
+
+def restated(comparison: Comparison) -> Iterator[str | None]:
+    """Yield the tables, None for the whole schema, whose contract is stated anew and holds as before."""
+    shifted = {shift.table for shift in shifts(comparison)}
+    for change in comparison.of(SettingChanged):
+        if change.name == CONTRACT and None not in shifted:
+            yield None
+    for stated in comparison.of(TablePropertyChanged):
+        if stated.name == CONTRACT and stated.table not in shifted:
+            yield stated.table
+
+
+def _of_settings(comparison: Comparison) -> Iterator[Shift]:
+    before = Contract.of(comparison.base.schema.settings.get(CONTRACT))
+    after = Contract.of(comparison.head.schema.settings.get(CONTRACT))
+    owners = _owners(comparison)
+    # Where every table states its own, the schema's contract is only asked about new tables.
+    is_inherited = not owners or any(pair == (None, None) for pair in owners.values())
+    for entity in Entity if is_inherited else (Entity.TABLES,):
+        yield from _shift(None, entity, before, after)
+
+
+def _of_tables(comparison: Comparison) -> Iterator[Shift]:
+    told: set[tuple[str | None, str | None]] = {(None, None)}
+    base, head = comparison.base.schema, comparison.head.schema
+    for name, pair in _owners(comparison).items():
+        if pair in told:
+            continue
+        told.add(pair)
+        before = contract_for(base, comparison.base_tables.get(name, name))
+        after = contract_for(head, name)
+        for entity in Entity:
+            yield from _shift(_told_at(name, pair, comparison), entity, before, after)
+
+
+def _told_at(name: str, pair: tuple[str | None, str | None], comparison: Comparison) -> str:
+    """Return the table that states the contract, or stated it."""
+    base_owner, head_owner = pair
+    if head_owner is not None:
+        return head_owner
+    names = {before: after for after, before in comparison.base_tables.items()}
+    owner = names.get(base_owner or name, base_owner or name)
+    return owner if owner in comparison.head.schema.tables else name
+
+
+def _shift(table: str | None, entity: Entity, before: Contract, after: Contract) -> Iterator[Shift]:
+    old, new = getattr(before, entity), getattr(after, entity)
+    if old is not new:
+        yield Shift(table, entity, old, new)
+
+
+def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
+    """Return who states the contracts of each table that both schemas have, dlt's own left out."""
+    base, head = comparison.base.schema, comparison.head.schema
+    prefix = load_naming(NormalizerConfig.of(head.normalizers).naming).normalize_table_identifier("_dlt")
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for name in head.tables:
+        old_name = comparison.base_tables.get(name, name)
+        if not name.startswith(prefix) and old_name in base.tables:
+            found[name] = (_owner(base, old_name), _owner(head, name))
+    return found
+
+
+def _owner(schema: Schema, name: str | None) -> str | None:
+    """Return the table on the way to the root that states a contract, None where the settings decide."""
+    seen: set[str] = set()
+    while name is not None and name not in seen and name in schema.tables:
+        seen.add(name)
+        table = schema.tables[name]
+        if CONTRACT in table.properties:
+            return name
+        name = table.parent
+    return None

@@ -1,0 +1,126 @@
+"""What becomes of the values of a column when its data type changes (measured on dlt 1.31, dlt.md §6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from schemactl.schema.types import DataType
+
+
+class Conversion(StrEnum):
+    """What becomes of the values of one type in a column of another; the values stand in the grid below."""
+
+    WHOLE = "w"
+    """Every value survives."""
+    DEPENDS = "v"
+    """Some values survive, others are refused."""
+    LOSES = "l"
+    """Values are taken, and lose digits or their meaning."""
+    REFUSED = "x"
+    """dlt takes no value over: they go into a variant column."""
+
+
+# From the type of a line to the type of a column. Where dlt alone would take more than is sound:
+# a number as bool keeps only whether it is 0 (l, not w); a number as point in time changes its meaning (l, not v);
+# a fraction as wei is rounded by the destination (v, not w); integers beyond 2^53 lose digits as double (l).
+_GRID: Final = """
+          text double bool timestamp bigint binary json decimal wei date time
+text       .     v     v      v        v      v     v      v     v   v    v
+double     w     .     l      l        v      x     x      w     v   l    x
+bool       w     x     .      x        x      x     x      x     x   x    x
+timestamp  w     x     x      .        x      x     x      x     x   l    x
+bigint     w     l     l      l        .      v     x      w     w   l    x
+binary     w     x     x      x        x      .     x      x     x   x    x
+json       w     x     x      x        x      x     .      x     x   x    x
+decimal    w     l     l      x        v      x     x      .     v   x    x
+wei        w     l     l      x        v      x     x      w     .   x    x
+date       w     x     x      w        x      x     x      x     x   .    x
+time       w     x     x      x        x      x     x      x     x   x    .
+"""
+
+
+def _read(grid: str) -> Mapping[tuple[DataType, DataType], Conversion]:
+    head, *lines = grid.strip().splitlines()
+    columns = [DataType(name) for name in head.split()]
+    rows = [(DataType(name), cells) for name, *cells in map(str.split, lines)]
+    return {
+        (before, after): Conversion(cell)
+        for before, cells in rows
+        for after, cell in zip(columns, cells, strict=True)
+        if before != after
+    }
+
+
+CONVERSIONS: Final = _read(_GRID)
+"""Every pair of two types, as (from, to)."""
+
+EPOCH_UNIT: Final = "epoch_s"
+"""What ``x-unit`` of a numeric column states where its numbers are seconds since 1970."""
+
+SPELLED_DIFFERENTLY: Final = frozenset((DataType.BOOL, DataType.TIMESTAMP, DataType.BINARY, DataType.JSON))
+"""Types that dlt and the destinations write as different texts."""
+
+_NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE))
+
+
+def conversion(before: DataType, after: DataType, *, counts_seconds: bool = False) -> Conversion:
+    """Return what becomes of values of type ``before`` in a column of type ``after``.
+
+    Args:
+        before: the type so far.
+        after: another type.
+        counts_seconds: whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
+
+    Raises:
+        KeyError: both are the same type.
+    """
+    if counts_seconds and after == DataType.TIMESTAMP and before in _NUMBERS:
+        return Conversion.DEPENDS  # those after the year 9999 are refused
+    return CONVERSIONS[before, after]
+
+
+_LOST_FRACTION: Final = "`2.5` would not survive"
+_LOST_NUMBER: Final = "every number but 0 becomes `true`"
+_LOST_MEANING: Final = "its numbers would be taken for seconds since 1970"
+_LOST_DIGITS: Final = "digits beyond the 15th are lost"
+
+_CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
+    (DataType.DOUBLE, DataType.BIGINT): _LOST_FRACTION,
+    (DataType.DECIMAL, DataType.BIGINT): _LOST_FRACTION,
+    (DataType.WEI, DataType.BIGINT): "integers beyond 64 bits would not survive",
+    (DataType.BIGINT, DataType.BINARY): "negative numbers would not survive",
+    (DataType.DOUBLE, DataType.WEI): "the destination would round `2.5`",
+    (DataType.DECIMAL, DataType.WEI): "the destination would round `2.5`",
+    (DataType.DOUBLE, DataType.BOOL): _LOST_NUMBER,
+    (DataType.BIGINT, DataType.BOOL): _LOST_NUMBER,
+    (DataType.DECIMAL, DataType.BOOL): _LOST_NUMBER,
+    (DataType.WEI, DataType.BOOL): _LOST_NUMBER,
+    (DataType.DOUBLE, DataType.TIMESTAMP): _LOST_MEANING,
+    (DataType.BIGINT, DataType.TIMESTAMP): _LOST_MEANING,
+    (DataType.DOUBLE, DataType.DATE): _LOST_MEANING,
+    (DataType.BIGINT, DataType.DATE): _LOST_MEANING,
+    (DataType.BIGINT, DataType.DOUBLE): "integers beyond 2^53 lose their last digits",
+    (DataType.DECIMAL, DataType.DOUBLE): _LOST_DIGITS,
+    (DataType.WEI, DataType.DOUBLE): _LOST_DIGITS,
+    (DataType.TIMESTAMP, DataType.DATE): "the time of day is lost",
+}
+
+
+def consequence(before: DataType, after: DataType, *, counts_seconds: bool = False) -> str:
+    """Return what is lost, for a pair that ``DEPENDS`` or ``LOSES``: part of a sentence.
+
+    Args:
+        before: as in ``conversion``.
+        after: as in ``conversion``.
+        counts_seconds: as in ``conversion``.
+
+    Raises:
+        KeyError: nothing is lost, or nothing survives.
+    """
+    if before == DataType.TEXT:
+        return "a text such as `abc` would not survive"
+    if counts_seconds and after == DataType.TIMESTAMP:
+        return "seconds beyond the year 9999 would not survive"
+    return _CONSEQUENCES[before, after]

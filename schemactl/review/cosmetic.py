@@ -1,0 +1,73 @@
+"""Changes that alter a schema's hash and nothing that anybody stores, writes or reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from schemactl.schema.changes import (
+    ABSENT,
+    Change,
+    ColumnPropertyChanged,
+    ColumnsReordered,
+    HeaderChanged,
+    NullabilityChanged,
+    TablePropertyChanged,
+)
+
+_BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
+"""Keys at the top that are no content: the hash is not made of them (dlt.md §2.1)."""
+
+_MEANT = frozenset(
+    (
+        *("x-merge-strategy", "x-enum", "x-minimum", "x-maximum", "x-pattern", "x-unit"),
+        "x-source-names",
+    )
+)
+"""Hints that rules read: they say what data is let in, or what becomes of it."""
+
+
+def is_content(change: Change) -> bool:
+    """Return whether the hash is made of what changed."""
+    return not (isinstance(change, HeaderChanged) and change.name in _BOOKKEEPING)
+
+
+def is_cosmetic(changes: Iterable[Change]) -> bool:
+    """Return whether nothing but hints, wording and order changed; true where nothing did."""
+    return all(cosmetic_kind(change) is not None for change in changes if is_content(change))
+
+
+def cosmetic_kind(change: Change) -> str | None:
+    """Return what a cosmetic change is about, in the plural; None where the change is more than cosmetic."""
+    match change:
+        case ColumnsReordered():
+            return "the order of columns"
+        case NullabilityChanged():
+            return "defaults that are stated or left out" if change.is_restated else None
+        case TablePropertyChanged(name="x-normalizer") if _nesting(change.before) != _nesting(change.after):
+            return None
+        case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
+            return _of_property(change.name, change.before, change.after)
+        case _:
+            return None
+
+
+def _of_property(name: str, before: Any, after: Any) -> str | None:
+    if name == "description":
+        return "descriptions"
+    if name == "engine_version":
+        return "the engine version"
+    if name.startswith("x-"):
+        return None if name in _MEANT else "`x-` hints"
+    if _is_unset(before) and _is_unset(after):
+        return "defaults that are stated or left out"
+    return None
+
+
+def _nesting(stated: Any) -> Any:
+    """Return the one processing hint that a person sets: it decides what becomes a table."""
+    return stated.get("max_nesting") if isinstance(stated, Mapping) else None
+
+
+def _is_unset(value: Any) -> bool:
+    return value is ABSENT or value is None or value is False

@@ -1,0 +1,20 @@
+"""The values that a column may have, by its hint ``x-enum``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from schemactl.review.wording import listed
+
+
+def permitted(stated: Any) -> list[Any] | None:
+    """Return the values of an ``x-enum``, None where there is no list and thus no limit."""
+    return list(stated) if isinstance(stated, list | tuple) else None
+
+
+def values(some: Sequence[Any]) -> str:
+    """Return values in backquotes, the first few and how many more there are."""
+    told = [value if isinstance(value, str) else json.dumps(value, default=str) for value in some]
+    return listed(told) if told else "no value"

@@ -1,0 +1,171 @@
+"""What a review comes to: findings, silences, hashes; plain data for every output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+from schemactl.errors import Location
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.changes import Change
+
+
+class Compatibility(StrEnum):
+    """Whom a change must not break. Stored data counts in every mode but ``NONE``."""
+
+    READERS = "readers"
+    WRITERS = "writers"
+    FULL = "full"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A rule that a team accepts for a while.
+
+    Attributes:
+        rule: the rule's id.
+        table, column: names; None for all. ``*`` and ``?`` stand for any text and any character.
+        reason: why; every silence has one.
+        until: the last day on which it holds; None for good.
+        at: where it is written.
+    """
+
+    rule: str
+    reason: str
+    table: str | None = None
+    column: str | None = None
+    until: date | None = None
+    at: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the data says to a question of a rule.
+
+    Attributes:
+        values: how many values were looked at.
+        bad: how many of them do not survive the change.
+        examples: some of the bad ones, as JSON.
+        first: where the first bad one stands: file and line.
+    """
+
+    values: int
+    bad: int
+    examples: tuple[Any, ...] = ()
+    first: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A rule that applies at one place.
+
+    Attributes:
+        rule, title, why, fix: the rule's.
+        severity: the worst of ``impact`` on the axes that the mode asks for, or what the configuration set; never
+            ``DEPENDS``.
+        direction, impact: of this match; data that was counted has replaced ``DEPENDS``.
+        message: the sentence, for a person.
+        schema: the schema's name.
+        table, column, before, after: as in ``rule.Match``.
+        is_violation: whether the base schema's own contract forbids the change.
+        is_cosmetic: whether it is shown only when asked for.
+        location: in the head's file, or what would hold it there; None where the head is no file.
+        base_location: the same in the base's file.
+        fingerprint: twelve hexadecimal digits of what changed where, free of lines and prose.
+        counted: what the data said, None where it was not asked.
+        silence: the silence that covers it; such a finding fails nothing.
+        against: the older version that it breaks, where the base itself is not broken (``--transitive``).
+    """
+
+    rule: str
+    title: str
+    severity: Severity
+    direction: Direction
+    impact: Impact
+    message: str
+    why: str
+    fix: str
+    schema: str
+    fingerprint: str
+    table: str | None = None
+    column: str | None = None
+    before: Any = None
+    after: Any = None
+    is_violation: bool = False
+    is_cosmetic: bool = False
+    location: Location | None = None
+    base_location: Location | None = None
+    counted: Counted | None = None
+    silence: Silence | None = None
+    against: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One side of a comparison, for a person.
+
+    Attributes:
+        origin: file or revision that it was read from.
+        number: the numeric version.
+        stated_hash: the ``version_hash`` of the file.
+        hash: the hash of its content; another than the stated one where somebody edited the file.
+        is_edited: whether that is so.
+    """
+
+    origin: str
+    number: int
+    stated_hash: str | None
+    hash: str
+    is_edited: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What changed in one schema.
+
+    Attributes:
+        name: the schema's name (the head's).
+        base, head: None where the schema is only on the other side.
+        changes: all of them; findings speak of those that matter to somebody.
+        findings: by severity, worst first, then in the schema's order; silenced and cosmetic ones as well.
+        is_cosmetic: whether nothing but hints, wording and order changed the hash.
+    """
+
+    name: str
+    base: Version | None
+    head: Version | None
+    changes: tuple[Change, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    is_cosmetic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a review comes to.
+
+    Attributes:
+        compatibility: the mode.
+        is_transitive: whether older versions were looked at as well.
+        reviews: one a schema, by name.
+        unmatched: silences that match nothing, or are over.
+        data: the sources whose values were counted.
+    """
+
+    compatibility: Compatibility
+    reviews: tuple[Review, ...] = ()
+    unmatched: tuple[Silence, ...] = ()
+    is_transitive: bool = False
+    data: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings that count: not silenced, not cosmetic."""
+        return tuple(
+            finding
+            for review in self.reviews
+            for finding in review.findings
+            if finding.silence is None and not finding.is_cosmetic
+        )

@@ -1,0 +1,154 @@
+"""Data that changes its form between columns and nested tables: one event behind many changes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from schemactl.review.comparison import Comparison
+from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
+from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Column, DataType, Table
+
+
+class Form(Enum):
+    """What becomes of the data."""
+
+    COLLAPSED = auto()
+    """Nested tables or flattened columns become one ``json`` column."""
+    EXPLODED = auto()
+    """A ``json`` column becomes nested tables or flattened columns."""
+    LISTED = auto()
+    """A column of single values becomes a nested table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """One key of the data that is stored in another form.
+
+    Attributes:
+        table, column: the column that stands, or stood, for all of the data; names as in the changes.
+        tables, columns: those that the data is, or was, spread over.
+        keeps_column: whether the column of single values stays beside its nested table.
+    """
+
+    form: Form
+    table: str
+    column: str
+    tables: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    keeps_column: bool = False
+
+
+def reshapes(comparison: Comparison) -> tuple[Reshape, ...]:
+    """Return the reshapes between two schemas, in the order of the changes."""
+    return tuple(_Finder(comparison).find())
+
+
+def reshaped_tables(comparison: Comparison) -> frozenset[str]:
+    """Return the tables whose coming or going is part of a reshape."""
+    return frozenset(name for reshape in reshapes(comparison) for name in reshape.tables)
+
+
+def reshaped_columns(comparison: Comparison) -> frozenset[tuple[str, str]]:
+    """Return the columns (table, column) whose coming or going is part of a reshape."""
+    found = reshapes(comparison)
+    return frozenset((each.table, name) for each in found for name in (each.column, *each.columns))
+
+
+class _Finder:
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        self._added = list(comparison.of(ColumnAdded))
+        self._removed = list(comparison.of(ColumnRemoved))
+        self._new = _by_parent(change.table for change in comparison.of(TableAdded))
+        self._gone = _by_parent(change.table for change in comparison.of(TableRemoved))
+
+    def find(self) -> Iterator[Reshape]:
+        if not (self._new or self._gone or (self._added and self._removed)):
+            return
+        naming = load_naming(NormalizerConfig.of(self._comparison.head.schema.normalizers).naming)
+        known = {(change.table, change.column.name) for change in self._removed}
+        for added in self._added:
+            if added.column.properties.get("data_type") == DataType.JSON:
+                yield from self._collapsed(added, naming)
+        for removed in self._removed:
+            yield from self._spread(removed, naming)
+        yield from self._beside(known, naming)
+
+    def _collapsed(self, added: ColumnAdded, naming: Naming) -> Iterator[Reshape]:
+        old_name = self._comparison.base_tables.get(added.table, added.table)
+        places = {added.table: None, old_name: None}
+        tables = [name for place in places for name in _below(place, added.column.name, self._gone, naming)]
+        columns = _flattened(added.table, added.column.name, self._removed, naming)
+        if tables or columns:
+            yield Reshape(Form.COLLAPSED, added.table, added.column.name, tuple(tables), columns)
+
+    def _spread(self, removed: ColumnRemoved, naming: Naming) -> Iterator[Reshape]:
+        table, column = removed.table, removed.column
+        tables = tuple(_below(table, column.name, self._new, naming))
+        if column.properties.get("data_type") == DataType.JSON:
+            columns = _flattened(table, column.name, self._added, naming)
+            if tables or columns:
+                yield Reshape(Form.EXPLODED, table, column.name, tables, columns)
+        elif naming.shorten_fragments(table, column.name) in tables:
+            yield Reshape(Form.LISTED, table, column.name, tables)
+
+    def _beside(self, gone: set[tuple[str, str]], naming: Naming) -> Iterator[Reshape]:
+        """Yield columns that stay while a nested table of their name comes, as dlt leaves them (dlt.md §6.5)."""
+        new = {(change.table, change.column.name) for change in self._added}
+        for parent, tables in self._new.items():
+            owner = self._comparison.head.schema.tables.get(parent)
+            if owner is None or any(parent == each.name for those in self._new.values() for each in those):
+                continue
+            names = {table.name for table in tables}
+            for column in owner.columns.values():
+                if (parent, column.name) in new | gone or not _is_scalar(column):
+                    continue
+                if naming.shorten_fragments(parent, column.name) in names:
+                    nested = tuple(_below(parent, column.name, self._new, naming))
+                    yield Reshape(Form.LISTED, parent, column.name, nested, keeps_column=True)
+
+
+def _is_scalar(column: Column) -> bool:
+    return column.is_complete and column.properties["data_type"] != DataType.JSON
+
+
+def _by_parent(tables: Iterator[Table]) -> Mapping[str, list[Table]]:
+    found: dict[str, list[Table]] = defaultdict(list)
+    for table in tables:
+        if table.parent is not None:
+            found[table.parent].append(table)
+    return dict(found)
+
+
+def _below(table: str, column: str, by_parent: Mapping[str, list[Table]], naming: Naming) -> Iterator[str]:
+    """Yield the nested tables that hold a key of a table, with all that is nested in them."""
+    name = naming.shorten_fragments(table, column)
+    waiting = [
+        each.name
+        for each in by_parent.get(table, ())
+        if each.name == name or each.name.startswith(name + naming.path_separator)
+    ]
+    seen: set[str] = set()
+    while waiting:
+        found = waiting.pop(0)
+        if found not in seen:
+            seen.add(found)
+            yield found
+            waiting += [each.name for each in by_parent.get(found, ())]
+
+
+def _flattened(
+    table: str, column: str, changes: list[ColumnAdded] | list[ColumnRemoved], naming: Naming
+) -> tuple[str, ...]:
+    """Return the columns that hold the keys of a mapping."""
+    prefix = naming.make_path(column) + naming.path_separator
+    return tuple(
+        change.column.name
+        for change in changes
+        if change.table == table and change.column.name.startswith(prefix) and not change.column.is_variant
+    )

@@ -1,0 +1,96 @@
+"""Finds the columns whose type changed, and the matches that tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.conversions import EPOCH_UNIT, Conversion, consequence, conversion
+from schemactl.review.full_types import FullType, full_type, holds_all
+from schemactl.review.origins import base_table, head_column, renamed_columns
+from schemactl.review.places import place
+from schemactl.review.rule import Match
+from schemactl.review.severity import Impact
+from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnRetyped
+from schemactl.schema.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Retype:
+    """A column whose type changed, with both types in full."""
+
+    change: ColumnRetyped
+    before: FullType
+    after: FullType
+
+    @property
+    def where(self) -> str:
+        """The column's full name in backquotes."""
+        return place(self.change.table, self.change.column)
+
+    def match(self, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None) -> Match:
+        """Return the match with a sentence."""
+        return type_match(self.change, sentence, impact=impact, question=question)
+
+
+def type_match(
+    change: ColumnRetyped, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None
+) -> Match:
+    """Return the match that points to the first property of the type that differs."""
+    differing = (name for name in TYPE_PROPERTIES if change.before.get(name, ABSENT) != change.after.get(name, ABSENT))
+    return Match(
+        sentence=sentence,
+        table=change.table,
+        column=change.column,
+        keys=("tables", change.table, "columns", change.column, next(differing, "data_type")),
+        before=dict(change.before),
+        after=dict(change.after),
+        impact=impact,
+        question=question,
+    )
+
+
+def resized(comparison: Comparison) -> Iterator[Retype]:
+    """Yield the columns that kept their data type and changed its size or time zone, defaults applied."""
+    for retype in _retypes(comparison):
+        if retype.before.data_type == retype.after.data_type and retype.before != retype.after:
+            yield retype
+
+
+def converted(comparison: Comparison, *kinds: Conversion) -> Iterator[tuple[Retype, str]]:
+    """Yield the columns of another data type whose values fare as one of ``kinds`` says, each with what is lost.
+
+    A pair that loses nothing, but whose new type states a size that may be too small, ``DEPENDS``.
+    """
+    origins = renamed_columns(comparison)
+    for retype in _retypes(comparison):
+        before, after = retype.before, retype.after
+        if before.data_type == after.data_type:
+            continue
+        origin = origins.get((retype.change.table, retype.change.column), retype.change.column)
+        counts_seconds = after.data_type == DataType.TIMESTAMP and _counts_seconds(comparison, retype.change, origin)
+        found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
+        if found == Conversion.WHOLE and not holds_all(before, after):
+            found, lost = Conversion.DEPENDS, f"`{after}` may be too small for its values"
+        elif found in (Conversion.DEPENDS, Conversion.LOSES):
+            lost = consequence(before.data_type, after.data_type, counts_seconds=counts_seconds)
+        else:
+            lost = ""
+        if found in kinds:
+            yield retype, lost
+
+
+def _retypes(comparison: Comparison) -> Iterator[Retype]:
+    for change in comparison.of(ColumnRetyped):
+        before, after = full_type(change.before), full_type(change.after)
+        if before and after:
+            yield Retype(change, before, after)
+
+
+def _counts_seconds(comparison: Comparison, change: ColumnRetyped, origin: str) -> bool:
+    """Return whether one side states the unit; a point in time needs none any more."""
+    table = base_table(comparison, change.table)
+    columns = (table.columns.get(origin) if table else None, head_column(comparison, change.table, change.column))
+    return any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)

@@ -1,0 +1,209 @@
+"""From two schemas to findings: all rules, the severities that a mode asks for, silences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from hashlib import sha256
+from typing import Any, Final
+
+from schemactl.errors import Location
+from schemactl.review.catalogue import all_rules
+from schemactl.review.comparison import Comparison, Side
+from schemactl.review.report import Compatibility, Counted, Finding, Silence
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Impact, Severity
+from schemactl.review.silences import silence_for
+from schemactl.review.stability import Promises, Stability, softened
+from schemactl.schema.diff import diff
+
+Keys = tuple[str | int, ...]
+Locate = Callable[[Keys], Location | None]
+
+_AXES: Final = {
+    Compatibility.READERS: ("readers", "data"),
+    Compatibility.WRITERS: ("writers", "data"),
+    Compatibility.FULL: ("readers", "writers", "data"),
+    Compatibility.NONE: (),
+}
+
+_CONFLUENT: Final = {
+    Compatibility.READERS: "FORWARD",
+    Compatibility.WRITERS: "BACKWARD",
+    Compatibility.FULL: "FULL",
+    Compatibility.NONE: "NONE",
+}
+
+
+def _nowhere(_keys: Keys) -> Location | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSettings:
+    """How a comparison is judged.
+
+    Attributes:
+        compatibility: whom the changes must not break.
+        severities: of single rules, by id, in place of all that is worked out; ``NONE`` drops a rule's findings.
+        silences: findings that a team accepts.
+        counted: what the data said, by table, column and question.
+        locate_head, locate_base: give the place of keys in the file of the head and of the base.
+    """
+
+    compatibility: Compatibility = Compatibility.FULL
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    silences: tuple[Silence, ...] = ()
+    counted: Mapping[tuple[str, str, str], Counted] = field(default_factory=dict)
+    locate_head: Locate = _nowhere
+    locate_base: Locate = _nowhere
+
+
+def compare(base: Side, head: Side, today: date) -> Comparison:
+    """Return two schemas with the changes between them, to be judged on a day."""
+    return Comparison(base, head, diff(base.schema, head.schema), today)
+
+
+def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, ...]:
+    """Return what all rules find, worst first, then in the order of the head schema.
+
+    Silenced and cosmetic findings are there as well; ``Review`` and ``Report`` say which count.
+
+    Raises:
+        InputError: a schema names a naming convention or a contract that does not exist.
+    """
+    judge = _Judge(comparison, settings)
+    found = [
+        judge.finding(rule, match)
+        for rule in all_rules()
+        if settings.severities.get(rule.id) is not Severity.NONE
+        for match in rule.find(comparison)
+    ]
+    return tuple(sorted(found, key=_Order(comparison).key))
+
+
+def explain(compatibility: Compatibility, is_transitive: bool) -> str:
+    """Return what Confluent's schema registry calls the mode, such as ``FORWARD_TRANSITIVE``."""
+    name = _CONFLUENT[compatibility]
+    return f"{name}_TRANSITIVE" if is_transitive and compatibility is not Compatibility.NONE else name
+
+
+def fingerprint(rule: str, schema: str, match: Match) -> str:
+    """Return twelve hexadecimal digits of what changed where, free of lines and prose."""
+    parts = (rule, schema, match.table or "", match.column or "", _canonical(match.before), _canonical(match.after))
+    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+class _Judge:
+    """Makes findings of matches."""
+
+    def __init__(self, comparison: Comparison, settings: ReviewSettings) -> None:
+        self._schema = comparison.head.schema.name
+        self._settings = settings
+        self._promises = Promises(comparison)
+        self._today = comparison.today
+
+    def finding(self, rule: Rule, match: Match) -> Finding:
+        settings = self._settings
+        counted = self._counted(match)
+        impact = _with_counted(match.impact or rule.impact, counted)
+        return Finding(
+            rule=rule.id,
+            title=rule.title,
+            severity=self._severity(rule, match, impact),
+            direction=rule.direction,
+            impact=impact,
+            message=match.sentence,
+            why=rule.why,
+            fix=rule.fix,
+            schema=self._schema,
+            fingerprint=fingerprint(rule.id, self._schema, match),
+            table=match.table,
+            column=match.column,
+            before=match.before,
+            after=match.after,
+            is_violation=rule.is_contract,
+            is_cosmetic=rule.is_cosmetic,
+            location=settings.locate_head(match.keys),
+            base_location=settings.locate_base(self._base_keys(match.keys)),
+            counted=counted,
+            silence=silence_for(settings.silences, rule.id, match.table, match.column, self._today),
+        )
+
+    def _counted(self, match: Match) -> Counted | None:
+        if match.question is None or match.table is None or match.column is None:
+            return None
+        return self._settings.counted.get((match.table, match.column, match.question))
+
+    def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
+        configured = self._settings.severities.get(rule.id)
+        if configured is not None:
+            return configured
+        if rule.is_contract:
+            return Severity.ERROR
+        stability = self._promises.of(match.table, match.column)
+        if stability is Stability.DRAFT:
+            return Severity.INFO
+        softer = softened(impact, stability)
+        return _worst(getattr(softer, axis) for axis in _AXES[self._settings.compatibility])
+
+    def _base_keys(self, keys: Keys) -> Keys:
+        """Return the keys with the names that tables and columns have in the base schema."""
+        match keys:
+            case ("tables", str(table), "columns", str(column), *rest):
+                names = self._promises.base_table(table), self._promises.base_column(table, column)
+                return ("tables", names[0], "columns", names[1], *rest)
+            case ("tables", str(table), *rest):
+                return ("tables", self._promises.base_table(table), *rest)
+            case _:
+                return keys
+
+
+def _with_counted(impact: Impact, counted: Counted | None) -> Impact:
+    if counted is None or impact.data is not Severity.DEPENDS:
+        return impact
+    return replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
+
+
+def _worst(severities: Iterator[Severity]) -> Severity:
+    """Return the worst, ``INFO`` at least: what a rule finds matters to somebody, if not to those asked for."""
+    worst = max(severities, key=lambda severity: severity.rank, default=Severity.INFO)
+    if worst is Severity.DEPENDS:
+        return Severity.WARN
+    return Severity.INFO if worst is Severity.NONE else worst
+
+
+class _Order:
+    """The order of findings: severity, table, column, rule; the schema itself first, what is gone last."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._base = comparison.base.schema
+        self._head = comparison.head.schema
+        self._base_tables = comparison.base_tables
+        self._tables = _places(self._head.tables, self._base.tables)
+        self._columns: dict[str, Mapping[str, int]] = {}
+
+    def key(self, finding: Finding) -> tuple[int, int, int, str]:
+        table = -1 if finding.table is None else self._tables.get(finding.table, len(self._tables))
+        return (-finding.severity.rank, table, self._column(finding), finding.rule)
+
+    def _column(self, finding: Finding) -> int:
+        if finding.table is None or finding.column is None:
+            return -1
+        places = self._columns.get(finding.table)
+        if places is None:
+            head = self._head.tables.get(finding.table)
+            base = self._base.tables.get(self._base_tables.get(finding.table, finding.table))
+            places = _places(head.columns if head else {}, base.columns if base else {})
+            self._columns[finding.table] = places
+        return places.get(finding.column, len(places))
+
+
+def _places(head: Mapping[str, Any], base: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys((*head, *base)))}

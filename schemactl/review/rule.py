@@ -1,0 +1,69 @@
+"""What a rule is, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.severity import Direction, Impact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A place where a rule applies.
+
+    Attributes:
+        sentence: what a person reads: what happened, names in backquotes, no advice, no full stop.
+        table, column: names in the head schema, or in the base schema where the thing is gone.
+        keys: where in the stored schema it stands: ``("tables", "orders", "columns", "note", "data_type")``. Keys
+            that one side lacks are no fault: messages point to what would hold them.
+        before, after: what it was and is, as plain JSON data.
+        impact: in place of the rule's own.
+        question: what has to be counted in the data, where the impact on stored data ``DEPENDS``: the values that do
+            not survive the new type (``type``), or the nulls (``null``) of this column.
+    """
+
+    sentence: str
+    table: str | None = None
+    column: str | None = None
+    keys: tuple[str | int, ...] = ()
+    before: Any = None
+    after: Any = None
+    impact: Impact | None = None
+    question: Literal["type", "null"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A kind of change that matters to somebody.
+
+    Attributes:
+        id: a letter and three digits; never used again for anything else.
+        title: what happened, in a few words, lower case: ``column removed``.
+        impact: how bad it is, unless a match says otherwise.
+        direction: what it does to the set of data that fits.
+        why: whom it breaks and how, for ``schemactl rules ID``; full sentences.
+        fix: what to do instead; full sentences.
+        find: yields the places where the rule applies.
+        is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
+        is_cosmetic: whether matches are shown only when asked for.
+    """
+
+    id: str
+    title: str
+    impact: Impact
+    direction: Direction
+    why: str
+    fix: str
+    find: Callable[[Comparison], Iterator[Match]]
+    is_contract: bool = False
+    is_cosmetic: bool = False
+
+
+class RuleModule(Protocol):
+    """What a module in ``schemactl.review.rules`` offers."""
+
+    @property
+    def RULE(self) -> Rule: ...

@@ -1,0 +1,39 @@
+"""C203: a column is new, every row has to have a value, and it is said what stored rows get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.additions import BACKFILL, Addition, added_columns
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import shown, typed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each added column that may not be null and states ``x-backfill``."""
+    for change in added_columns(comparison, Addition.BACKFILLED):
+        value = shown(change.column.properties[BACKFILL])
+        yield Match(
+            sentence=f"column {typed(change.column)} is new in `{change.table}` and may not be null; "
+            f"stored rows get {value}",
+            table=change.table,
+            column=change.column.name,
+            keys=("tables", change.table, "columns", change.column.name),
+            after=change.column.to_dict(),
+        )
+
+
+RULE = Rule(
+    id="C203",
+    title="required column added with a value for stored rows",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="The stored rows get the value that `x-backfill` states, so they are safe, if it is true of them. Pipelines "
+    "that do not send the column fail. dlt itself does not know `x-backfill`: its own load adds the column with "
+    "`NOT NULL`, which most databases refuse on a table that has rows.",
+    fix="Add the column and fill the stored rows at the destination before the next load, and let all pipelines send "
+    "it. Or make it nullable.",
+    find=find,
+)

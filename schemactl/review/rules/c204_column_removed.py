@@ -1,0 +1,48 @@
+"""C204: a column that readers may select is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.additions import base_table
+from schemactl.review.comparison import Comparison
+from schemactl.review.removals import Removal, removed_columns
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import column_tombstones
+from schemactl.schema.contract import Mode, contract_for
+
+_WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column that was removed without notice, or before the end of its notice."""
+    for change in removed_columns(comparison, Removal.PLAIN):
+        name, table = change.column.name, change.table
+        announced = column_tombstones(base_table(comparison, table)).get(name)
+        until = f", though it was to stay until {announced}" if announced else ""
+        is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
+        yield Match(
+            sentence=f"column `{name}` is gone from `{table}`{until}",
+            table=table,
+            column=name,
+            keys=("tables", table, "columns", name),
+            before=change.column.to_dict(),
+            impact=_WHERE_FROZEN if is_frozen else None,
+        )
+
+
+RULE = Rule(
+    id="C204",
+    title="column removed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="A query that selects the column fails once it is dropped, and its values are lost. A pipeline that still "
+    "sends the column makes it anew; where the contract freezes `columns`, its loads fail. dlt drops no column on its "
+    "own, so until somebody does, it stays at the destination, and is null in new rows.",
+    fix="Keep the column, nullable, until nobody reads it any more. Announce its end with "
+    "`x-removed-columns: {COLUMN: DATE}` on the table, where DATE is the last day on which it is there; after that "
+    "day its removal is rule C205.",
+    find=find,
+)

@@ -1,0 +1,38 @@
+"""C205: a column is gone whose end was announced and has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.additions import base_table
+from schemactl.review.comparison import Comparison
+from schemactl.review.removals import Removal, removed_columns
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import column_tombstones
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column that was removed after the end of its notice."""
+    for change in removed_columns(comparison, Removal.ANNOUNCED):
+        name = change.column.name
+        until = column_tombstones(base_table(comparison, change.table))[name]
+        yield Match(
+            sentence=f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}",
+            table=change.table,
+            column=name,
+            keys=("tables", change.table, "columns", name),
+            before=change.column.to_dict(),
+        )
+
+
+RULE = Rule(
+    id="C205",
+    title="announced column removed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="The base schema names the column in the table's `x-removed-columns` with a last day, and that day is over. "
+    "Readers were told; the values are lost all the same once the column is dropped.",
+    fix="Make sure that nobody needs the values. Keep the name in `x-removed-columns`, so that it is not used again.",
+    find=find,
+)

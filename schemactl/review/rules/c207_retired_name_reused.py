@@ -1,0 +1,49 @@
+"""C207: a name is used again that was announced as removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.additions import Addition, added_columns, added_tables, base_table
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import column_tombstones, table_tombstones
+from schemactl.review.wording import typed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each new column or table whose name the base schema has retired."""
+    retired = table_tombstones(comparison.base.schema)
+    for added in added_tables(comparison, Addition.REVIVED):
+        name = added.table.name
+        yield Match(
+            sentence=f"table `{name}` is new, but the name is retired since {retired[name]}",
+            table=name,
+            keys=("tables", name),
+            after=added.table.to_dict(),
+        )
+    for change in added_columns(comparison, Addition.REVIVED):
+        column = change.column
+        since = column_tombstones(base_table(comparison, change.table))[column.name]
+        yield Match(
+            sentence=f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}",
+            table=change.table,
+            column=column.name,
+            keys=("tables", change.table, "columns", column.name),
+            after=column.to_dict(),
+        )
+
+
+RULE = Rule(
+    id="C207",
+    title="retired name used again",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="The base schema names it in `x-removed-columns` or `x-removed-tables`. Where it was never dropped at the "
+    "destination, dlt goes on with what is there: old values of another meaning, maybe of another type, stand beside "
+    "the new ones. Old queries and pipelines take the new thing for the old.",
+    fix="Choose another name. Where it truly is the old thing that comes back, take its name out of "
+    "`x-removed-columns` or `x-removed-tables` first, in a change of its own.",
+    find=find,
+)

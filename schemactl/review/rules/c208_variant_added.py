@@ -1,0 +1,41 @@
+"""C208: values of another type came, and dlt gave them a column of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.additions import Addition, added_columns
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.variants import path_separator, variant_of
+from schemactl.review.wording import shown, typed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each added variant, by its mark or by its name."""
+    for change in added_columns(comparison, Addition.VARIANT):
+        table = comparison.head.schema.tables[change.table]
+        of = variant_of(change.column, table, path_separator(comparison.head.schema))
+        expected = table.columns[of].properties.get("data_type") if of else None
+        beside = f" beside `{of}` (which is {shown(expected)})" if of else ""
+        yield Match(
+            sentence=f"variant {typed(change.column)} is new in `{change.table}`{beside}",
+            table=change.table,
+            column=change.column.name,
+            keys=("tables", change.table, "columns", change.column.name),
+            after=change.column.to_dict(),
+        )
+
+
+RULE = Rule(
+    id="C208",
+    title="variant column added",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.LOOSENS,
+    why="Values came that do not fit the column's type. dlt puts them into a variant column and leaves the column "
+    "null in those rows: queries on the column miss them without any error.",
+    fix="Look at the values. Repair the source, or give the column a type that holds all of them and fold the "
+    "variant in. With `schema_contract: {data_type: freeze}` such a load fails instead.",
+    find=find,
+)

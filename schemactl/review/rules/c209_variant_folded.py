@@ -1,0 +1,45 @@
+"""C209: a variant is gone, its column stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.removals import Removal, removed_columns
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.variants import path_separator, variant_of
+from schemactl.review.wording import shown, typed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each removed variant at the column that has to hold its values."""
+    for change in removed_columns(comparison, Removal.FOLDED):
+        table = comparison.head.schema.tables[change.table]
+        of = variant_of(change.column, table, path_separator(comparison.head.schema))
+        if of is not None:
+            column = table.columns[of]
+            yield Match(
+                sentence=f"variant {typed(change.column)} is gone from `{change.table}`: `{of}` "
+                f"({shown(column.properties.get('data_type'))}) has to hold its values",
+                table=change.table,
+                column=of,
+                keys=("tables", change.table, "columns", of),
+                before=change.column.to_dict(),
+                after=column.to_dict(),
+                question="type",
+            )
+
+
+RULE = Rule(
+    id="C209",
+    title="variant column folded in",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="Queries that read the variant, for example with `coalesce`, fail once it is dropped. Its values are lost "
+    "unless they are copied into the column first, and they are copied only as far as they fit its type. A pipeline "
+    "that meets such a value again makes the variant anew.",
+    fix="Count the values against the column's type (review with data). Copy them into the column at the destination "
+    "before the variant is dropped, and give the column a type that holds them all.",
+    find=find,
+)

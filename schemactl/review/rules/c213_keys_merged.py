@@ -1,0 +1,61 @@
+"""C213: two keys of the data become one column."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import listed, plain
+from schemactl.schema.changes import TablePropertyChanged
+
+_SOURCE_NAMES: Final = "x-source-names"
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each key that ``x-source-names`` kept apart from another key, and does so no longer."""
+    for change in comparison.of(TablePropertyChanged):
+        if change.name != _SOURCE_NAMES:
+            continue
+        before, after = _names(change.before), _names(change.after)
+        for path, name in before.items():
+            if path not in after:
+                told = f"the key `{path}` no longer has the name `{name}` to itself, and falls together with another"
+                yield _match(change, told, {path: name}, None)
+        for name, paths in _shared(after).items():
+            if paths not in _shared(before).values():
+                told = f"the keys {listed(paths)} have one name, `{name}`"
+                yield _match(change, told, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name))
+
+
+def _match(change: TablePropertyChanged, told: str, before: Any, after: Any) -> Match:
+    keys = ("tables", change.table, _SOURCE_NAMES)
+    return Match(sentence=f"{told} in `{change.table}`", table=change.table, keys=keys, before=before, after=after)
+
+
+def _names(stated: Any) -> Mapping[str, str]:
+    names = plain(stated)
+    return names if isinstance(names, Mapping) else {}
+
+
+def _shared(names: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """Return the names that several keys of one level have, with these keys."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for path, name in names.items():
+        found[path.rpartition(".")[0], name].append(path)
+    return {name: paths for (_, name), paths in found.items() if len(paths) > 1}
+
+
+RULE = Rule(
+    id="C213",
+    title="keys merged",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="Several keys of the data, such as `userId` and `user_id`, are normalised to one name. dlt writes them into "
+    "one column with no more than a line in the log: the later key of a row overwrites the earlier one.",
+    fix="Keep the entry in `x-source-names` that gives the key a name of its own, as `schemactl infer` wrote it.",
+    find=find,
+)

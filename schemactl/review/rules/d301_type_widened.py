@@ -1,0 +1,31 @@
+"""D301: another data type that takes over every value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.conversions import Conversion
+from schemactl.review.retypes import converted
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column whose new type holds every value of the old one."""
+    for retype, _ in converted(comparison, Conversion.WHOLE):
+        yield retype.match(f"{retype.where} changes from `{retype.before}` to `{retype.after}`: every value survives")
+
+
+RULE = Rule(
+    id="D301",
+    title="type widened",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="dlt converts every value of the old type, so pipelines go on. Queries and programs see another type: sums and "
+    "comparisons may work differently, and typed clients have to be generated anew. dlt never alters the type of a "
+    "column that a destination has already: it stays there as it was until it is migrated.",
+    fix="Tell the readers, and migrate the column in the destination in the same release. If readers cannot follow, "
+    "add a new column of the new type and keep the old one for a while.",
+    find=find,
+)

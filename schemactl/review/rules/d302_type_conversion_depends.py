@@ -1,0 +1,33 @@
+"""D302: another data type that takes over only some of the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.conversions import Conversion
+from schemactl.review.retypes import converted
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column whose new type refuses some values of the old one, or has no room for them."""
+    for retype, lost in converted(comparison, Conversion.DEPENDS):
+        sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}"
+        yield retype.match(sentence, question="type")
+
+
+RULE = Rule(
+    id="D302",
+    title="type conversion depends on the values",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="dlt converts the values that fit the new type. Each one that does not fit goes into a variant column such as "
+    "`total__v_double` at the next load, or fails the load where the contract freezes data types; a number that is "
+    "larger than the new type fails in the destination. Rows that are stored already cannot be converted while one of "
+    "them does not fit.",
+    fix="Count the values that do not fit by giving the data (`--data`). If there are any, repair them at the source, "
+    "or add a new column of the new type, fill it where the value fits, and remove the old one later.",
+    find=find,
+)

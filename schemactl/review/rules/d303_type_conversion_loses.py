@@ -1,0 +1,30 @@
+"""D303: another data type that takes over every value and keeps only a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.conversions import Conversion
+from schemactl.review.retypes import converted
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column whose values lose digits or their meaning in the new type."""
+    for retype, lost in converted(comparison, Conversion.LOSES):
+        yield retype.match(f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}")
+
+
+RULE = Rule(
+    id="D303",
+    title="type conversion loses information",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt converts such values silently: there is no error, no variant column, and no way back to the value that "
+    "was loaded. Values that are stored already lose the same when the column is converted.",
+    fix="Add a new column of the new type beside the old one. Where integers are points in time, state `x-unit: "
+    "epoch_s` on the column if they count seconds since 1970; the change is then rule D302.",
+    find=find,
+)

@@ -1,0 +1,44 @@
+"""D304: another data type that takes over no value, or no data type any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.conversions import Conversion
+from schemactl.review.full_types import full_type
+from schemactl.review.places import place
+from schemactl.review.retypes import converted, type_match
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.changes import ColumnRetyped
+
+_UNTYPED: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column whose new type takes no value of the old one, and each that has no type any more."""
+    for retype, _ in converted(comparison, Conversion.REFUSED):
+        sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: dlt converts no value"
+        yield retype.match(sentence)
+    for change in comparison.of(ColumnRetyped):
+        before = full_type(change.before)
+        if before and full_type(change.after) is None:
+            where = place(change.table, change.column)
+            sentence = f"{where} loses its type `{before}`: the next load would infer one anew"
+            yield type_match(change, sentence, impact=_UNTYPED)
+
+
+RULE = Rule(
+    id="D304",
+    title="type conversion refused",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt converts no value of the old type to the new one. A pipeline that still sends the old type fills a "
+    "variant column such as `total__v_bool`, or fails where the contract freezes data types; stored values cannot be "
+    "taken over. A column without a type is not created in a new destination at all, until data gives it one.",
+    fix="Add a new column of the new type, and keep the old one until nobody reads it. Where the values can be "
+    "converted by your own rule, do so in the pipeline before dlt sees them.",
+    find=find,
+)

@@ -1,0 +1,32 @@
+"""D307: more digits after the point, and as many before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.full_types import is_finer, keeps_integer_digits
+from schemactl.review.retypes import resized
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column that got digits after the point, and lost none before it."""
+    for retype in resized(comparison):
+        if is_finer(retype.before, retype.after) and keeps_integer_digits(retype.before, retype.after):
+            yield retype.match(
+                f"{retype.where} changes from `{retype.before}` to `{retype.after}`: more digits after the point"
+            )
+
+
+RULE = Rule(
+    id="D307",
+    title="scale increased",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Every value still fits. Readers that round to the old scale, or compare texts such as `1.50`, see others. dlt "
+    "never alters a column that a destination has, and Iceberg knows no way to change a scale in place.",
+    fix="Tell the readers, and migrate the column in the destinations that have it; in Iceberg by a new column.",
+    find=find,
+)

@@ -1,0 +1,32 @@
+"""D309: fewer digits after the point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.full_types import is_finer
+from schemactl.review.retypes import resized
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column that lost digits after the point."""
+    for retype in resized(comparison):
+        if is_finer(retype.after, retype.before):
+            change = f"changes from `{retype.before}` to `{retype.after}`"
+            yield retype.match(f"{retype.where} {change}: digits after the point are rounded away")
+
+
+RULE = Rule(
+    id="D309",
+    title="scale decreased",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="DuckDB and Postgres round what does not fit, without an error: sums change, and there is no way back. dlt "
+    "writes the digits unchanged and leaves it to the destination.",
+    fix="Keep the scale, or add a new column with the smaller one beside it. Where amounts are to be rounded, round "
+    "them in the pipeline by a rule of your own.",
+    find=find,
+)

@@ -1,0 +1,34 @@
+"""D310: a timestamp that knows its time zone no longer does, or does now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.retypes import resized
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each timestamp with another time zone property; absent means true, as in dlt."""
+    for retype in resized(comparison):
+        if retype.before.timezone == retype.after.timezone:
+            continue
+        if retype.after.timezone:
+            yield retype.match(f"{retype.where} is a point in time now; before it was local, without a time zone")
+        else:
+            yield retype.match(f"{retype.where} has no time zone any more; before it was a point in time")
+
+
+RULE = Rule(
+    id="D310",
+    title="time zone changed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN),
+    direction=Direction.BOTH,
+    why="Comparisons and conversions in queries mean something else: a column with a time zone is shown in the "
+    "session's zone, one without is not. dlt writes UTC in both cases, and leaves the column in the destination as it "
+    "is, so old and new destinations disagree.",
+    fix="Add a new column, or migrate the column in a session whose time zone is UTC, and tell the readers.",
+    find=find,
+)

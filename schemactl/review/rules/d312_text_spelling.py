@@ -1,0 +1,40 @@
+"""D312: a type becomes text, and every engine spells it in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.conversions import SPELLED_DIFFERENTLY, Conversion
+from schemactl.review.retypes import converted
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.types import DataType
+
+_SPELLINGS: Final[Mapping[DataType, str]] = {
+    DataType.BOOL: "dlt writes `True`, engines write `true`",
+    DataType.TIMESTAMP: "dlt writes `2024-01-02T03:04:05+00:00`, engines write `2024-01-02 03:04:05+00`",
+    DataType.BINARY: "dlt writes Base64, engines write `\\x` and hexadecimal digits",
+    DataType.JSON: "dlt writes it without blanks, engines may order keys anew",
+}
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column that becomes text and was of a type without one common spelling."""
+    for retype, _ in converted(comparison, Conversion.WHOLE, Conversion.DEPENDS):
+        if retype.after.data_type == DataType.TEXT and retype.before.data_type in SPELLED_DIFFERENTLY:
+            yield retype.match(f"{retype.where} becomes text: {_SPELLINGS[retype.before.data_type]}")
+
+
+RULE = Rule(
+    id="D312",
+    title="text of an engine's own spelling",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.NONE,
+    why="Rows that are loaded from now on hold dlt's spelling. Rows that the destination converted hold the engine's: "
+    "the same value stands there as two texts, and filters and joins miss one of them.",
+    fix="Convert the stored rows to dlt's spelling by an expression of your own, not by a bare change of type. Or load "
+    "the table anew.",
+    find=find,
+)

@@ -1,0 +1,36 @@
+"""H604: what marks personal or confidential data is gone, or says something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import extra_hints, hint_match, is_protective, is_unset
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import shown
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each hint that protected a table or column and does not any more, or states another class."""
+    for change in extra_hints(comparison):
+        if not is_protective(change.name) or is_unset(change.before):
+            continue
+        if is_unset(change.after):
+            yield hint_match(change, f"is not marked `{change.name}` any more; it was {shown(change.before)}")
+        else:
+            told = f"changes `{change.name}` from {shown(change.before)} to {shown(change.after)}"
+            yield hint_match(change, told)
+
+
+RULE = Rule(
+    id="H604",
+    title="classification removed or changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Masking, access rules and deletion requests rely on such hints (names with pii, classification, sensitiv, "
+    "gdpr or confidential). Without them the column is treated like any other, while its values are the same.",
+    fix="Keep the hint unless the person who answers for the data agrees. If it has another name now, state both for a "
+    "while.",
+    find=find,
+)

@@ -1,0 +1,41 @@
+"""K502: a primary key is gone, or has lost columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.key_changes import KeyChange, key_changes
+from schemactl.review.places import key, place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+_REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table whose primary key is gone or lacks columns that it had; others may have come in their place."""
+    for change in key_changes(comparison, "primary_key"):
+        if change.removed:
+            yield change.match(_sentence(change), impact=_REPLACED if change.added else None)
+
+
+def _sentence(change: KeyChange) -> str:
+    if not change.after:
+        return f"{place(change.table)} has no primary key any more; it was {key(change.before)}"
+    verb = "changes" if change.added else "shrinks"
+    return f"the primary key of {place(change.table)} {verb} from {key(change.before)} to {key(change.after)}"
+
+
+RULE = Rule(
+    id="K502",
+    title="primary key reduced",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="With a smaller key, dlt's merge takes rows for equal that were not, and the next load deletes all but one of "
+    "them. Without a key, merge appends: the same row is stored again at every load, and readers that join by the key "
+    "get duplicates.",
+    fix="Keep the key. If it has to change, write into a new table with the new key and move readers over.",
+    find=find,
+)

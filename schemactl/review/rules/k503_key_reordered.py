@@ -1,0 +1,33 @@
+"""K503: the columns of a key stand in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.key_changes import reordered_keys
+from schemactl.review.places import key, place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+_KEYS: Final = (("primary_key", "primary key"), ("merge_key", "merge key"))
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each composite key whose columns are the same in another order."""
+    for hint, name in _KEYS:
+        for change in reordered_keys(comparison, hint):
+            yield change.match(f"the {name} of {place(change.table)} is {key(change.after)} now, in another order")
+
+
+RULE = Rule(
+    id="K503",
+    title="key order changed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    direction=Direction.NONE,
+    why="A key is a set: dlt merges by all of its columns, in whatever order. Only an index that a destination makes "
+    "of the key may serve other queries than before.",
+    fix="Nothing has to be done. To keep the order, keep the columns of the table in their order.",
+    find=find,
+)

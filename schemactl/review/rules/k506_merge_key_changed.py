@@ -1,0 +1,38 @@
+"""K506: another merge key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.key_changes import KeyChange, key_changes
+from schemactl.review.places import key, place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table with another merge key."""
+    for change in key_changes(comparison, "merge_key"):
+        yield change.match(_sentence(change))
+
+
+def _sentence(change: KeyChange) -> str:
+    if not change.before:
+        return f"{place(change.table)} has a merge key now: {key(change.after)}"
+    if not change.after:
+        return f"{place(change.table)} has no merge key any more; it was {key(change.before)}"
+    return f"the merge key of {place(change.table)} changes from {key(change.before)} to {key(change.after)}"
+
+
+RULE = Rule(
+    id="K506",
+    title="merge key changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt's merge deletes every stored row whose merge key is among the new rows before it inserts them. With "
+    "another key the next load deletes other rows than before: too many, or none.",
+    fix="Load the table anew with the new key, or write into a new table. Do not change the key of a table that goes "
+    "on being merged.",
+    find=find,
+)

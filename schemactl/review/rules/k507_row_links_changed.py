@@ -1,0 +1,34 @@
+"""K507: other columns link nested rows to their parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.key_changes import key_changes
+from schemactl.review.places import key, place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+_LINKS: Final = (("row_key", "row key"), ("parent_key", "parent key"), ("root_key", "root key"))
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table with another row key, parent key or root key."""
+    for hint, name in _LINKS:
+        for change in key_changes(comparison, hint):
+            before, after = (key(side) if side else "nothing" for side in (change.before, change.after))
+            yield change.match(f"the {name} of {place(change.table)} changes from {before} to {after}")
+
+
+RULE = Rule(
+    id="K507",
+    title="links between nested rows changed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt fills these columns itself, and nested tables are joined to their parents by them. Rows that are stored "
+    "already keep the old links, so joins lose them, and dlt's merge deletes nested rows by the root key.",
+    fix="Leave these hints to dlt. If they have to change, load the table and all tables nested in it anew.",
+    find=find,
+)

@@ -1,0 +1,30 @@
+"""K509: a table does not refer to another one any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.places import place
+from schemactl.review.reference_changes import reference_changes
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each reference that is gone."""
+    for change in reference_changes(comparison):
+        if change.after is None:
+            yield change.match(f"{place(change.table)} has lost a reference: {change.before}")
+
+
+RULE = Rule(
+    id="K509",
+    title="reference removed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Tools that draw or generate joins from the schema no longer know this one. dlt itself loads as before; note "
+    "that it never removes a reference on its own, so somebody took it out.",
+    fix="Keep the reference while the columns still mean the same. Otherwise tell those who join the two tables.",
+    find=find,
+)

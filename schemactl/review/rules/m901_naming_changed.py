@@ -1,0 +1,45 @@
+"""M901: another naming convention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.name_changes import NamingChange, naming_changes, naming_of, new_names
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import listed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield the change of convention, with the names that it changes."""
+    for change in naming_changes(comparison):
+        yield Match(
+            sentence=f"the naming convention changes from `{change.before}` to `{change.after}`: "
+            f"{_effect(comparison, change)}",
+            keys=("normalizers", "names"),
+            before=change.before,
+            after=change.after,
+        )
+
+
+def _effect(comparison: Comparison, change: NamingChange) -> str:
+    naming = naming_of(change)
+    if naming is None:
+        return "it is not installed here, so nobody knows which names change"
+    old = [f"{table}.{column}" if column else table for table, column, _ in new_names(comparison, naming)]
+    return f"{listed(old)} would get other names" if old else "no name changes by it"
+
+
+RULE = Rule(
+    id="M901",
+    title="naming convention changed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt names every table and column anew. Where a table has received data (`seen-data`) it raises "
+    "`TableIdentifiersFrozen` instead, even if no name changes. Names that do change are new tables and columns in "
+    "the destination; the old ones stay there with the old rows.",
+    fix="Keep the convention of a schema that has data. For another one, start a new schema and dataset, load it anew, "
+    "and move the readers over.",
+    find=find,
+)

@@ -1,0 +1,49 @@
+"""M902: two names become one under the new naming convention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.name_changes import column_collisions, naming_changes, naming_of, table_collisions
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import listed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield the tables, and the columns of one table, that would get one name."""
+    for change in naming_changes(comparison):
+        naming = naming_of(change)
+        if naming is None:
+            continue
+        for name, tables in table_collisions(comparison, naming).items():
+            yield Match(
+                sentence=f"under `{change.after}` the tables {listed(tables)} become one: `{name}`",
+                table=tables[0],
+                keys=("tables", tables[0]),
+                before=list(tables),
+                after=name,
+            )
+        for table, collisions in column_collisions(comparison, naming):
+            for name, columns in collisions.items():
+                yield Match(
+                    sentence=f"under `{change.after}` the columns {listed(columns)} of `{table}` become one: `{name}`",
+                    table=table,
+                    column=columns[0],
+                    keys=("tables", table, "columns", columns[0]),
+                    before=list(columns),
+                    after=name,
+                )
+
+
+RULE = Rule(
+    id="M902",
+    title="names collide",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="dlt merges columns that come to the same name, with a line in its log: the hints of the later one win, and in "
+    "each row the last value. Tables that come to one name receive each other's rows.",
+    fix="Rename one of them at the source, or keep a convention that tells them apart.",
+    find=find,
+)

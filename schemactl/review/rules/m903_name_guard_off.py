@@ -1,0 +1,40 @@
+"""M903: dlt may give tables with data other names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import is_unset
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import plain
+from schemactl.schema.changes import NormalizerChanged
+
+_FLAG: Final = "allow_identifier_change_on_table_with_data"
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield the flag where it is set and was not."""
+    for change in comparison.of(NormalizerChanged):
+        if change.name == _FLAG and is_unset(change.before) and not is_unset(change.after):
+            yield Match(
+                sentence=f"`{_FLAG}` is set: tables with data may get other names",
+                keys=("normalizers", _FLAG),
+                before=plain(change.before),
+                after=plain(change.after),
+            )
+
+
+RULE = Rule(
+    id="M903",
+    title="guard of names switched off",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
+    direction=Direction.LOOSENS,
+    why="With this flag dlt no longer raises `TableIdentifiersFrozen` when the naming convention of a schema with data "
+    "changes: it goes on under the new names, and the old tables stay behind with the old rows. dlt stores the flag "
+    "in the schema, where it stays.",
+    fix="Set it only for the one change that needs it, and take it out of the schema afterwards.",
+    find=find,
+)

@@ -1,0 +1,76 @@
+"""M904: nested data is taken apart in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.nesting import config, propagated
+from schemactl.review.places import place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import plain, shown
+from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
+
+_PATHS = "use_break_path_on_normalize"
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each changed option of the JSON normaliser, for the schema and for single tables."""
+    for change in comparison.of(NormalizerChanged):
+        if change.name == "json":
+            yield from _options(comparison, change)
+        elif change.name == _PATHS and _breaks(change.before) != _breaks(change.after):
+            told = "is kept as a separator now" if _breaks(change.after) else "becomes `_` now"
+            sentence = f"`__` in the names of the data {told}: such columns and tables get other names"
+            yield _match(sentence, ("normalizers", _PATHS), plain(change.before), plain(change.after))
+    for of_table in comparison.of(TablePropertyChanged):
+        before, after = _nesting(of_table.before), _nesting(of_table.after)
+        if of_table.name == "x-normalizer" and before != after:
+            yield Match(
+                sentence=f"`max_nesting` of {place(of_table.table)} changes from {shown(before)} to {shown(after)}",
+                table=of_table.table,
+                keys=("tables", of_table.table, "x-normalizer", "max_nesting"),
+                before=before,
+                after=after,
+            )
+
+
+def _options(comparison: Comparison, change: NormalizerChanged) -> Iterator[Match]:
+    before, after = config(change.before), config(change.after)
+    path = ("normalizers", "json", "config")
+    for name in {**before, **after}:
+        old, new = before.get(name), after.get(name)
+        if name != "propagation" and old != new:
+            yield _match(f"`{name}` changes from {shown(old)} to {shown(new)}", (*path, name), old, new)
+    for table, old, new in propagated(comparison, before, after):
+        whose = f"the rows of {place(table)}" if table else "all root tables"
+        sentence = f"what {whose} hand down to nested rows changes from {shown(old)} to {shown(new)}"
+        yield _match(sentence, (*path, "propagation"), old, new)
+
+
+def _match(sentence: str, keys: tuple[str, ...], before: Any, after: Any) -> Match:
+    return Match(sentence=sentence, keys=keys, before=before, after=after)
+
+
+def _breaks(stated: Any) -> bool:
+    """Return whether ``__`` parts a name; it does where nothing is stated."""
+    return stated is ABSENT or stated is None or bool(stated)
+
+
+def _nesting(stated: Any) -> Any:
+    return stated.get("max_nesting") if isinstance(stated, dict) else None
+
+
+RULE = Rule(
+    id="M904",
+    title="nesting or propagation changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="With less nesting, what was a nested table becomes a `json` column at the next load, and the other way round; "
+    "both stay in the destination, each with a part of the rows. With other propagation, nested tables get columns "
+    "such as `_dlt_root_id`, which must not be null and thus cannot be added to tables that have rows.",
+    fix="Load the tables that are concerned anew (`refresh`), or change the nesting together with a new dataset.",
+    find=find,
+)

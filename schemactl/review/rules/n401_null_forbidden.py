@@ -1,0 +1,41 @@
+"""N401: a column must not be null any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.places import place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import plain
+from schemactl.schema.changes import NullabilityChanged
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column that may not be null any more."""
+    for change in comparison.of(NullabilityChanged):
+        if not change.is_restated and change.after is False:
+            yield Match(
+                sentence=f"{place(change.table, change.column)} must not be null any more",
+                table=change.table,
+                column=change.column,
+                keys=("tables", change.table, "columns", change.column, "nullable"),
+                before=plain(change.before),
+                after=plain(change.after),
+                question="null",
+            )
+
+
+RULE = Rule(
+    id="N401",
+    title="null forbidden",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.TIGHTENS,
+    why="A pipeline that sends a null fails with `CannotCoerceNullException`. One that leaves the key out is not "
+    "checked by dlt, which never alters the column of a destination: nulls go on arriving there until it is migrated. "
+    "Rows with nulls that are stored already stand in the way of that.",
+    fix="Count the nulls by giving the data (`--data`), fill them, and have every pipeline send a value. Forbid nulls "
+    "only then.",
+    find=find,
+)

@@ -1,0 +1,35 @@
+"""Q951: a column may have values that it could not have before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import column_hints, hint_match
+from schemactl.review.permitted import permitted, values
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column whose list of permitted values (``x-enum``) is longer, or gone."""
+    for change in column_hints(comparison, "x-enum"):
+        before, after = permitted(change.before), permitted(change.after)
+        if before is None:
+            continue
+        if after is None:
+            yield hint_match(change, f"may have any value now; it was one of {values(before)}")
+        elif added := [value for value in after if value not in before]:
+            yield hint_match(change, f"may be {values(added)} now")
+
+
+RULE = Rule(
+    id="Q951",
+    title="permitted value added",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Readers that tell the values apart (`CASE`, a `match`, an enum in a typed client) meet one that they do not "
+    "know. `x-enum` is the list of all values that a column may have; dlt keeps it and checks nothing by it.",
+    fix="Tell the readers, and let them handle values that they do not know, before a pipeline sends the new one.",
+    find=find,
+)

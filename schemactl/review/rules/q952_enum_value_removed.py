@@ -1,0 +1,35 @@
+"""Q952: a column must not have values any more that it could have before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import column_hints, hint_match
+from schemactl.review.permitted import permitted, values
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column whose list of permitted values (``x-enum``) is shorter, or new."""
+    for change in column_hints(comparison, "x-enum"):
+        before, after = permitted(change.before), permitted(change.after)
+        if after is None:
+            continue
+        if before is None:
+            yield hint_match(change, f"must be one of {values(after)} now; before it could have any value")
+        elif removed := [value for value in before if value not in after]:
+            yield hint_match(change, f"must not be {values(removed)} any more")
+
+
+RULE = Rule(
+    id="Q952",
+    title="permitted value removed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.TIGHTENS,
+    why="Pipelines still send the value, and stored rows may hold it. `x-enum` is the list of all values that a column "
+    "may have; dlt keeps it and checks nothing by it, so a broken promise is noticed only by the readers.",
+    fix="Stop sending the value first, and replace it in the stored rows. Shorten the list when none is left.",
+    find=find,
+)

@@ -1,0 +1,70 @@
+"""Q953: other bounds or another pattern for the values of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import column_hints, hint_match, is_unset
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import shown
+from schemactl.schema.changes import ColumnPropertyChanged
+
+_NAMES: Final[Mapping[str, str]] = {
+    "x-minimum": "smallest value",
+    "x-maximum": "largest value",
+    "x-pattern": "pattern",
+}
+_LOOSENED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
+_EITHER: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS)
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
+    for change in column_hints(comparison, *_NAMES):
+        yield hint_match(change, _told(change), impact=_impact(change))
+
+
+def _told(change: ColumnPropertyChanged) -> str:
+    name = _NAMES[change.name]
+    if is_unset(change.after):
+        return f"has no {name} any more; it was {shown(change.before)}"
+    if is_unset(change.before):
+        return f"has a {name} now: {shown(change.after)}"
+    return f"changes its {name} from {shown(change.before)} to {shown(change.after)}"
+
+
+def _impact(change: ColumnPropertyChanged) -> Impact | None:
+    """Return the impact in place of the rule's, which is that of a tightened bound."""
+    if is_unset(change.after):
+        return _LOOSENED
+    if is_unset(change.before):
+        return None
+    grown = _compare(change.before, change.after)
+    if change.name == "x-pattern" or grown is None:
+        return _EITHER
+    return _LOOSENED if grown == (change.name == "x-maximum") else None
+
+
+def _compare(before: Any, after: Any) -> bool | None:
+    """Return whether a bound grew; None where the two are no two numbers or two texts (of dates, for example)."""
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return after > before
+    if isinstance(before, str) and isinstance(after, str) and len(before) == len(after):
+        return after > before
+    return None
+
+
+RULE = Rule(
+    id="Q953",
+    title="range or pattern changed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="`x-minimum` and `x-maximum` are the least and the greatest value that a column may have, both permitted; "
+    "`x-pattern` is a regular expression that is found in its texts. dlt keeps them and checks nothing by them. With "
+    "narrower ones pipelines still send what is excluded; with wider ones readers meet values they do not expect.",
+    fix="To narrow, stop sending such values and repair the stored rows first. To widen, tell the readers first.",
+    find=find,
+)

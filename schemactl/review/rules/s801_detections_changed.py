@@ -1,0 +1,58 @@
+"""S801: other detectors of types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import listed, plain
+from schemactl.schema.changes import ABSENT, NormalizerChanged, SettingChanged
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
+    sections = (
+        ("settings", tuple(comparison.of(SettingChanged))),
+        ("normalizers", tuple(comparison.of(NormalizerChanged))),
+    )
+    for section, changes in sections:
+        for change in changes:
+            if change.name != "detections":
+                continue
+            before, after = _names(change.before), _names(change.after)
+            if before != after:
+                yield Match(
+                    sentence=_sentence(before, after),
+                    keys=(section, "detections"),
+                    before=plain(change.before),
+                    after=plain(change.after),
+                )
+
+
+def _names(stated: Any) -> list[str]:
+    return [] if stated is ABSENT or not stated else list(stated)
+
+
+def _sentence(before: list[str], after: list[str]) -> str:
+    new = [name for name in after if name not in before]
+    gone = [name for name in before if name not in after]
+    told = [f"{listed(new)} on"] if new else []
+    told += [f"{listed(gone)} off"] if gone else []
+    return f"detection of types changes: {', '.join(told) or 'asked in another order'}"
+
+
+RULE = Rule(
+    id="S801",
+    title="type detection changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
+    direction=Direction.BOTH,
+    why="Columns that are new at the next load get other types than they would have got: texts become timestamps or "
+    "dates, or stay texts. Columns that have a type keep it. A schema that is inferred anew from the same data "
+    "differs.",
+    fix="State the types of the columns that matter, so that nothing depends on detection. Otherwise infer the schema "
+    "again and review what changes.",
+    find=find,
+)

@@ -1,0 +1,41 @@
+"""T102: a table that readers may select from is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.removals import Removal, removed_tables
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import table_last_day
+from schemactl.review.wording import counted
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table that was removed without notice, or before the end of its notice."""
+    for change in removed_tables(comparison, Removal.PLAIN):
+        table = change.table
+        last_day = table_last_day(comparison.base.schema, table.name)
+        until = f", though it was to stay until {last_day}" if last_day else ""
+        yield Match(
+            sentence=f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}",
+            table=table.name,
+            keys=("tables", table.name),
+            before=table.to_dict(),
+        )
+
+
+RULE = Rule(
+    id="T102",
+    title="table removed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="Queries that select from the table fail once it is dropped, and its rows are lost. A pipeline that still "
+    "sends the data makes the table anew. dlt drops no table on its own, so until somebody does, the table stays at "
+    "the destination, and gets no new rows.",
+    fix="Keep the table until nobody reads it. Announce its end with `x-removed-tables: {TABLE: DATE}` at the top of "
+    "the schema, where DATE is the last day on which it is there; after that day its removal is rule T103. (dlt "
+    "leaves out `x-` keys at the top when it exports a schema: keep the announcement in the import schema.)",
+    find=find,
+)

@@ -1,0 +1,36 @@
+"""T103: a table is gone whose end was announced and has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.removals import Removal, removed_tables
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import table_last_day
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table that was removed after the end of its notice."""
+    for change in removed_tables(comparison, Removal.ANNOUNCED):
+        name = change.table.name
+        last_day = table_last_day(comparison.base.schema, name)
+        yield Match(
+            sentence=f"table `{name}` is gone, as announced: its last day was {last_day}",
+            table=name,
+            keys=("tables", name),
+            before=change.table.to_dict(),
+        )
+
+
+RULE = Rule(
+    id="T103",
+    title="announced table removed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="The base schema names the table, or the one it is nested in, in `x-removed-tables` with a last day, and that "
+    "day is over. Readers were told; the rows are lost all the same once the table is dropped.",
+    fix="Make sure that nobody needs the rows. Keep the name in `x-removed-tables`, so that it is not used again.",
+    find=find,
+)

@@ -1,0 +1,62 @@
+"""T104: a table has another name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import counted
+from schemactl.schema.changes import TableRenamed
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each renamed table; tables nested in it that only follow are counted."""
+    followers = _followers(comparison)
+    for change in comparison.of(TableRenamed):
+        if change.follows_parent:
+            continue
+        verb = "is" if change.is_stated else "seems to be"
+        number = followers[change.after]
+        nested = f"; {counted(number, 'nested table')} with it" if number else ""
+        yield Match(
+            sentence=f"table `{change.before}` {verb} called `{change.after}` now{nested}",
+            table=change.after,
+            keys=("tables", change.after),
+            before=change.before,
+            after=change.after,
+        )
+
+
+def _followers(comparison: Comparison) -> Counter[str]:
+    """Return how many nested tables follow each table that was renamed on its own account."""
+    renames = list(comparison.of(TableRenamed))
+    leaders = {change.after for change in renames if not change.follows_parent}
+    found: Counter[str] = Counter()
+    for change in renames:
+        name: str | None = change.after if change.follows_parent else None
+        seen: set[str] = set()
+        while name is not None and name not in leaders and name not in seen:
+            seen.add(name)
+            table = comparison.head.schema.tables.get(name)
+            name = table.parent if table else None
+        if name in leaders:
+            found[str(name)] += 1
+    return found
+
+
+RULE = Rule(
+    id="T104",
+    title="table renamed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt knows no renames: it makes a new, empty table, and leaves the old one as it is. Queries on the old name "
+    "see no new rows or fail, queries on the new one miss the history, and pipelines that still send the old name "
+    "fill the old table.",
+    fix="Rename the table at the destination before the next load, and leave a view with the old name for readers. "
+    "State `x-renamed-from: OLD` on the table, so that nobody has to guess. Where it is no rename but a new table, "
+    "make the two differ in more than the name, or review without guesses.",
+    find=find,
+)

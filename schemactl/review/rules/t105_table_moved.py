@@ -1,0 +1,42 @@
+"""T105: a table is nested in another table than before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import plain
+from schemactl.schema.changes import TablePropertyChanged
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table whose parent is another; a parent's new name alone is no such change."""
+    for change in comparison.of(TablePropertyChanged):
+        before, after = plain(change.before) or None, plain(change.after) or None
+        if change.name == "parent" and before != after:
+            yield Match(
+                sentence=f"table `{change.table}` {_place(after)} now; before, it {_place(before, 'was')}",
+                table=change.table,
+                keys=("tables", change.table, "parent"),
+                before=before,
+                after=after,
+            )
+
+
+def _place(parent: str | None, verb: str = "is") -> str:
+    return f"{verb} nested in `{parent}`" if parent else f"{verb} a root table"
+
+
+RULE = Rule(
+    id="T105",
+    title="table moved",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="`_dlt_parent_id` of the stored rows points into the old parent, so joins along the new one find nothing. A "
+    "pipeline whose schema has the old parent stops with `TablePropertiesConflictException`.",
+    fix="Make a new table for the new place, load it from the source again, and remove the old one when nobody reads "
+    "it any more.",
+    find=find,
+)

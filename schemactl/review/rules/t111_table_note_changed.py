@@ -1,0 +1,42 @@
+"""T111: a property of a table changed that no reader or writer sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import plain, shown
+from schemactl.schema.changes import TablePropertyChanged
+
+_PROPERTIES: Final = ("description", "file_format", "resource")
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each change of a table's description, file format or resource."""
+    for change in comparison.of(TablePropertyChanged):
+        before, after = plain(change.before), plain(change.after)
+        if change.name in _PROPERTIES and before != after:
+            told = "" if change.name == "description" else f", from {shown(before)} to {shown(after)}"
+            yield Match(
+                sentence=f"`{change.name}` of `{change.table}` changed{told}",
+                table=change.table,
+                keys=("tables", change.table, change.name),
+                before=before,
+                after=after,
+            )
+
+
+RULE = Rule(
+    id="T111",
+    title="description, file format or resource changed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    direction=Direction.NONE,
+    why="The description is for people, the file format is that of the files between dlt and the destination, and "
+    "the resource is the part of the source that the rows come from. The table itself stays as it is.",
+    fix="Nothing has to be done. Where a pipeline selects resources by name (`with_resources`, `refresh`), look "
+    "whether it still names the right one.",
+    find=find,
+)

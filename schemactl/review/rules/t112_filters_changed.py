@@ -1,0 +1,50 @@
+"""T112: other fields of the rows are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import listed, plain
+from schemactl.schema.changes import TablePropertyChanged
+from schemactl.schema.types import Properties
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table whose ``filters`` changed."""
+    for change in comparison.of(TablePropertyChanged):
+        if change.name != "filters":
+            continue
+        before, after = plain(change.before) or {}, plain(change.after) or {}
+        told = [*_told("excludes", before, after), *_told("includes", before, after)]
+        if told:
+            yield Match(
+                sentence=f"`filters` of `{change.table}` changed: {'; '.join(told)}",
+                table=change.table,
+                keys=("tables", change.table, "filters"),
+                before=before,
+                after=after,
+            )
+
+
+def _told(kind: str, before: Properties, after: Properties) -> Iterator[str]:
+    old, new = before.get(kind) or [], after.get(kind) or []
+    if added := [pattern for pattern in new if pattern not in old]:
+        yield f"it {kind.removesuffix('s')}s {listed(added)} now"
+    if gone := [pattern for pattern in old if pattern not in new]:
+        yield f"it {kind.removesuffix('s')}s {listed(gone)} no longer"
+
+
+RULE = Rule(
+    id="T112",
+    title="filters changed",
+    impact=Impact(readers=Severity.WARN, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="dlt leaves out the fields that `excludes` matches and `includes` does not, in nested tables as well, and "
+    "whole rows that have no field left. Columns that are filtered out now stay, and are null in all new rows.",
+    fix="Look whether readers use what is filtered out. Where they do, keep the filter as it was, or announce the "
+    "removal of the columns (rule C205).",
+    find=find,
+)

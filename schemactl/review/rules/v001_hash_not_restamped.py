@@ -1,0 +1,35 @@
+"""V001: the content of a file is another than its ``version_hash`` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield a match where the head was edited since its hash was made; an old edit in both is told once only."""
+    head = comparison.head
+    if head.is_edited and comparison.changes:
+        yield Match(
+            sentence=f"the content was edited, but `version_hash` still is `{head.stated_hash}`",
+            keys=("version_hash",),
+            before=comparison.base.stated_hash,
+            after=head.stated_hash,
+        )
+
+
+RULE = Rule(
+    id="V001",
+    title="hash not restamped",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
+    direction=Direction.NONE,
+    why="The version and the hash of the file are those of another content. Whoever tells schemas apart by their "
+    "hash, as dlt does in `_dlt_version`, takes the edited schema for the one before. dlt itself notices the edit "
+    "when it loads the file, and gives the schema a new version that is not the one in this file.",
+    fix="Let dlt or schemactl write the file after an edit, so that `version`, `version_hash` and `previous_hashes` "
+    "fit the content. Where a team edits its import schemas by hand, as dlt means it, set this rule to `info`.",
+    find=find,
+)

@@ -1,0 +1,37 @@
+"""V002: the hash changed, the structure did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.cosmetic import cosmetic_kind, is_content
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield a match where all that changed is cosmetic."""
+    kinds = [cosmetic_kind(change) for change in comparison.changes if is_content(change)]
+    told = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    if kinds and None not in kinds:
+        *others, last = told
+        what = f"{', '.join(others)} and {last}" if others else last
+        yield Match(
+            sentence=f"the hash is another, but only {what} changed",
+            keys=("version_hash",),
+            before=comparison.base.stated_hash,
+            after=comparison.head.stated_hash,
+        )
+
+
+RULE = Rule(
+    id="V002",
+    title="only hints, wording or order changed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    direction=Direction.NONE,
+    why="dlt's hash is made of all that a schema states: descriptions, hints and the order of columns as well. So "
+    "the hash, and with it the version, changes although tables, columns and types are the same.",
+    fix="Nothing has to be done. A new version is stored in `_dlt_version` with the next load.",
+    find=find,
+)

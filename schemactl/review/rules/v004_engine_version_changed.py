@@ -1,0 +1,33 @@
+"""V004: the files were written by different versions of dlt's schema engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield a match where the stated engine versions differ."""
+    before, after = comparison.base.stated_engine_version, comparison.head.stated_engine_version
+    if before != after:
+        yield Match(
+            sentence=f"`engine_version` goes from {before} to {after}; both were brought up to date and then compared",
+            keys=("engine_version",),
+            before=before,
+            after=after,
+        )
+
+
+RULE = Rule(
+    id="V004",
+    title="engine version changed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    direction=Direction.NONE,
+    why="dlt upgrades an older file when it loads it, and cannot load a newer one than it knows: pipelines with an "
+    "older dlt stop with an error when they meet the new file.",
+    fix="Upgrade dlt in every pipeline that shares the schema before the new file is put to use.",
+    find=find,
+)

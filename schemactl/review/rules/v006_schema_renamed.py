@@ -1,0 +1,35 @@
+"""V006: the schema has another name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.changes import HeaderChanged
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield a match where the name at the top changed."""
+    for change in comparison.of(HeaderChanged):
+        if change.name == "name":
+            yield Match(
+                sentence=f"the schema `{change.before}` is called `{change.after}` now",
+                keys=("name",),
+                before=change.before,
+                after=change.after,
+            )
+
+
+RULE = Rule(
+    id="V006",
+    title="schema renamed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt cannot rename a schema: a new name is a new schema with a history of its own, in many set-ups with a "
+    "dataset of its own. Readers of the old dataset get no new rows, and pipelines start without the state they had.",
+    fix="Keep the name. Where it has to change, load into both for a while, and move the readers before the old "
+    "schema is dropped.",
+    find=find,
+)

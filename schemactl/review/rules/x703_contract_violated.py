@@ -1,0 +1,57 @@
+"""X703: the change breaks the contract that the base schema states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.contracts import states_contract
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.contract import Entity, Violation, judge
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each change that dlt would not let data make; a renamed table is a new one to dlt."""
+    base, head = comparison.base.schema, comparison.head.schema
+    if not comparison.changes or not (states_contract(base) or states_contract(head)):
+        return
+    for violation in judge(base, head).violations:
+        column = () if violation.column is None else ("columns", violation.column)
+        yield Match(
+            sentence=_told(violation),
+            table=violation.table,
+            column=violation.column,
+            keys=("tables", violation.table, *column),
+            before=violation.expected,
+            after=violation.found,
+        )
+
+
+def _told(violation: Violation) -> str:
+    table, column = f"`{violation.table}`", f"`{violation.column}`"
+    rule = f"the contract `{violation.entity}: {violation.mode}`"
+    if violation.entity is Entity.TABLES:
+        return f"{rule} lets no new table in, and {table} is new"
+    if violation.entity is Entity.COLUMNS:
+        return f"{rule} of {table} lets no new column in, and {column} (`{violation.found}`) is new"
+    if violation.variant_of is not None:
+        return (
+            f"{rule} of {table} holds `{violation.variant_of}` to `{violation.expected}`, and the variant {column} "
+            f"lets `{violation.found}` in"
+        )
+    return f"{rule} of {table} holds {column} to `{violation.expected}`, and it is `{violation.found}` now"
+
+
+RULE = Rule(
+    id="X703",
+    title="contract violated",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="The schema itself promises, by its `schema_contract`, that this does not happen. Data that asked for the "
+    "change would be refused or dropped by dlt, so it counts whatever compatibility is asked for.",
+    fix="Take the change back, or change the contract first, in a review of its own, where those who count on it can "
+    "object. The contract of the base schema decides, so changing both at once does not help.",
+    find=find,
+    is_contract=True,
+)

@@ -1,0 +1,34 @@
+"""X705: a contract is stated in another place or another way, and holds as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.contracts import CONTRACT, restated
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table, or the schema, whose ``schema_contract`` changed without any effect."""
+    for table in restated(comparison):
+        owner = "the schema" if table is None else f"`{table}`"
+        yield Match(
+            sentence=f"the contract of {owner} is stated in another way or place, and holds as before",
+            table=table,
+            keys=("settings", CONTRACT) if table is None else ("tables", table, CONTRACT),
+        )
+
+
+RULE = Rule(
+    id="X705",
+    title="contract restated",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    direction=Direction.NONE,
+    why="A table without a contract of its own inherits that of its parent, and then that of the schema's settings. "
+    "What holds for the tables is the same as before; the hash is another.",
+    fix="Nothing has to be done. Mind that the first place that states a contract decides alone: the entities that "
+    "it leaves out evolve.",
+    find=find,
+)

@@ -1,0 +1,50 @@
+"""How bad a change is, and for whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Severity(StrEnum):
+    """How bad a change is on one axis; ``DEPENDS`` is decided by the rows, and a warning until they are counted."""
+
+    NONE = "none"
+    INFO = "info"
+    DEPENDS = "depends"
+    WARN = "warn"
+    ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """The higher the worse; ``DEPENDS`` counts as ``WARN``."""
+        return _RANKS[self]
+
+
+_RANKS: Final = {Severity.NONE: 0, Severity.INFO: 1, Severity.DEPENDS: 2, Severity.WARN: 2, Severity.ERROR: 3}
+
+
+class Direction(StrEnum):
+    """What a change does to the set of data that fits the schema."""
+
+    TIGHTENS = "tightens"
+    LOOSENS = "loosens"
+    BOTH = "both"
+    UNDETERMINED = "undetermined"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """How bad a change is for each of the three that a schema binds.
+
+    Attributes:
+        readers: queries and programs that read the tables and know the base schema.
+        writers: pipelines that still write by the base schema.
+        data: the rows that are stored already.
+    """
+
+    readers: Severity = Severity.NONE
+    writers: Severity = Severity.NONE
+    data: Severity = Severity.NONE

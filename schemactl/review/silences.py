@@ -1,0 +1,127 @@
+"""Silences: rules that a team accepts for a while, with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from schemactl.errors import InputError, Location, Problem, did_you_mean
+from schemactl.review.catalogue import rule_ids
+from schemactl.review.report import Finding, Silence
+
+_KEYS: Final = ("rule", "table", "column", "reason", "until")
+
+
+def silence_for(
+    silences: Iterable[Silence], rule: str, table: str | None, column: str | None, today: date
+) -> Silence | None:
+    """Return the first silence that covers a rule at a place today.
+
+    Args:
+        silences: in the order in which they are asked.
+        rule: the rule's id.
+        table: None for a finding that is about no table; only silences without a table cover it.
+        column: None for a finding that is about no column; only silences without a column cover it.
+        today: silences whose last day is before it do not hold.
+    """
+    holding = (silence for silence in silences if not is_over(silence, today))
+    return next((silence for silence in holding if _covers(silence, rule, table, column)), None)
+
+
+def is_over(silence: Silence, today: date) -> bool:
+    """Return whether the silence's last day is past."""
+    return silence.until is not None and silence.until < today
+
+
+def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: date) -> tuple[Silence, ...]:
+    """Return the silences that cover none of the findings, or are over: they can be deleted.
+
+    Args:
+        silences: those that were used.
+        findings: of all reviews.
+        today: see ``silence_for``.
+    """
+    return tuple(silence for silence in silences if is_over(silence, today) or not _covers_any(silence, findings))
+
+
+def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -> tuple[Silence, ...]:
+    """Read silences from configuration.
+
+    Args:
+        items: tables such as ``{"rule": "C204", "table": "orders", "reason": "...", "until": "2026-03-31"}``, each
+            with the place where it is written.
+
+    Raises:
+        InputError: an unknown key or rule, no rule, no reason, a value that is no text or no date; all of them.
+    """
+    problems = [problem for number, (item, at) in enumerate(items, 1) for problem in _problems(item, number, at)]
+    if len(problems) == 1:
+        raise InputError(problems[0].message, at=problems[0].at, hint=problems[0].hint)
+    if problems:
+        raise InputError("the silences cannot be read", problems=tuple(problems))
+    return tuple(
+        Silence(
+            rule=item["rule"],
+            reason=item["reason"].strip(),
+            table=item.get("table"),
+            column=item.get("column"),
+            until=_date(item.get("until")),
+            at=at,
+        )
+        for item, at in items
+    )
+
+
+def _covers_any(silence: Silence, findings: Sequence[Finding]) -> bool:
+    return any(_covers(silence, finding.rule, finding.table, finding.column) for finding in findings)
+
+
+def _covers(silence: Silence, rule: str, table: str | None, column: str | None) -> bool:
+    return silence.rule == rule and _fits(silence.table, table) and _fits(silence.column, column)
+
+
+def _fits(pattern: str | None, name: str | None) -> bool:
+    return pattern is None or (name is not None and fnmatchcase(name, pattern))
+
+
+def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iterator[Problem]:
+    where = f"silence {number}"
+    if not isinstance(item, Mapping):
+        yield Problem(f"{where} is not a table", at, f"keys: {', '.join(_KEYS)}")
+        return
+    for key in item:
+        if key not in _KEYS:
+            yield Problem(f"{where} has an unknown key `{key}`", at, did_you_mean(str(key), _KEYS) or _known(_KEYS))
+    for key in ("rule", "table", "column", "reason"):
+        if item.get(key) is not None and not isinstance(item[key], str):
+            yield Problem(f"{where}: `{key}` is `{item[key]}`, not text", at)
+    yield from _rule_problems(item.get("rule"), where, at)
+    if not str(item.get("reason") or "").strip():
+        yield Problem(f"{where} has no `reason`", at, "say why the rule is accepted, for those who read it later")
+    if item.get("until") is not None and _date(item["until"]) is None:
+        yield Problem(f"{where}: `until` is `{item['until']}`, not a date", at, "write it as `2026-03-31`")
+
+
+def _rule_problems(rule: Any, where: str, at: Location | None) -> Iterator[Problem]:
+    known = rule_ids()
+    if not rule:
+        yield Problem(f"{where} has no `rule`", at, "the id of a rule, such as `C204`")
+    elif isinstance(rule, str) and rule not in known:
+        near = f"did you mean `{rule.upper()}`?" if rule.upper() in known else did_you_mean(rule, known)
+        yield Problem(f"{where}: there is no rule `{rule}`", at, near or "ids look like `C204`")
+
+
+def _date(stated: Any) -> date | None:
+    """Return the date that is stated as one or as ISO text, None for anything else."""
+    if isinstance(stated, date) and not isinstance(stated, datetime):
+        return stated
+    try:
+        return date.fromisoformat(stated) if isinstance(stated, str) else None
+    except ValueError:
+        return None
+
+
+def _known(names: Iterable[str]) -> str:
+    return "known: " + ", ".join(names)

@@ -1,0 +1,46 @@
+"""How sentences of findings tell names, values and numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from schemactl.schema.changes import ABSENT
+from schemactl.schema.types import Column
+
+_MOST_NAMES = 5
+
+
+def plain(value: Any) -> Any:
+    """Return the value as JSON data; what is not stated becomes None."""
+    return None if value is ABSENT else value
+
+
+def shown(value: Any) -> str:
+    """Return a value for a sentence: text in backquotes, other data as JSON, nothing as ``unset``."""
+    stated = plain(value)
+    if stated is None:
+        return "unset"
+    text = stated if isinstance(stated, str) else json.dumps(stated, ensure_ascii=False, default=str)
+    return f"`{text}`"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 column`` or ``3 columns``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in backquotes; beyond the first five they are only counted."""
+    quoted = [f"`{name}`" for name in names]
+    if len(quoted) > _MOST_NAMES:
+        return ", ".join(quoted[:_MOST_NAMES]) + f" and {len(quoted) - _MOST_NAMES} more"
+    *others, last = quoted
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def typed(column: Column) -> str:
+    """Return the column's name with its data type, where it has one."""
+    data_type = column.properties.get("data_type")
+    return f"`{column.name}` (`{data_type}`)" if data_type else f"`{column.name}`"

@@ -1,0 +1,135 @@
+"""Every rule on its own fixture: ``rules/c204.yaml`` holds the cases of C204.
+
+A fixture is a list of cases. A case has a ``name``, a ``base`` and a ``head``, the ``finds`` expected of this rule
+(``table``, ``column``, ``sentence``; an empty list where it must find nothing), and an ``impact`` where a match has
+another than its rule. Base and head are parts of stored schemas, the rest is filled in; ``side`` in them says what
+only a file knows (``stated_hash``, ``is_edited``, ``stated_engine_version``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from schemactl.review.catalogue import rule_ids
+from schemactl.review.comparison import Comparison, Side
+from schemactl.review.review import compare
+from schemactl.review.rules import RULES
+from schemactl.review.severity import Severity
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import schema_from_dict
+
+FOLDER = Path(__file__).parent / "rules"
+
+RULES_BY_ID = {RULES[name].RULE.id: RULES[name].RULE for name in RULES}
+
+
+def cases_of(path: Path) -> list[dict]:
+    return YAML(typ="safe").load(path)
+
+
+FIXTURES = sorted(FOLDER.glob("*.yaml"))
+
+CASES = [
+    pytest.param(path.stem.upper(), case, id=f"{path.stem}-{case['name']}")
+    for path in FIXTURES
+    for case in cases_of(path)
+]
+
+
+def side(parts: dict | None) -> Side:
+    parts = dict(parts or {})
+    known = parts.pop("side", {})
+    stored = {**new_schema("shop").to_dict(), "tables": {}, **parts}
+    stored["tables"] = {name: with_defaults(name, table) for name, table in stored["tables"].items()}
+    return Side(schema_from_dict(stored), **known)
+
+
+def with_defaults(name: str, table: dict | None) -> dict:
+    """Return the table with what reading a file fills in."""
+    filled = {"columns": {}, **(table or {})}
+    columns = {column: properties or {} for column, properties in (filled["columns"] or {}).items()}
+    if not filled.get("parent"):
+        filled = {"write_disposition": "append", "resource": name, **filled}
+    return {**filled, "columns": columns}
+
+
+def comparison_of(case: dict) -> Comparison:
+    return compare(side(case.get("base")), side(case.get("head")), date.today())
+
+
+@pytest.mark.parametrize(("rule_id", "case"), CASES)
+def test_a_rule_finds_what_its_fixture_says(rule_id, case):
+    rule = RULES_BY_ID[rule_id]
+    matches = list(rule.find(comparison_of(case)))
+    found = [(match.table, match.column, match.sentence) for match in matches]
+    assert found == [(each.get("table"), each.get("column"), each["sentence"]) for each in case["finds"]]
+    for match in matches:
+        impact = match.impact or rule.impact
+        for axis, severity in case.get("impact", {}).items():
+            assert getattr(impact, axis) == severity, axis
+
+
+@pytest.mark.parametrize(("rule_id", "case"), CASES)
+def test_keys_lead_to_something_in_one_of_the_schemas(rule_id, case):
+    comparison = comparison_of(case)
+    stored = [each.schema.to_dict() for each in (comparison.base, comparison.head)]
+    for match in RULES_BY_ID[rule_id].find(comparison):
+        assert match.keys
+        assert any(leads_to_something(tree, match.keys) for tree in stored), match.keys
+
+
+def leads_to_something(tree, keys) -> bool:
+    for key in keys:
+        try:
+            tree = tree[key]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
+
+
+def test_every_rule_has_a_fixture_and_every_fixture_a_rule():
+    assert {path.stem.upper() for path in FIXTURES} == set(RULES_BY_ID)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_a_fixture_has_a_case_that_finds_and_one_that_does_not(path):
+    cases = cases_of(path)
+    assert any(case["finds"] for case in cases)
+    assert any(not case["finds"] for case in cases)
+    names = [case["name"] for case in cases]
+    assert len(names) == len(set(names))
+
+
+def test_ids_are_those_of_the_files_and_unique():
+    assert len(RULES_BY_ID) == len(RULES)
+    assert [RULES[name].RULE.id for name in RULES] == list(rule_ids())
+    assert all(re.fullmatch(r"[A-Z]\d{3}", rule_id) for rule_id in RULES_BY_ID)
+
+
+@pytest.mark.parametrize("rule", RULES_BY_ID.values(), ids=lambda rule: rule.id)
+def test_a_rule_explains_itself(rule):
+    first_word = rule.title.split()[0]
+    assert first_word[0].islower() or first_word.isupper() or first_word[0] == "`"
+    assert not rule.title.endswith(".")
+    for text in (rule.why, rule.fix):
+        assert text[0].isupper() or text.startswith(("dlt", "`"))
+        assert text.endswith((".", ".)"))
+        assert len(text) > 20
+        assert text == " ".join(text.split())
+
+
+@pytest.mark.parametrize("rule", RULES_BY_ID.values(), ids=lambda rule: rule.id)
+def test_only_stored_data_is_left_to_be_counted(rule):
+    assert Severity.DEPENDS not in (rule.impact.readers, rule.impact.writers)
+
+
+@pytest.mark.parametrize(("rule_id", "case"), CASES)
+def test_a_rule_is_silent_where_nothing_changed(rule_id, case):
+    same = side(case.get("head"))
+    assert list(RULES_BY_ID[rule_id].find(compare(same, replace(same), date.today()))) == []
