@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
@@ -21,57 +18,20 @@ from schemactl.inference.report import (
     TableFinding,
     ViolationFinding,
 )
+from schemactl.render.console import WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name
 
-UNLIMITED_WIDTH = 1_000_000
 MOST_FILES = 10
 """Files that are listed one by one, unless all the evidence is asked for."""
 
 _NEW, _CHANGED = "green", "yellow"
-_WARNING, _ERROR, _FAINT, _NAME = "yellow", "bold red", "dim", "bold"
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a report is printed.
-
-    Attributes:
-        width: columns; None leaves every line whole, for other programs to read.
-        color: whether ANSI colors are used.
-        is_quiet: only what needs attention is printed.
-        is_verbose: all the evidence of a column is printed.
-    """
-
-    width: int | None = None
-    color: bool = False
-    is_quiet: bool = False
-    is_verbose: bool = False
+_ERROR, _FAINT, _NAME = "bold red", "dim", "bold"
 
 
 def print_inference(report: InferenceReport, look: Look) -> str:
     """Return what ``schemactl infer`` prints."""
     sections = [section for section in _sections(report, look) if section]
-    return _print(sections, look)
-
-
-def _print(sections: Sequence[Sequence[RenderableType]], look: Look) -> str:
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer,
-        width=look.width or UNLIMITED_WIDTH,
-        force_terminal=look.color,
-        color_system="standard" if look.color else None,
-        no_color=not look.color,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        legacy_windows=False,
-    )
-    for number, section in enumerate(sections):
-        if number:
-            console.print()
-        console.print(Group(*section))
-    return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
+    return print_sections(sections, look)
 
 
 def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[RenderableType]]:
@@ -112,9 +72,9 @@ def _read(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
         return
     yield Text(f"{line} from {_count(len(report.files), 'file')}")
     listed = report.files if look.is_verbose else report.files[:MOST_FILES]
-    yield from (_indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
+    yield from (indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
     if len(listed) < len(report.files):
-        yield _indented(Text(f"and {_count(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
+        yield indented(Text(f"and {_count(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
 
 
 def _read_of(documents: int, records: int) -> str:
@@ -125,7 +85,7 @@ def _bad_records(file: FileFinding) -> Text:
     first = "" if file.first_bad is None else f", the first is {escape(file.path)}:{file.first_bad}"
     where = f"in {escape(file.path)}" if file.first_bad is None else ""
     what = f"{_count(file.bad, 'record')} could not be read{first or ' ' + where}"
-    return _warning("warning", f"{what}; skipped")
+    return warning("warning", f"{what}; skipped")
 
 
 def _tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
@@ -183,7 +143,7 @@ def _column(column: ColumnFinding, look: Look) -> RenderableType:
     line.append(_why(column))
     if not look.is_verbose:
         return line
-    return Group(line, *(_indented(Text(detail, style=_FAINT)) for detail in _details(column)))
+    return Group(line, *(indented(Text(detail, style=_FAINT)) for detail in _details(column)))
 
 
 def _mark(is_new: bool) -> Text:
@@ -279,14 +239,14 @@ def _violation(finding: ViolationFinding) -> Text:
         what += f", first in {escape(str(finding.first))}{example}"
     contract = f"contract {finding.entity}={finding.mode}"
     if finding.mode == "freeze":
-        return _warning("violation", f"{what} ({contract})", _ERROR)
-    return _warning("left out", f"{what} ({contract})")
+        return warning("violation", f"{what} ({contract})", _ERROR)
+    return warning("left out", f"{what} ({contract})")
 
 
 def _null(finding: NullFinding) -> Text:
     column = _thing(finding.table, finding.column)
     nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
-    return _warning(
+    return warning(
         "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
     )
 
@@ -294,7 +254,7 @@ def _null(finding: NullFinding) -> Text:
 def _collision(finding: CollisionFinding) -> Text:
     name = _thing(finding.table, finding.column)
     thing = "column" if finding.column is not None else "table"
-    return _warning(
+    return warning(
         "warning",
         f"{_listed(finding.sources)} become one {thing}, {name}; where a document has several of them, dlt keeps "
         f"the last only (--resolve-collisions gives each a {thing})",
@@ -303,10 +263,6 @@ def _collision(finding: CollisionFinding) -> Text:
 
 def _thing(table: str, column: str | None) -> str:
     return show_name(table) if column is None else f"{show_name(table)}.{show_name(column)}"
-
-
-def _warning(word: str, message: str, style: str = _WARNING) -> Text:
-    return Text().append(word, style=style).append(f": {message}")
 
 
 def _hashes(report: InferenceReport) -> Iterator[Text]:
@@ -330,7 +286,7 @@ def _outcome(report: InferenceReport) -> Text:
         return Text("nothing written: the data violates a frozen contract", style=_ERROR)
     if report.is_check:
         pending = "nothing written: the schema would change (--check)"
-        return Text(pending, style=_WARNING) if report.changes_schema else Text("the schema would not change")
+        return Text(pending, style=WARNING) if report.changes_schema else Text("the schema would not change")
     if report.written:
         return Text("wrote " + ", ".join(escape(path) for path in report.written))
     return Text("nothing to write")
@@ -338,10 +294,6 @@ def _outcome(report: InferenceReport) -> Text:
 
 def _listed(sources: Iterable[str]) -> str:
     return ", ".join(escape(source) for source in sources)
-
-
-def _indented(line: Text) -> Padding:
-    return Padding(line, (0, 0, 0, 2), expand=False)
 
 
 def _count(number: int, thing: str) -> str:

@@ -1,0 +1,169 @@
+"""Changes of a schema in plain words, for every output that a person reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, assert_never
+
+from schemactl.schema.changes import (
+    ABSENT,
+    Change,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    ColumnsReordered,
+    HeaderChanged,
+    NormalizerChanged,
+    NullabilityChanged,
+    SettingChanged,
+    TableAdded,
+    TablePropertyChanged,
+    TableRemoved,
+    TableRenamed,
+)
+from schemactl.schema.types import Column, Properties, Table
+
+_LONGEST_VALUE: Final = 80
+_MOST_NAMES: Final = 12
+
+
+def place(change: Change) -> tuple[str | None, str | None]:
+    """Return the table and the column of a change; None for the schema itself, and for a whole table.
+
+    Names are the head's, or the base's where the thing is gone.
+    """
+    match change:
+        case HeaderChanged() | SettingChanged() | NormalizerChanged():
+            return None, None
+        case TableAdded() | TableRemoved():
+            return change.table.name, None
+        case TableRenamed():
+            return change.after, None
+        case TablePropertyChanged() | ColumnsReordered():
+            return change.table, None
+        case ColumnAdded() | ColumnRemoved():
+            return change.table, change.column.name
+        case ColumnRenamed():
+            return change.table, change.after
+        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
+            return change.table, change.column
+        case _:
+            assert_never(change)
+
+
+def describe(change: Change) -> str:
+    """Return what happened at the place of a change, names in backquotes, not yet escaped for any output."""
+    match change:
+        case TableAdded():
+            return f"new table, {_columns(change.table)}"
+        case TableRemoved():
+            return f"table removed, {_columns(change.table)}"
+        case TableRenamed(follows_parent=True):
+            return f"table renamed from `{change.before}`, as its parent was"
+        case TableRenamed():
+            return f"table renamed from `{change.before}` ({_source(change.is_stated)})"
+        case ColumnAdded():
+            return f"new column, {describe_column(change.column)}"
+        case ColumnRemoved():
+            return f"column removed, was {describe_column(change.column)}"
+        case ColumnRenamed():
+            return f"column renamed from `{change.before}` ({_source(change.is_stated)})"
+        case ColumnRetyped() | NullabilityChanged() | ColumnsReordered():
+            return _describe_form(change)
+        case (
+            HeaderChanged() | SettingChanged() | NormalizerChanged() | TablePropertyChanged() | ColumnPropertyChanged()
+        ):
+            return _describe_property(change)
+        case _:
+            assert_never(change)
+
+
+def describe_column(column: Column) -> str:
+    """Return a column's type, and the hints that say yes: ``bigint, not null, primary_key``."""
+    hints = (
+        name for name, value in column.properties.items() if value is True and name not in ("nullable", "timezone")
+    )
+    return ", ".join((describe_type(column.properties), *(() if column.nullable else ("not null",)), *hints))
+
+
+def describe_type(properties: Properties) -> str:
+    """Return the type that properties of a column state: ``decimal(10, 2)``."""
+    name = str(properties.get("data_type") or "no type")
+    precision, scale = properties.get("precision"), properties.get("scale")
+    numbers = "" if precision is None else str(precision)
+    if scale is not None:
+        numbers = f"{numbers}, {scale}" if numbers else f"scale {scale}"
+    timezone = properties.get("timezone")
+    zone = "" if timezone is None else " with timezone" if timezone else " without timezone"
+    return f"{name}({numbers}){zone}" if numbers else f"{name}{zone}"
+
+
+def show_value(value: Any) -> str:
+    """Return a value as JSON on one line, its end left out where it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def what_changed(change: Change) -> str:
+    """Return the key or the order that a cosmetic change is about, for a list of them."""
+    match change:
+        case NullabilityChanged():
+            return "the wording of `nullable`"
+        case ColumnsReordered():
+            return "the order of columns"
+        case (
+            HeaderChanged() | SettingChanged() | NormalizerChanged() | TablePropertyChanged() | ColumnPropertyChanged()
+        ):
+            return f"`{change.name}`"
+        case _:
+            return describe(change)
+
+
+def _describe_form(change: ColumnRetyped | NullabilityChanged | ColumnsReordered) -> str:
+    match change:
+        case ColumnRetyped():
+            before, after = describe_type(change.before), describe_type(change.after)
+            if before != after:
+                return f"type {before} -> {after}"
+            return f"type stated anew: {show_value(change.before)} -> {show_value(change.after)}"
+        case NullabilityChanged():
+            if change.is_restated:
+                return _stated("nullable", change.before, change.after)
+            return "may no longer be null" if change.after is False else "may be null now"
+        case ColumnsReordered():
+            left = len(change.after) - _MOST_NAMES
+            names = ", ".join(f"`{name}`" for name in change.after[:_MOST_NAMES])
+            return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
+        case _:
+            assert_never(change)
+
+
+def _describe_property(
+    change: HeaderChanged | SettingChanged | NormalizerChanged | TablePropertyChanged | ColumnPropertyChanged,
+) -> str:
+    stated = _stated(change.name, change.before, change.after)
+    match change:
+        case SettingChanged():
+            return f"setting {stated}"
+        case NormalizerChanged():
+            return f"normalizer {stated}"
+        case _:
+            return stated
+
+
+def _stated(name: str, before: Any, after: Any) -> str:
+    if before is ABSENT:
+        return f"`{name}` is new: {show_value(after)}"
+    if after is ABSENT:
+        return f"`{name}` is gone, was {show_value(before)}"
+    return f"`{name}`: {show_value(before)} -> {show_value(after)}"
+
+
+def _columns(table: Table) -> str:
+    return f"{len(table.columns):,} column{'' if len(table.columns) == 1 else 's'}"
+
+
+def _source(is_stated: bool) -> str:
+    return "by `x-renamed-from`" if is_stated else "a guess"

@@ -1,0 +1,63 @@
+"""How reports come out on a terminal: the look that was asked for, and what all of them do alike."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+UNLIMITED_WIDTH = 1_000_000
+WARNING = "yellow"
+"""The style of warnings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a report is printed.
+
+    Attributes:
+        width: columns; None leaves every line whole, for other programs to read.
+        color: whether ANSI colors are used.
+        is_quiet: only what needs attention is printed.
+        is_verbose: all the evidence of a column is printed.
+    """
+
+    width: int | None = None
+    color: bool = False
+    is_quiet: bool = False
+    is_verbose: bool = False
+
+
+def print_sections(sections: Sequence[Sequence[RenderableType]], look: Look) -> str:
+    """Return sections as text, an empty line between them."""
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        width=look.width or UNLIMITED_WIDTH,
+        force_terminal=look.color,
+        color_system="standard" if look.color else None,
+        no_color=not look.color,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+    )
+    for number, section in enumerate(sections):
+        if number:
+            console.print()
+        console.print(Group(*section))
+    return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
+
+
+def warning(word: str, message: str, style: str = WARNING) -> Text:
+    """Return a line that begins with a word in a style of its own."""
+    return Text().append(word, style=style).append(f": {message}")
+
+
+def indented(line: Text) -> Padding:
+    """Return a line two columns further in; where it wraps it stays there."""
+    return Padding(line, (0, 0, 0, 2), expand=False)

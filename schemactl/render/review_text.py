@@ -1,0 +1,254 @@
+"""A review as text for a person: a tree of tables and columns with what was found there. Nothing is cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from schemactl.render import review_words as words
+from schemactl.render.changes import describe, describe_column, place
+from schemactl.render.console import Look, indented, print_sections, warning
+from schemactl.render.harmless import escape, show_name
+from schemactl.review.report import Finding, Report, Review, Silence
+from schemactl.review.severity import Severity
+from schemactl.schema.changes import (
+    Change,
+    ColumnAdded,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    NullabilityChanged,
+    TableAdded,
+    TableRemoved,
+    TableRenamed,
+)
+
+_FAINT, _NAME, _VIOLATION = "dim", "bold", "contract violation"
+_STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.INFO: "cyan"}
+_SYMBOLS: Final = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "·"}
+_MARKS: Final = {"+": "green", "-": "red", "~": "yellow"}
+_LABELLED: Final = (
+    TableAdded,
+    TableRemoved,
+    TableRenamed,
+    ColumnAdded,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    NullabilityChanged,
+)
+"""Changes that stand beside the name of what they change; others have a line of their own, when asked for."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is to tell of a schema, a table, or a column."""
+
+    changes: list[Change] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    columns: dict[str, _Node] = field(default_factory=dict)
+
+
+def print_review(report: Report, look: Look, explains_mode: bool = False) -> str:
+    """Return what ``schemactl diff`` prints.
+
+    Quiet: errors and warnings, one a line, and the summary. Verbose: every change and every finding, also silenced
+    and cosmetic ones, and whole hashes.
+    """
+    if look.is_quiet:
+        return print_sections([[*_flat(report), _summary(report)]], look)
+    same = [review for review in report.reviews if words.is_same(review)]
+    told = (
+        report.reviews if len(same) == 1 or look.is_verbose else [each for each in report.reviews if each not in same]
+    )
+    sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in told]
+    if len(told) < len(report.reviews):
+        sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
+    sections.append([line for finding in _violations(report) for line in _violation(finding, len(report.reviews) > 1)])
+    sections.append([*_silenced(report, look), *map(_unmatched, report.unmatched)])
+    sections.append(list(_fixes(report)))
+    mode = words.explain_mode(report) if explains_mode else words.scope(report)
+    sections.append([Text(escape(mode), style=_FAINT), _summary(report)])
+    return print_sections([section for section in sections if section], look)
+
+
+def _flat(report: Report) -> Iterator[Text]:
+    """Yield errors and warnings as compilers print them."""
+    for finding in sorted(report.findings, key=lambda each: -each.severity.rank):
+        if finding.severity.rank >= Severity.WARN.rank:
+            at = words.location(finding)
+            where = escape(str(at)) if at else _thing(finding, is_schema_told=True)
+            yield Text(f"{where}: ").append(_sentence(finding))
+
+
+def _review(review: Review, look: Look) -> Iterator[RenderableType]:
+    yield (
+        Text()
+        .append(show_name(review.name), style=_NAME)
+        .append(f": {escape(words.headline(review, look.is_verbose))}")
+    )
+    if not words.is_same(review):
+        origins = " to ".join(escape(side.origin) for side in (review.base, review.head) if side)
+        direction = "from" if review.base and review.head else "in"
+        yield indented(Text(f"{direction} {origins}", style=_FAINT))
+        more = " (--verbose lists all)" if review.changes and not look.is_verbose else ""
+        yield indented(Text(escape(words.what_hash_says(review))).append(more, style=_FAINT))
+    yield from (indented(warning("warning", escape(sentence))) for sentence in words.edits(review))
+    if tables := list(_tables(review, look)):
+        tree = Tree("", hide_root=True, guide_style=_FAINT)
+        for table in tables:
+            tree.children.append(table)
+        yield from (Text(), tree)
+
+
+def _tables(review: Review, look: Look) -> Iterator[Tree]:
+    """Yield a branch a table, by name; what is no table's comes first."""
+    nodes = _nodes(review, look)
+    for name in sorted(nodes, key=lambda each: (each is not None, each or "")):
+        node = nodes[name]
+        branch = Tree(_table_label(name, node), guide_style=_FAINT)
+        _fill(branch, node, look)
+        for column, below in node.columns.items():
+            if look.is_verbose or below.findings:
+                _fill(branch.add(_label(column, below)), below, look)
+        if look.is_verbose or branch.children or any(_labelled(node)):
+            yield branch
+
+
+def _nodes(review: Review, look: Look) -> dict[str | None, _Node]:
+    nodes: dict[str | None, _Node] = {}
+    for change in review.changes:
+        _node(nodes, *place(change)).changes.append(change)
+    for finding in review.findings:
+        is_told = finding.silence is None if look.is_verbose else words.is_shown(finding)
+        if is_told and not finding.is_violation:
+            _node(nodes, finding.table, finding.column).findings.append(finding)
+    return nodes
+
+
+def _node(nodes: dict[str | None, _Node], table: str | None, column: str | None) -> _Node:
+    node = nodes.setdefault(table, _Node())
+    return node if column is None else node.columns.setdefault(column, _Node())
+
+
+def _table_label(name: str | None, node: _Node) -> Text:
+    if name is None:
+        return _mark("~").append("schema", style=_NAME)
+    return _label(name, node) if any(_labelled(node)) else _mark("~").append(show_name(name), style=_NAME)
+
+
+def _label(name: str, node: _Node) -> Text:
+    changes = list(_labelled(node))
+    label = _mark(next(map(_sign, changes), "~")).append(show_name(name), style=_NAME)
+    return label.append(f": {escape('; '.join(map(describe, changes)))}") if changes else label
+
+
+def _labelled(node: _Node) -> Iterator[Change]:
+    return (change for change in node.changes if isinstance(change, _LABELLED))
+
+
+def _sign(change: Change) -> str:
+    match change:
+        case TableAdded() | ColumnAdded():
+            return "+"
+        case TableRemoved() | ColumnRemoved():
+            return "-"
+        case _:
+            return "~"
+
+
+def _mark(sign: str) -> Text:
+    return Text().append(f"{sign} ", style=_MARKS[sign])
+
+
+def _fill(branch: Tree, node: _Node, look: Look) -> None:
+    if look.is_verbose:
+        for change in node.changes:
+            if not isinstance(change, _LABELLED):
+                branch.add(_mark("~").append(escape(describe(change))))
+            elif isinstance(change, TableAdded | TableRemoved):
+                for column in change.table.columns.values():
+                    line = _mark(_sign(change)).append(show_name(column.name), style=_NAME)
+                    branch.add(line.append(f": {escape(describe_column(column))}"))
+    is_told = any(look.is_verbose or isinstance(change, ColumnRetyped | NullabilityChanged) for change in node.changes)
+    for finding in node.findings:
+        are_values_told = is_told and finding.against is None
+        branch.add(Group(_finding(finding), *map(indented, _details(finding, are_values_told))))
+
+
+def _finding(finding: Finding) -> Text:
+    style = _STYLES.get(finding.severity, _FAINT)
+    return Text().append(f"{_SYMBOLS.get(finding.severity, '·')} ", style=style).append(_sentence(finding))
+
+
+def _sentence(finding: Finding) -> Text:
+    word = _VIOLATION if finding.is_violation else words.WORDS.get(finding.severity, "note")
+    label = Text().append(f"{word} {escape(finding.rule)}", style=_STYLES.get(finding.severity, _FAINT))
+    return label.append(f": {escape(finding.message)}")
+
+
+def _details(finding: Finding, are_values_told: bool) -> Iterator[Text]:
+    if not are_values_told and (values := words.values(finding)):
+        yield Text(escape(values))
+    if counted := words.counted(finding):
+        yield Text(escape(counted))
+    if finding.against is not None:
+        yield Text(f"breaks {escape(finding.against)}")
+    if at := words.location(finding):
+        yield Text(f"at {escape(str(at))}", style=_FAINT)
+
+
+def _fixes(report: Report) -> Iterator[Text]:
+    """Yield what to do about errors and warnings, once a rule: the same advice at each column would drown them."""
+    serious = (finding for finding in report.findings if finding.severity.rank >= Severity.WARN.rank)
+    fixes = {finding.rule: finding.fix for finding in serious}
+    for rule in sorted(fixes):
+        yield Text().append(f"fix {escape(rule)}", style=_NAME).append(f": {escape(fixes[rule])}")
+
+
+def _violations(report: Report) -> Iterable[Finding]:
+    return (finding for finding in report.findings if finding.is_violation)
+
+
+def _violation(finding: Finding, is_schema_told: bool) -> Iterator[RenderableType]:
+    yield _finding(finding)
+    yield indented(Text(f"in {_thing(finding, is_schema_told)}"))
+    yield from map(indented, _details(finding, are_values_told=False))
+
+
+def _silenced(report: Report, look: Look) -> Iterator[RenderableType]:
+    found = [
+        (finding, finding.silence)
+        for review in report.reviews
+        for finding in review.findings
+        if finding.silence is not None
+    ]
+    if found and not look.is_verbose:
+        yield Text(f"{words.count(len(found), 'finding')} silenced (--verbose lists all)")
+        return
+    for finding, silence in found:
+        yield _sentence(finding)
+        yield indented(Text(f"in {_thing(finding, len(report.reviews) > 1)}"))
+        yield indented(Text(escape(words.silenced(silence)), style=_FAINT))
+
+
+def _unmatched(silence: Silence) -> Text:
+    at = f"{escape(str(silence.at))}: " if silence.at else ""
+    return warning("warning", f"{at}{escape(words.unmatched(silence))}")
+
+
+def _thing(finding: Finding, is_schema_told: bool) -> str:
+    name = ".".join(show_name(each) for each in (finding.table, finding.column) if each is not None)
+    schema = f"schema {show_name(finding.schema)}"
+    return f"{schema}, {name}" if name and is_schema_told else name or schema
+
+
+def _summary(report: Report) -> Text:
+    worst = max((finding.severity.rank for finding in report.findings), default=0)
+    style = {Severity.ERROR.rank: "bold red", Severity.WARN.rank: "yellow"}.get(worst, "")
+    return Text(words.summary(report), style=style)

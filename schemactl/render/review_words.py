@@ -1,0 +1,181 @@
+"""What text and Markdown say alike about a review: places, counts, hashes, silences; not yet escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from schemactl.errors import Location
+from schemactl.render.changes import describe_type, show_value, what_changed
+from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
+from schemactl.review.review import explain
+from schemactl.review.severity import Severity
+
+WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
+"""Severities as findings show them; findings of others are details."""
+
+_SHORT_HASH: Final = 8
+
+
+def is_shown(finding: Finding) -> bool:
+    """Return whether a finding is told without being asked for."""
+    return finding.silence is None and not finding.is_cosmetic and finding.severity in WORDS
+
+
+def count(number: int, thing: str) -> str:
+    """Return ``1 error``, ``2 errors``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def summary(report: Report) -> str:
+    """Return the counts of what was found, and who is broken, in one line."""
+    numbers = Counter(finding.severity for finding in report.findings)
+    counts = ", ".join(count(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
+    changes = sum(len(review.changes) for review in report.reviews)
+    if not counts:
+        return f"{count(changes, 'change')}, nothing to report" if changes else "no changes"
+    victims = list(_victims(report.findings))
+    return f"{counts} — breaks {_listed(victims)}" if victims else counts
+
+
+def _victims(findings: Sequence[Finding]) -> Iterable[str]:
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    for axis, name in (("readers", "readers"), ("writers", "writers"), ("data", "stored data")):
+        if any(getattr(finding.impact, axis) is Severity.ERROR for finding in errors):
+            yield name
+    if any(finding.is_violation for finding in findings):
+        yield "the contract"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def scope(report: Report) -> str:
+    """Return what the findings were judged by."""
+    parts = [f"compatibility: {report.compatibility}"]
+    if report.is_transitive:
+        parts.append("older versions compared as well")
+    if report.data:
+        parts.append(f"data counted: {', '.join(report.data)}")
+    return "; ".join(parts)
+
+
+def thing(finding: Finding | Silence) -> str | None:
+    """Return ``orders.note``, ``orders``, or None for a schema as a whole."""
+    names = [name for name in (finding.table, finding.column) if name is not None]
+    return ".".join(names) or None
+
+
+def headline(review: Review, is_whole: bool) -> str:
+    """Return versions and hashes of both sides, without the schema's name; ``is_whole`` leaves hashes uncut."""
+    base, head = review.base, review.head
+    if base is None or head is None:
+        only, word = (head, "new schema") if base is None else (base, "schema removed")
+        return f"{word}, version {only.number}, hash {_hash(only, is_whole)}" if only else word
+    version = f"version {base.number}" + (f" -> {head.number}" if head.number != base.number else "")
+    if base.hash == head.hash:
+        return f"{version if review.changes else f'unchanged, {version}'}, hash {_hash(head, is_whole)} on both sides"
+    return f"{version}, hash {_hash(base, is_whole)} -> {_hash(head, is_whole)}"
+
+
+def _hash(version: Version, is_whole: bool) -> str:
+    return version.hash if is_whole or len(version.hash) <= _SHORT_HASH else f"{version.hash[:_SHORT_HASH]}…"
+
+
+def what_hash_says(review: Review) -> str:
+    """Return what stands behind the two hashes."""
+    changes = count(len(review.changes), "change")
+    if review.is_cosmetic and review.changes:
+        names = Counter(what_changed(change) for change in review.changes)
+        listed = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in names.items())
+        return f"only hints and descriptions changed: {listed}"
+    if review.base is None or review.head is None:
+        return changes
+    if review.base.hash == review.head.hash:
+        return f"{changes} of keys that the hash leaves out" if review.changes else "no change"
+    return f"hash changed by {changes}" if review.changes else "the hash changed, but nothing else did"
+
+
+def is_same(review: Review) -> bool:
+    """Return whether there is nothing to tell of a schema."""
+    has_edits = any(side.is_edited for side in (review.base, review.head) if side)
+    return not (review.changes or review.findings or has_edits) and None not in (review.base, review.head)
+
+
+def edits(review: Review) -> Iterable[str]:
+    """Yield a sentence for each side whose file was edited after its hash was made (dlt.md §2)."""
+    for version in (review.base, review.head):
+        if version is not None and version.is_edited:
+            yield (
+                f"`{version.origin}` was edited by hand: it states hash `{version.stated_hash}`, its content has "
+                f"`{version.hash}`; if it is an export file, the next run overwrites it: make such edits in the import "
+                "file, from which dlt takes them with a new version and hash"
+            )
+
+
+def values(finding: Finding) -> str | None:
+    """Return ``before -> after``, None where one is missing or the message tells both."""
+    if finding.before is None or finding.after is None:
+        return None
+    before, after = _value(finding.before), _value(finding.after)
+    return None if _tells(finding.message, before) and _tells(finding.message, after) else f"{before} -> {after}"
+
+
+def _value(value: Any) -> str:
+    return describe_type(value) if isinstance(value, dict) and value.get("data_type") else show_value(value)
+
+
+def _tells(message: str, shown: str) -> bool:
+    return shown.strip('"') in message
+
+
+def counted(finding: Finding) -> str | None:
+    """Return what the data says, None where it was not asked."""
+    data = finding.counted
+    if data is None:
+        return None
+    if not data.bad:
+        return f"data: none of {count(data.values, 'value')} is lost"
+    examples = f", such as {', '.join(map(show_value, data.examples))}" if data.examples else ""
+    first = f", first in {data.first}" if data.first else ""
+    verb = "does" if data.bad == 1 else "do"
+    return f"data: {data.bad:,} of {count(data.values, 'value')} {verb} not survive{examples}{first}"
+
+
+def location(finding: Finding) -> Location | None:
+    """Return where to look: in the head's file, or in the base's where the head has none."""
+    return finding.location or finding.base_location
+
+
+def silenced(silence: Silence) -> str:
+    """Return why a finding fails nothing, and until when."""
+    until = f"until {silence.until}" if silence.until else "for good"
+    return f"silenced {until}: {silence.reason}" + (f" ({silence.at})" if silence.at else "")
+
+
+def unmatched(silence: Silence) -> str:
+    """Return what is wrong with a silence that covers nothing."""
+    place = thing(silence)
+    where = f" for `{place}`" if place else ""
+    if silence.until is None:
+        return f"the silence of {silence.rule}{where} matches nothing; remove it"
+    return (
+        f"the silence of {silence.rule}{where} matches nothing, or is over (until {silence.until}); remove or renew it"
+    )
+
+
+def explain_mode(report: Report) -> str:
+    """Return what the mode asks for, under its name here and the one that Confluent's schema registry gives it."""
+    name = explain(report.compatibility, report.is_transitive)
+    against = "every older version of the base" if report.is_transitive else "the base"
+    return f"{report.compatibility} is {name} in Confluent's schema registry: {_MODES[report.compatibility]}{against}"
+
+
+_MODES: Final = {
+    Compatibility.READERS: "those who read by the older schema can read what is written by the head; compared with ",
+    Compatibility.WRITERS: "what is written by the older schema can be read by the head; compared with ",
+    Compatibility.FULL: "those who read or write by the older schema get along with the head; compared with ",
+    Compatibility.NONE: "nothing but the contract of the base is asked for; compared with ",
+}

@@ -1,0 +1,62 @@
+"""A review as GitLab's Code Quality report, which a merge request shows beside the lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from schemactl.render.finding_prose import tell_facts
+from schemactl.render.harmless import escape
+from schemactl.render.places import nearest_place
+from schemactl.review.report import Finding, Report, Review
+from schemactl.review.severity import Severity
+
+_SEVERITIES: Final[Mapping[Severity, str]] = {
+    Severity.ERROR: "critical",
+    Severity.WARN: "major",
+    Severity.DEPENDS: "major",
+    Severity.INFO: "info",
+}
+
+
+def render(report: Report) -> str:
+    """Return a JSON list with an issue for each finding that counts; contract violations are blockers."""
+    seen: Counter[str] = Counter()
+    issues = []
+    for review in report.reviews:
+        for finding in review.findings:
+            if finding.silence or finding.is_cosmetic or finding.severity not in _SEVERITIES:
+                continue
+            issues.append(_issue(finding, review, seen[finding.fingerprint]))
+            seen[finding.fingerprint] += 1
+    return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
+
+
+def _issue(finding: Finding, review: Review, twins: int) -> dict[str, Any]:
+    place = nearest_place(finding, review)
+    return {
+        "description": _description(finding),
+        "check_name": finding.rule,
+        "fingerprint": _fingerprint(finding, twins),
+        "severity": "blocker" if _is_blocker(finding) else _SEVERITIES[finding.severity],
+        # GitLab takes relative paths only, and demands a line.
+        "location": {"path": escape(place.file.lstrip("/")), "lines": {"begin": place.line or 1}},
+    }
+
+
+def _description(finding: Finding) -> str:
+    prefix = "contract violation: " if finding.is_violation else ""
+    return prefix + "; ".join(tell_facts(finding))
+
+
+def _is_blocker(finding: Finding) -> bool:
+    return finding.is_violation and finding.severity is Severity.ERROR
+
+
+def _fingerprint(finding: Finding, twins: int) -> str:
+    """GitLab drops all but one issue of the same fingerprint: twins are numbered."""
+    text = f"{finding.fingerprint}\x1f{twins}" if twins else finding.fingerprint
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

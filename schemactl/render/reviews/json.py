@@ -1,0 +1,134 @@
+"""A review as one JSON document; ``schemas/diff.schema.json`` describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import date
+from typing import Any
+
+from schemactl.errors import Location
+from schemactl.render.json import render_document
+from schemactl.review.report import Counted, Finding, Report, Review, Silence, Version
+from schemactl.review.review import explain
+from schemactl.review.severity import Severity
+from schemactl.schema.changes import ABSENT, Change
+from schemactl.schema.types import Column, Table
+
+
+def render(report: Report) -> str:
+    """Return the document that ``schemactl diff --format json`` prints."""
+    return render_document(
+        {
+            "compatibility": report.compatibility.value,
+            "confluent": explain(report.compatibility, report.is_transitive),
+            "is_transitive": report.is_transitive,
+            "data": list(report.data),
+            "counts": _counts(report),
+            "reviews": [_review(review) for review in report.reviews],
+            "unmatched": [_silence(silence) for silence in report.unmatched],
+        }
+    )
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value of a schema as plain JSON data; tables and columns take their stored form."""
+    match value:
+        case Table() | Column():
+            return to_plain(value.to_dict())
+        case Mapping():
+            return {str(key): to_plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [to_plain(item) for item in value]
+        case date():
+            return value.isoformat()
+        case _:
+            return value
+
+
+def counted_document(counted: Counted | None) -> dict[str, Any] | None:
+    """Return what the data said as JSON data, None where it was not asked."""
+    if counted is None:
+        return None
+    return {
+        "values": counted.values,
+        "bad": counted.bad,
+        "examples": to_plain(counted.examples),
+        "first": _location(counted.first),
+    }
+
+
+def _counts(report: Report) -> dict[str, int]:
+    findings = [finding for review in report.reviews for finding in review.findings]
+    severities = [finding.severity for finding in report.findings]
+    return {
+        "error": severities.count(Severity.ERROR),
+        "warn": severities.count(Severity.WARN),
+        "info": severities.count(Severity.INFO),
+        "violations": sum(finding.is_violation for finding in report.findings),
+        "silenced": sum(finding.silence is not None for finding in findings),
+        "cosmetic": sum(finding.is_cosmetic for finding in findings),
+        "changes": sum(len(review.changes) for review in report.reviews),
+    }
+
+
+def _review(review: Review) -> dict[str, Any]:
+    return {
+        "name": review.name,
+        "base": _version(review.base),
+        "head": _version(review.head),
+        "is_cosmetic": review.is_cosmetic,
+        "changes": [_change(change) for change in review.changes],
+        "findings": [_finding(finding) for finding in review.findings],
+    }
+
+
+def _version(version: Version | None) -> dict[str, Any] | None:
+    return asdict(version) if version else None
+
+
+def _change(change: Change) -> dict[str, Any]:
+    stated = {field.name: getattr(change, field.name) for field in fields(change)}
+    plain = {name: to_plain(value) for name, value in stated.items() if value is not ABSENT}
+    return {"kind": type(change).__name__, **plain}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "title": finding.title,
+        "severity": finding.severity.value,
+        "direction": finding.direction.value,
+        "impact": asdict(finding.impact),
+        "message": finding.message,
+        "why": finding.why,
+        "fix": finding.fix,
+        "schema": finding.schema,
+        "table": finding.table,
+        "column": finding.column,
+        "before": to_plain(finding.before),
+        "after": to_plain(finding.after),
+        "is_violation": finding.is_violation,
+        "is_cosmetic": finding.is_cosmetic,
+        "location": _location(finding.location),
+        "base_location": _location(finding.base_location),
+        "fingerprint": finding.fingerprint,
+        "counted": counted_document(finding.counted),
+        "silence": _silence(finding.silence) if finding.silence else None,
+        "against": finding.against,
+    }
+
+
+def _silence(silence: Silence) -> dict[str, Any]:
+    return {
+        "rule": silence.rule,
+        "table": silence.table,
+        "column": silence.column,
+        "reason": silence.reason,
+        "until": silence.until.isoformat() if silence.until else None,
+        "at": _location(silence.at),
+    }
+
+
+def _location(at: Location | None) -> dict[str, Any] | None:
+    return asdict(at) if at else None

@@ -1,0 +1,82 @@
+"""A review as JUnit XML: a suite a schema, a case a finding; errors fail."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+from xml.etree import ElementTree
+
+from schemactl.render.finding_prose import tell_details, tell_sentence, tell_title
+from schemactl.render.harmless import escape
+from schemactl.render.places import stated_place
+from schemactl.review.report import Finding, Report, Review
+from schemactl.review.severity import Severity
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML 1.0 document may hold, not even as references."""
+
+
+def render(report: Report) -> str:
+    """Return an XML document: errors are failures, warnings and notes pass with what they say as output.
+
+    Silenced findings are skipped with their reason, cosmetic ones are left out; a schema without any finding has one
+    case that passes.
+    """
+    root = ElementTree.Element("testsuites", {"name": "schemactl diff"})
+    root.extend(_suite(review) for review in report.reviews)
+    _count(root, root)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _suite(review: Review) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", {"name": _clean(review.name)})
+    names: Counter[str] = Counter()
+    for finding in review.findings:
+        if not finding.is_cosmetic:
+            name = _clean(f"{tell_title(finding)}: {tell_sentence(finding)}")
+            names[name] += 1
+            # Some readers keep only one of the cases that have the same name.
+            suite.append(_case(finding, name if names[name] == 1 else f"{name} ({names[name]})"))
+    if not len(suite):
+        ElementTree.SubElement(
+            suite, "testcase", {"classname": _clean(review.name), "name": "no breaking change", "time": "0"}
+        )
+    _count(suite, suite)
+    return suite
+
+
+def _count(element: ElementTree.Element, within: ElementTree.Element) -> None:
+    found = {"tests": "testcase", "failures": "failure", "skipped": "skipped"}
+    element.attrib.update({key: str(sum(1 for _ in within.iter(tag))) for key, tag in found.items()})
+    element.attrib.update({"errors": "0", "time": "0"})
+
+
+def _case(finding: Finding, name: str) -> ElementTree.Element:
+    place = stated_place(finding)
+    position = {"file": place.file, "line": str(place.line or 1)} if place else {}
+    names = ".".join(part for part in (finding.schema, finding.table) if part)
+    stated = {"classname": names, "name": name, "time": "0", **position}
+    case = ElementTree.Element("testcase", {key: _clean(value) for key, value in stated.items()})
+    text = "\n".join((*tell_details(finding), f"why: {escape(finding.why)}"))
+    if finding.silence:
+        ElementTree.SubElement(case, "skipped", {"message": _clean(finding.silence.reason)})
+    elif finding.severity is Severity.ERROR:
+        failure = {"type": finding.rule, "message": _clean(tell_sentence(finding))}
+        ElementTree.SubElement(case, "failure", failure).text = _allowed(text)
+    else:
+        ElementTree.SubElement(case, "system-out").text = _allowed(f"{_word(finding.severity)}: {text}")
+    return case
+
+
+def _word(severity: Severity) -> str:
+    return "warning" if severity.rank == Severity.WARN.rank else "note"
+
+
+def _clean(text: str) -> str:
+    return _allowed(escape(text))
+
+
+def _allowed(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

@@ -1,0 +1,232 @@
+"""A review as Markdown, made for a comment on a pull request: short on top, all changes in what unfolds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from schemactl.render import review_words as words
+from schemactl.render.changes import describe, place, show_value
+from schemactl.render.harmless import escape, show_name
+from schemactl.review.report import Finding, Report, Review, Version
+from schemactl.review.severity import Severity
+from schemactl.schema.changes import Change
+
+Item = TypeVar("Item")
+
+MARKER: Final = "<!-- schemactl diff -->"
+"""The first line, by which a bot finds its comment again."""
+LIMIT: Final = 65_000
+"""Characters at most; GitHub refuses comments of more than 65,536."""
+
+_LONGEST_TEXT: Final = 600
+_RESERVE: Final = 500
+"""Characters kept for the sentences that say what was left out."""
+_SYMBOLS: Final = {Severity.ERROR: ":x:", Severity.WARN: ":warning:", Severity.INFO: ":information_source:"}
+_TABLE: Final = "| Severity | Rule | Where | What |\n|---|---|---|---|\n"
+_CLOSE: Final = "\n</details>\n\n"
+_MARKUP: Final = re.compile(r"[\\`*_\[\]<#|~&$]")
+_PLAIN_CODE: Final = re.compile(r"[^`|\\<>&\s]([^`|\\<>&\n]*[^`|\\<>&\s])?")
+
+
+def render(report: Report) -> str:
+    """Return the comment: counts, a table of findings, and what unfolds for each schema.
+
+    It has at most ``LIMIT`` characters: details go first, then the last of the findings, and a line says how many
+    were left out. Names and values are shown as they are, and never act as Markdown, HTML, mention or link.
+    """
+    parts = [f"{part}\n\n" for part in _head(report)]
+    rows = _fitting([partial(_row, finding, report) for finding in _shown(report)], _room(parts) - len(_TABLE))
+    parts.extend([_TABLE, *rows.texts, "\n"] if rows.texts else [])
+    if rows.left:
+        parts.append(f"{words.count(rows.left, 'more finding')} did not fit into this comment.\n\n")
+    notes = _fitting([partial(str, f"{note}\n\n") for note in _notes(report)], _room(parts))
+    parts.extend(notes.texts)
+    left = notes.left
+    for review in report.reviews:
+        if words.is_same(review):
+            continue
+        opening = _opening(review)
+        details = _fitting(list(_details(review)), _room(parts) - len(opening) - len(_CLOSE))
+        left += details.left
+        if details.texts:
+            parts.extend((opening, *details.texts, _CLOSE))
+    if left:
+        parts.append(
+            f"{words.count(left, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n"
+        )
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """The first of some texts, as far as there is room, and how many more there are."""
+
+    texts: Sequence[str]
+    left: int
+
+
+def _fitting(makers: Sequence[Callable[[], str]], room: int) -> _Fitting:
+    """Make texts until one does not fit; those behind it are not made, there may be very many."""
+    texts: list[str] = []
+    for make in makers:
+        text = make()
+        room -= len(text)
+        if room < 0:
+            break
+        texts.append(text)
+    return _Fitting(texts, len(makers) - len(texts))
+
+
+def _room(parts: Iterable[str]) -> int:
+    return LIMIT - _RESERVE - sum(map(len, parts))
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield MARKER
+    worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
+    symbol = _SYMBOLS.get(worst, ":white_check_mark:") if worst else ":white_check_mark:"
+    yield f"### {symbol} Schema review: {words.summary(report)}"
+    yield _prose(words.scope(report))
+
+
+def _shown(report: Report) -> list[Finding]:
+    """Return the findings that are told without being asked for, worst first, whatever their schema."""
+    shown = [finding for finding in report.findings if words.is_shown(finding)]
+    return sorted(shown, key=lambda finding: (-finding.severity.rank, not finding.is_violation))
+
+
+def _row(finding: Finding, report: Report) -> str:
+    return f"| {_word(finding)} | {_code(finding.rule)} | {_where(finding, report)} | {'<br>'.join(_what(finding))} |\n"
+
+
+def _word(finding: Finding) -> str:
+    word = "contract violation" if finding.is_violation else words.WORDS.get(finding.severity, "note")
+    return f"{_SYMBOLS.get(finding.severity, _SYMBOLS[Severity.INFO])} {word}"
+
+
+def _where(finding: Finding, report: Report) -> str:
+    thing = _thing(finding.table, finding.column)
+    schema = _code(show_name(_short(finding.schema)))
+    return f"{schema}: {thing}" if thing and len(report.reviews) > 1 else thing or schema
+
+
+def _what(finding: Finding) -> Iterator[str]:
+    yield _prose(finding.message)
+    if counted := words.counted(finding):
+        yield _prose(counted)
+    if finding.against is not None:
+        yield f"breaks {_code(finding.against)}"
+    if at := words.location(finding):
+        yield _code(str(at))
+
+
+def _notes(report: Report) -> Iterator[str]:
+    number = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
+    if number:
+        yield f"{words.count(number, 'finding')} silenced."
+    for silence in report.unmatched:
+        at = f"{_code(str(silence.at))}: " if silence.at else ""
+        yield f":warning: {at}{_prose(words.unmatched(silence))}"
+
+
+def _opening(review: Review) -> str:
+    headline = _plain(words.headline(review, is_whole=False))
+    return f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
+
+
+def _details(review: Review) -> Iterator[Callable[[], str]]:
+    for side, version in (("Before", review.base), ("After", review.head)):
+        if version is not None:
+            yield partial(_version, side, version)
+    for mark, sentence in (("", words.what_hash_says(review)), *((":warning: ", edit) for edit in words.edits(review))):
+        yield partial("- {}{}\n".format, mark, _prose(sentence))
+    findings = [finding for finding in review.findings if words.is_shown(finding)]
+    silenced = [finding for finding in review.findings if finding.silence]
+    yield from _listed("Findings", _in_full, findings)
+    yield from _listed("Silenced", _silenced, silenced)
+    yield from _listed("All changes", _change, review.changes)
+
+
+def _listed(title: str, show: Callable[[Item], str], items: Iterable[Item]) -> Iterator[Callable[[], str]]:
+    """Yield makers of list items, the first with a title above it: no title stands alone where a comment is cut."""
+    for number, item in enumerate(items):
+        yield partial(_item, "" if number else f"\n**{title}**\n\n", show, item)
+
+
+def _item(title: str, show: Callable[[Item], str], item: Item) -> str:
+    return f"{title}- {show(item)}\n"
+
+
+def _version(side: str, version: Version) -> str:
+    return f"- {side}: {_code(version.origin)}, version {version.number}, hash {_code(version.hash)}\n"
+
+
+def _change(change: Change) -> str:
+    return f"{_label(*place(change))}: {_prose(describe(change))}"
+
+
+def _in_full(finding: Finding) -> str:
+    lines = [f"{_code(finding.rule)} {_label(finding.table, finding.column)}: {_prose(finding.title)}"]
+    lines.extend(
+        _value(name, value)
+        for name, value in (("before", finding.before), ("after", finding.after))
+        if value is not None
+    )
+    impact = finding.impact
+    lines.append(f"readers: {impact.readers}, writers: {impact.writers}, stored data: {impact.data}")
+    if finding.severity.rank >= Severity.WARN.rank:
+        lines.append(f"fix: {_prose(finding.fix)}")
+    return "<br>".join(lines)
+
+
+def _value(name: str, value: Any) -> str:
+    return f"{name}: {_code(show_value(value))}"
+
+
+def _silenced(finding: Finding) -> str:
+    reason = f"<br>{_prose(words.silenced(finding.silence))}" if finding.silence else ""
+    return f"{_code(finding.rule)} {_label(finding.table, finding.column)}: {_prose(finding.message)}{reason}"
+
+
+def _label(table: str | None, column: str | None) -> str:
+    return _thing(table, column) or "schema"
+
+
+def _thing(table: str | None, column: str | None) -> str:
+    names = [show_name(_short(name)) for name in (table, column) if name is not None]
+    return _code(".".join(names)) if names else ""
+
+
+def _prose(text: str) -> str:
+    """Return a sentence as Markdown, what stands in backquotes as code."""
+    *pairs, last = re.split(r"`([^`]*)`", _short(text))
+    return "".join(_code(part) if number % 2 else _plain(part) for number, part in enumerate(pairs)) + _plain(last)
+
+
+def _plain(text: str) -> str:
+    """Return text that no Markdown, HTML, mention, issue number or link is found in."""
+    safe = _MARKUP.sub(_entity, escape(text))
+    safe = re.sub(r"@|&#35;", lambda found: f"{'&#64;' if found[0] == '@' else found[0]}&#8203;", safe)
+    return re.sub(r"://|(?i:(?<=www)\.)", lambda found: f"{_entity(found)}{found[0][1:]}", safe)
+
+
+def _code(text: str) -> str:
+    """Return text on one line as code; in backquotes where they hold it, else in the HTML for it."""
+    short = escape(_short(text))
+    return f"`{short}`" if _PLAIN_CODE.fullmatch(short) else f"<code>{_html(short)}</code>"
+
+
+def _html(text: str) -> str:
+    return _plain(text).replace("&#8203;", "")
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0][0])};"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"

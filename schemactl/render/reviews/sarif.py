@@ -1,0 +1,128 @@
+"""A review as SARIF 2.1.0, for GitHub's code scanning and other systems that gather findings of tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import schemactl
+from schemactl.render.finding_prose import tell_details
+from schemactl.render.harmless import escape
+from schemactl.render.json import render_document
+from schemactl.render.places import Place, nearest_place
+from schemactl.render.reviews.json import counted_document, to_plain
+from schemactl.review.report import Finding, Report, Review
+from schemactl.review.severity import Severity
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT: Final = "SRCROOT"
+_LEVELS: Final[Mapping[Severity, str]] = {
+    Severity.ERROR: "error",
+    Severity.WARN: "warning",
+    Severity.DEPENDS: "warning",
+    Severity.INFO: "note",
+    Severity.NONE: "none",
+}
+
+
+def render(report: Report) -> str:
+    """Return a SARIF log with one run: the rules that occur, and a result for each finding but the cosmetic ones.
+
+    Silenced findings are results with a suppression.
+    """
+    told = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
+    rules = _worst_by_rule(finding for _, finding in told)
+    numbers = {rule: number for number, rule in enumerate(rules)}
+    driver = {
+        "name": "schemactl",
+        "version": schemactl.__version__,
+        "rules": [_rule(finding) for finding in rules.values()],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
+        "results": [_result(finding, review, numbers[finding.rule]) for review, finding in told],
+    }
+    return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _worst_by_rule(findings: Iterable[Finding]) -> dict[str, Finding]:
+    worst: dict[str, Finding] = {}
+    for finding in findings:
+        known = worst.setdefault(finding.rule, finding)
+        if finding.severity.rank > known.severity.rank:
+            worst[finding.rule] = finding
+    return worst
+
+
+def _rule(finding: Finding) -> dict[str, Any]:
+    why, fix = escape(finding.why), escape(finding.fix)
+    return {
+        "id": finding.rule,
+        "name": "".join(word.capitalize() for word in re.findall(r"[A-Za-z0-9]+", finding.title)),
+        "shortDescription": {"text": finding.title[:1].upper() + finding.title[1:]},
+        "fullDescription": {"text": why},
+        "help": {"text": f"{why}\n\nFix: {fix}", "markdown": f"{why}\n\n**Fix:** {fix}"},
+        "defaultConfiguration": {"level": _LEVELS[finding.severity]},
+    }
+
+
+def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]:
+    # A level of ``none`` is for results that are no failure.
+    kind = {"kind": "informational"} if finding.severity is Severity.NONE else {}
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": rule_index,
+        **kind,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": _without_links("\n".join(tell_details(finding)))},
+        "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
+        "partialFingerprints": {"schemactl/v1": finding.fingerprint},
+        # SARIF asks that every result has the list, or none has.
+        "suppressions": [_suppression(finding.silence.reason)] if finding.silence else [],
+        "properties": _properties(finding),
+    }
+
+
+def _physical(place: Place) -> dict[str, Any]:
+    # GitHub refuses a file in which a result has no line.
+    region = {"startLine": place.line or 1}
+    if place.line and place.column:
+        region["startColumn"] = place.column
+    return {"artifactLocation": _artifact(place.file), "region": region}
+
+
+def _artifact(file: str) -> dict[str, str]:
+    if Path(file).is_absolute():
+        return {"uri": "file:///" + quote(file.lstrip("/"), safe="/:", errors="replace")}
+    return {"uri": quote(file, errors="replace"), "uriBaseId": _ROOT}
+
+
+def _suppression(reason: str) -> dict[str, str]:
+    return {"kind": "external", "status": "accepted", "justification": escape(reason)}
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    properties = {
+        "impact": asdict(finding.impact),
+        "direction": finding.direction,
+        "schema": finding.schema,
+        "table": finding.table,
+        "column": finding.column,
+        "before": to_plain(finding.before),
+        "after": to_plain(finding.after),
+        "isViolation": finding.is_violation,
+        "counted": counted_document(finding.counted),
+        "against": finding.against,
+    }
+    return {key: value for key, value in properties.items() if value is not None}
+
+
+def _without_links(text: str) -> str:
+    """A message may hold links, ``[text](target)``; ours has none, so one would come from a name."""
+    return text.replace("[", r"\[").replace("]", r"\]") if "](" in text else text

@@ -1,0 +1,73 @@
+"""The rules of a review for a person: a list of all, and all about one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from schemactl.render.console import Look, print_sections
+from schemactl.review.rule import Rule
+from schemactl.review.severity import Severity
+
+_STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.DEPENDS: "yellow"}
+_AXES: Final = ("readers", "writers", "data")
+
+
+def print_rules(rules: Iterable[Rule], look: Look) -> str:
+    """Return a line for each rule, with its severities."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("rule", *_AXES, "what happened"):
+        table.add_column(heading, no_wrap=heading != "what happened")
+    for rule in rules:
+        table.add_row(rule.id, *(_severity(getattr(rule.impact, axis)) for axis in _AXES), rule.title)
+    hint = Text("`schemactl rules ID` tells why a rule matters and what to do instead", style="dim")
+    return print_sections([[table], [hint]], look)
+
+
+def print_rule(rule: Rule, look: Look) -> str:
+    """Return all about a rule: whom it breaks, why, what to do, how to silence it."""
+    impact = Text()
+    for axis in _AXES:
+        impact.append(f"{axis}: ").append(_severity(getattr(rule.impact, axis))).append("   ")
+    sections: list[list[RenderableType]] = [
+        [Text(rule.id, style="bold").append(f": {rule.title}"), impact.append(f"({rule.direction})", style="dim")],
+        [Text(rule.why)],
+        [Text("What to do", style="bold"), Text(rule.fix)],
+        [Text("To silence it", style="bold"), Padding(Text(_silence(rule)), (0, 0, 0, 4), expand=False)],
+    ]
+    if rule.is_contract:
+        sections.insert(2, [Text("It counts in every mode: the schema's own contract is broken.")])
+    return print_sections(sections, look)
+
+
+def rule_document(rule: Rule) -> dict[str, Any]:
+    """Return a rule as ``schemactl rules --format json`` prints it."""
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
+        "direction": str(rule.direction),
+        "why": rule.why,
+        "fix": rule.fix,
+        "is_contract": rule.is_contract,
+        "is_cosmetic": rule.is_cosmetic,
+    }
+
+
+def _severity(severity: Severity) -> Text:
+    shown = "-" if severity is Severity.NONE else str(severity)
+    return Text(shown, style=_STYLES.get(severity, ""))
+
+
+def _silence(rule: Rule) -> str:
+    return f"""\
+[[tool.schemactl.diff.silence]]   # in pyproject.toml; in schemactl.toml: [[diff.silence]]
+rule = "{rule.id}"
+table = "orders"                  # and column = "...", both may hold * and ?
+reason = "why this is all right"
+until = 2027-01-31                # may be left out"""

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+import review_samples
+
+from schemactl.render.changes import describe, describe_column, describe_type, place, show_value, what_changed
+from schemactl.schema.changes import (
+    ABSENT,
+    Change,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    ColumnsReordered,
+    HeaderChanged,
+    NormalizerChanged,
+    NullabilityChanged,
+    SettingChanged,
+    TableAdded,
+    TablePropertyChanged,
+    TableRemoved,
+    TableRenamed,
+)
+from schemactl.schema.types import Column, Table
+
+ID = Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True, "unique": False})
+TABLE = Table("t", {"id": ID})
+CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
+    (HeaderChanged("version", 1, 2), (None, None), "`version`: 1 -> 2"),
+    (SettingChanged("detections", ABSENT, ["iso"]), (None, None), 'setting `detections` is new: ["iso"]'),
+    (NormalizerChanged("names", "direct", ABSENT), (None, None), 'normalizer `names` is gone, was "direct"'),
+    (TableRenamed("s", "t"), ("t", None), "table renamed from `s` (a guess)"),
+    (TableRenamed("s", "t", is_stated=True), ("t", None), "table renamed from `s` (by `x-renamed-from`)"),
+    (TableRenamed("s", "t", follows_parent=True), ("t", None), "table renamed from `s`, as its parent was"),
+    (TableRemoved(TABLE), ("t", None), "table removed, 1 column"),
+    (TableAdded(Table("t")), ("t", None), "new table, 0 columns"),
+    (TablePropertyChanged("t", "parent", "a", None), ("t", None), '`parent`: "a" -> null'),
+    (ColumnRenamed("t", "a", "b"), ("t", "b"), "column renamed from `a` (a guess)"),
+    (ColumnRemoved("t", ID), ("t", "id"), "column removed, was bigint, not null, primary_key"),
+    (ColumnAdded("t", Column("n")), ("t", "n"), "new column, no type"),
+    (
+        ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": 9}),
+        ("t", "c"),
+        "type text -> text(9)",
+    ),
+    (
+        ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": None}),
+        ("t", "c"),
+        'type stated anew: {"data_type": "text"} -> {"data_type": "text", "precision": null}',
+    ),
+    (NullabilityChanged("t", "c", ABSENT, False), ("t", "c"), "may no longer be null"),
+    (NullabilityChanged("t", "c", False, ABSENT), ("t", "c"), "may be null now"),
+    (NullabilityChanged("t", "c", ABSENT, True), ("t", "c"), "`nullable` is new: true"),
+    (ColumnPropertyChanged("t", "c", "x-a", {"b": 1}, 2), ("t", "c"), '`x-a`: {"b": 1} -> 2'),
+    (ColumnsReordered("t", ("a", "b"), ("b", "a")), ("t", None), "columns in another order: `b`, `a`"),
+]
+
+
+@pytest.mark.parametrize(("change", "where", "words"), CASES, ids=lambda each: type(each).__name__)
+def test_change_is_told_in_plain_words(change: Change, where: tuple[str | None, str | None], words: str) -> None:
+    assert place(change) == where
+    assert describe(change) == words
+
+
+def test_every_kind_of_change_is_among_the_cases_and_the_samples() -> None:
+    assert {type(change) for change, _, _ in CASES} == set(get_args(Change))
+    for report in (review_samples.broken(), review_samples.hostile()):
+        assert {type(change) for review in report.reviews for change in review.changes} == set(get_args(Change))
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, "decimal(10, 2)"),
+        ({"data_type": "decimal", "scale": 2}, "decimal(scale 2)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 0}, "decimal(10, 0)"),
+        ({"data_type": "timestamp", "timezone": False}, "timestamp without timezone"),
+        ({"data_type": "timestamp", "precision": 3, "timezone": True}, "timestamp(3) with timezone"),
+        ({}, "no type"),
+    ],
+)
+def test_type_is_told_with_what_narrows_it(properties: dict[str, Any], words: str) -> None:
+    assert describe_type(properties) == words
+
+
+def test_column_is_told_with_hints_that_say_yes() -> None:
+    column = Column("c", {"data_type": "text", "nullable": True, "unique": True, "x-pii": True, "sort": False})
+
+    assert describe_column(column) == "text, unique, x-pii"
+
+
+def test_long_values_and_orders_are_cut() -> None:
+    assert len(show_value("x" * 10_000)) < 100
+    assert show_value("x" * 10_000).endswith("…")
+    names = tuple(map(str, range(500)))
+    assert describe(ColumnsReordered("t", names, names[::-1])).endswith("`488` and 488 more")
+
+
+def test_cosmetic_changes_are_told_by_what_they_are_about() -> None:
+    assert what_changed(ColumnPropertyChanged("t", "c", "description", "a", "b")) == "`description`"
+    assert what_changed(NullabilityChanged("t", "c", ABSENT, True)) == "the wording of `nullable`"
+    assert what_changed(ColumnsReordered("t", ("a", "b"), ("b", "a"))) == "the order of columns"

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from review_samples import broken, clean, cosmetic, hostile
+
+from schemactl.errors import Location
+from schemactl.render.reviews.github import render
+from schemactl.review.report import Report
+from schemactl.review.severity import Severity
+
+COMMAND = re.compile(r"::(?P<name>[a-z]+) (?P<properties>[^\n]*?)::(?P<message>[^\n]*)")
+
+
+def read(printed: str) -> list[tuple[str, dict[str, str], str]]:
+    """Read commands as GitHub's runner does: split first, then put the escaped characters back."""
+    commands = []
+    for line in printed.splitlines():
+        found = COMMAND.fullmatch(line)
+        assert found, line
+        pairs = (pair.split("=", 1) for pair in found["properties"].split(","))
+        commands.append((found["name"], {key: unescape(value) for key, value in pairs}, unescape(found["message"])))
+    return commands
+
+
+def unescape(text: str) -> str:
+    for escaped, character in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+        text = text.replace(escaped, character)
+    return text
+
+
+def with_finding(**fields: object) -> Report:
+    report = broken()
+    review = report.reviews[1]
+    return replace(report, reviews=(replace(review, findings=(replace(review.findings[0], **fields),)),))
+
+
+def test_each_finding_that_counts_is_a_command_and_the_worst_come_first() -> None:
+    names = [name for name, _, _ in read(render(broken()))]
+
+    assert names == ["error"] * 4 + ["warning"] * 2 + ["notice"] * 4
+
+
+def test_command_points_to_the_line_and_tells_the_fix() -> None:
+    first = render(broken()).splitlines()[0]
+
+    assert first == (
+        "::error file=schemas/orders.schema.yaml,line=21,col=5,title=C204 column removed::column `note` is gone from "
+        "`orders`%0Afix: Keep the column, nullable, until nobody reads it any more. Then remove it with a tombstone "
+        "(rule C205)."
+    )
+
+
+def test_counts_of_the_data_are_told() -> None:
+    message = next(message for _, each, message in read(render(broken())) if each["title"].startswith("N402"))
+
+    assert "3 of 12,000 values" in message
+    assert "data/orders/2026-01.jsonl:137" in message
+
+
+def test_title_names_a_broken_contract() -> None:
+    titles = [properties["title"] for _, properties, _ in read(render(broken()))]
+
+    assert [title for title in titles if "contract violation" in title] == [
+        "contract violation: X702 schema contract changed"
+    ]
+
+
+@pytest.mark.parametrize("report", [clean(), cosmetic()], ids=["clean", "cosmetic"])
+def test_nothing_is_printed_where_nothing_counts(report: Report) -> None:
+    assert render(report) == ""
+
+
+@pytest.mark.parametrize("location", [None, Location("<stdin>", 3, 1)])
+def test_finding_without_a_file_stands_without_one(location: Location | None) -> None:
+    [(_, properties, _)] = read(render(with_finding(location=location)))
+
+    assert set(properties) == {"title"}
+
+
+def test_revision_is_no_part_of_the_file() -> None:
+    [(_, properties, _)] = read(render(with_finding(location=Location("v1.4:a/b.yaml", 3))))
+
+    assert properties == {"file": "a/b.yaml", "line": "3", "title": "C204 column removed"}
+
+
+def test_signs_of_the_command_language_survive() -> None:
+    message = "100% of `a:b,c` is gone"
+    [(_, properties, told)] = read(render(with_finding(message=message, title="50%, or: all")))
+
+    assert told.splitlines()[0] == message
+    assert properties["title"] == "C204 50%, or: all"
+    assert "100%25 of" in render(with_finding(message=message))
+
+
+def test_silenced_and_unimportant_findings_are_left_out() -> None:
+    assert "T104" not in render(broken())
+    assert render(with_finding(severity=Severity.NONE)) == ""
+
+
+def test_hostile_names_start_no_command_of_their_own() -> None:
+    printed = render(hostile())
+
+    assert [name for name, _, _ in read(printed)] == ["error", "error", "warning"]
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters() | st.sampled_from("%:,=\r\n\x85\u2028\x1b\ud800")))
+def test_any_name_gives_one_command_of_one_line(name: str) -> None:
+    report = with_finding(message=name, title=name, fix=name, against=name, location=Location(name or ".", 1))
+    printed = render(report)
+
+    assert len(printed.splitlines()) == 1
+    assert printed.encode()
+    assert [command for command, _, _ in read(printed)] == ["error"]

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+import review_samples
+from syrupy.assertion import SnapshotAssertion
+
+from schemactl.errors import Location
+from schemactl.render.console import Look
+from schemactl.render.review_text import print_review
+from schemactl.review.report import Compatibility, Counted, Finding, Report, Review
+from schemactl.review.severity import Impact, Severity
+
+SITUATIONS = ("clean", "cosmetic", "broken", "hostile")
+WHOLE = Look(None)
+
+
+def _sample(situation: str) -> Report:
+    report: Report = getattr(review_samples, situation)()
+    return report
+
+
+def _with(*findings: Finding) -> Report:
+    """Return a report of one schema whose head adds nothing but these findings."""
+    review = replace(review_samples.clean().reviews[0], findings=findings)
+    return Report(compatibility=Compatibility.FULL, reviews=(review,))
+
+
+def _found(rule: str) -> Finding:
+    found = (each for review in review_samples.broken().reviews for each in review.findings)
+    return next(each for each in found if each.rule == rule)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_review_reads_well_in_a_terminal(situation: str, width: int, snapshot: SnapshotAssertion) -> None:
+    printed = print_review(_sample(situation), Look(width))
+
+    assert max(map(len, printed.splitlines())) <= width
+    assert printed == snapshot
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("situation", ["cosmetic", "broken"])
+def test_verbose_review_shows_every_change(situation: str, width: int, snapshot: SnapshotAssertion) -> None:
+    assert print_review(_sample(situation), Look(width, is_verbose=True)) == snapshot
+
+
+@pytest.mark.parametrize("situation", ["broken", "hostile"])
+@pytest.mark.parametrize("width", [20, 80])
+@pytest.mark.parametrize("is_verbose", [False, True])
+def test_no_fact_is_cut_off_however_narrow_the_terminal(situation: str, width: int, is_verbose: bool) -> None:
+    def facts(look: Look) -> str:
+        return re.sub(r"[\s│├└─]", "", print_review(_sample(situation), look))
+
+    assert facts(Look(width, is_verbose=is_verbose)) == facts(Look(None, is_verbose=is_verbose))
+
+
+def test_colored_review_has_the_words_of_the_plain_one() -> None:
+    colored = print_review(review_samples.broken(), Look(80, color=True))
+
+    assert "\x1b[1;31m" in colored
+    words = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", colored).splitlines()]
+    assert words == print_review(review_samples.broken(), Look(80)).splitlines()
+
+
+@pytest.mark.parametrize("look", [Look(80, color=True), Look(80, is_verbose=True), Look(80, is_quiet=True), Look(80)])
+def test_text_from_schemas_cannot_steer_the_terminal(look: Look) -> None:
+    printed = print_review(review_samples.hostile(), look)
+
+    own = re.sub(r"\x1b\[[\d;]*m", "", printed) if look.color else printed
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", own)
+    assert "\x1b[31m\\x9b" not in printed
+    assert "[red]" in own
+    # A line that starts so is a command to GitHub's runners.
+    assert not [line for line in own.splitlines() if line.startswith("::")]
+
+
+def test_unchanged_schema_says_no_changes() -> None:
+    lines = print_review(review_samples.clean(), WHOLE).splitlines()
+
+    assert lines[0] == "orders: unchanged, version 3, hash Rk0y7wYH… on both sides"
+    assert lines[-1] == "no changes"
+    assert print_review(Report(compatibility=Compatibility.FULL), Look(80, is_quiet=True)) == "no changes\n"
+
+
+def test_many_unchanged_schemas_take_one_line() -> None:
+    one = review_samples.clean().reviews[0]
+    report = Report(
+        compatibility=Compatibility.FULL,
+        reviews=(*(replace(one, name=f"s{number}") for number in range(40)), *review_samples.cosmetic().reviews),
+    )
+
+    lines = print_review(report, WHOLE).splitlines()
+
+    assert len(lines) < 12
+    assert any(line.startswith("unchanged: s0, s1, ") and line.endswith(", s39") for line in lines)
+    assert "s7: unchanged, version 3" in print_review(report, Look(None, is_verbose=True))
+
+
+def test_quiet_review_is_errors_and_warnings_one_a_line_and_the_summary() -> None:
+    lines = print_review(review_samples.broken(), Look(None, is_quiet=True)).splitlines()
+
+    assert len(lines) == 7
+    assert lines[0] == "schemas/orders.schema.yaml:21:5: error C204: column `note` is gone from `orders`"
+    assert sum(": warning " in line for line in lines) == 2
+    assert not [line for line in lines if "T104" in line or "T101" in line]
+    assert lines[-1].startswith("4 errors, 2 warnings, 4 notes — ")
+
+
+def test_quiet_finding_without_a_file_names_its_table() -> None:
+    finding = replace(_found("C204"), location=None, base_location=None)
+
+    assert print_review(_with(finding), Look(None, is_quiet=True)).startswith(
+        "schema orders, orders.note: error C204: "
+    )
+
+
+def test_finding_that_only_the_base_holds_points_there() -> None:
+    finding = replace(_found("C204"), location=None)
+
+    assert "at main:schemas/orders.schema.yaml:34:7" in print_review(_with(finding), WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("impact", "is_violation", "words"),
+    [
+        (Impact(readers=Severity.ERROR), False, "1 error — breaks readers"),
+        (Impact(readers=Severity.WARN, data=Severity.ERROR), False, "1 error — breaks stored data"),
+        (Impact(Severity.ERROR, Severity.ERROR, Severity.NONE), False, "1 error — breaks readers and writers"),
+        (Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR), False, "breaks readers, writers and stored data"),
+        (Impact(), True, "1 error — breaks the contract"),
+        (Impact(), False, "1 error"),
+    ],
+)
+def test_summary_says_who_is_broken(impact: Impact, is_violation: bool, words: str) -> None:
+    finding = replace(_found("C204"), impact=impact, is_violation=is_violation)
+
+    assert print_review(_with(finding), WHOLE).splitlines()[-1].endswith(words)
+
+
+def test_warning_breaks_nobody() -> None:
+    finding = replace(_found("D303"), impact=Impact(readers=Severity.ERROR))
+
+    assert print_review(_with(finding), WHOLE).splitlines()[-1] == "1 warning"
+
+
+def test_silenced_and_cosmetic_findings_do_not_count_and_are_listed_on_demand() -> None:
+    report = _with(_found("T104"), _found("H605"))
+
+    short, long = (print_review(report, Look(None, is_verbose=is_verbose)) for is_verbose in (False, True))
+
+    assert short.splitlines()[-1] == long.splitlines()[-1] == "no changes"
+    assert "1 finding silenced" in short
+    assert "T104" not in short
+    assert "H605" not in short
+    assert "silenced until 2026-12-31: agreed with the analysts (s.toml:4)" in long
+    assert "note H605: " in long
+
+
+def test_contract_violation_stands_apart_from_the_tree() -> None:
+    lines = print_review(review_samples.broken(), WHOLE).splitlines()
+
+    start = next(number for number, line in enumerate(lines) if "X702" in line)
+    assert lines[start].startswith("✗ contract violation X702: ")
+    assert lines[start - 1] == ""
+    assert lines[start + 1] == "  in schema orders, refunds"
+    assert sum("violation X702" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("counted", "words"),
+    [
+        (Counted(1, 1, (), None), "data: 1 of 1 value does not survive"),
+        (
+            Counted(9, 2, ("a", 1), Location("x.jsonl", 4)),
+            '2 of 9 values do not survive, such as "a", 1, first in x.jso',
+        ),
+        (Counted(5_000, 0), "data: none of 5,000 values is lost"),
+    ],
+)
+def test_finding_says_what_the_data_says(counted: Counted, words: str) -> None:
+    assert words in print_review(_with(replace(_found("C204"), counted=counted)), WHOLE)
+
+
+def test_values_are_shown_where_nothing_else_tells_them() -> None:
+    finding = replace(_found("D301"), message="its type changed")
+
+    assert "  bigint -> double" in print_review(_with(finding), WHOLE)
+    assert "bigint -> double" not in print_review(_with(_found("D301")), WHOLE)
+
+
+def test_edited_file_is_told_with_both_hashes_and_the_way_out() -> None:
+    printed = print_review(review_samples.broken(), WHOLE)
+
+    line = next(line for line in printed.splitlines() if "edited by hand" in line)
+    assert review_samples.HEAD_HASH in line
+    assert review_samples.EDITED_HASH in line
+    assert "import file" in line
+
+
+def test_schema_on_one_side_only_is_new_or_removed() -> None:
+    new = review_samples.broken().reviews[0]
+    gone = replace(new, base=new.head, head=None, changes=(), findings=())
+
+    assert print_review(Report(compatibility=Compatibility.FULL, reviews=(new,)), WHOLE).startswith(
+        "customers: new schema, version 1, hash uX1Tt0p5…\n  in schemas/customers.schema.yaml\n"
+    )
+    assert print_review(Report(compatibility=Compatibility.FULL, reviews=(gone,)), WHOLE).startswith(
+        "customers: schema removed, version 1"
+    )
+
+
+def test_changes_that_the_hash_leaves_out_are_told_as_such() -> None:
+    review = review_samples.cosmetic().reviews[0]
+    assert review.base is not None
+    same: Review = replace(review, head=replace(review.base, number=4), is_cosmetic=False)
+
+    printed = print_review(Report(compatibility=Compatibility.FULL, reviews=(same,)), WHOLE)
+
+    assert "version 3 -> 4, hash Rk0y7wYH… on both sides" in printed
+    assert "5 changes of keys that the hash leaves out" in printed
