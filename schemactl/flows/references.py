@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError, did_you_mean
@@ -32,10 +32,17 @@ STDIN_PATH = "<stdin>"
 
 @dataclass(frozen=True, slots=True)
 class Referred:
-    """A schema that a REF names, with the document it stands in and the place that messages name."""
+    """A schema that a REF names.
+
+    Attributes:
+        document: what it stands in.
+        origin: the place that messages name.
+        history: the file whose versions in git are older versions of the schema; None where it is no file.
+    """
 
     document: Document
     origin: str
+    history: Path | None = None
 
     @property
     def schema(self) -> Schema:
@@ -96,7 +103,7 @@ def _from_stdin() -> Referred:
 
 
 def _from_file(path: Path) -> Referred:
-    return Referred(read(read_text(path), str(path)), str(path))
+    return Referred(read(read_text(path), str(path)), str(path), path)
 
 
 def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
@@ -128,7 +135,9 @@ def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     revision, _, inside = rest.partition(":")
     path = _git_path(inside) if inside else folder.exports
     files = read_revision(revision, path)
-    return tuple(sorted((_named(file) for file in files), key=lambda each: each.schema.name))
+    top = find_repository(path)
+    found = (replace(_named(file), history=top / str(file.path).removeprefix(f"{revision}:")) for file in files)
+    return tuple(sorted(found, key=lambda each: each.schema.name))
 
 
 def _git_path(inside: str) -> Path:
@@ -138,7 +147,7 @@ def _git_path(inside: str) -> Path:
 
 
 def _named(file: TextFile) -> Referred:
-    return Referred(parse_named(file), str(file.path))
+    return Referred(parse_named(file), str(file.path), file.path)
 
 
 def _is_there(reference: str) -> bool:

@@ -209,7 +209,7 @@ def _pending(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[tup
     imports: tuple[tuple[Path, str], ...] = ()
     if not has_import:
         path = new_file(folder.imports, opened.name, like=_path(opened.export_file))
-        imports = ((path, write(_first_import(schema), as_json=_is_json(path))),)
+        imports = ((path, write(_first_import(schema), str(path))),)
     path = _path(opened.export_file) or new_file(folder.exports, opened.name, like=_path(opened.import_file))
     layout = opened.export_document.layout if opened.export_document else None
     return (*imports, (path, _export_text(stored, layout, path)))
@@ -220,7 +220,7 @@ def _export_text(schema: Schema, layout: Layout | None, path: Path) -> str:
 
     dlt's form of an export has no such key, so ``write`` keeps it where it stands but never adds it.
     """
-    text = write(schema, layout, as_json=_is_json(path))
+    text = write(schema, str(path), layout)
     link = schema.imported_version_hash
     if link is None or _states_link(text, path, link):
         return text
@@ -297,7 +297,3 @@ def _kept(properties: Mapping[str, Any], marks: frozenset[str], stated: Mapping[
 
 def _path(file: TextFile | None) -> Path | None:
     return file.path if file else None
-
-
-def _is_json(path: Path) -> bool:
-    return path.suffix == ".json"

@@ -22,6 +22,11 @@ class Document(Protocol):
 class Format(Protocol):
     """A module that reads and writes schemas."""
 
+    @property
+    def ENDINGS(self) -> tuple[str, ...]:
+        """How names of its files end, the usual ending first."""
+        ...
+
     def read(self, text: str, path: str) -> Document:
         """Return what ``text`` says; ``path`` names it in messages.
 
@@ -30,8 +35,8 @@ class Format(Protocol):
         """
         ...
 
-    def write(self, schema: Schema) -> str:
-        """Return the text of a file that holds the schema."""
+    def write(self, schema: Schema, path: str | None = None) -> str:
+        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms."""
         ...
 
 

@@ -24,6 +24,9 @@ class Kind(Enum):
     BINARY = "binary"
     MERGE = "merge"
 
+    # An enum's own hash is computed in Python, and each mapping is asked for the key MERGE.
+    __hash__ = object.__hash__
+
 
 MERGE = Kind.MERGE
 """The key ``<<``, which takes in the keys of another mapping."""

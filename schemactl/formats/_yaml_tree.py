@@ -1,31 +1,35 @@
-"""YAML text -> tree. The parser is ruamel.yaml's; tags, aliases and limits are looked after here.
+"""YAML text -> tree. The parser is libyaml's, through PyYAML; tags, aliases and limits are looked after here.
 
-The tree is built from the parser's events and not from its objects: so a hostile file is refused while it is
-read, places are exact, and values are those that dlt's YAML library would give.
+Files of the plain form of dlt's exports do not need it: ``_block_lines`` reads those. For all others the tree is
+built from the parser's events and not from its objects: so a hostile file is refused while it is
+read, places are exact, and values are those that dlt's YAML library, which is PyYAML, would give.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import (
+import yaml
+from yaml.events import (
     AliasEvent,
-    CollectionEndEvent,
-    CollectionStartEvent,
     DocumentStartEvent,
-    Event,
+    MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
+    SequenceEndEvent,
     SequenceStartEvent,
 )
 
+from schemactl.formats._block_lines import read_block_lines
+from schemactl.formats._collector import paused_collector
 from schemactl.formats._scalars import MERGE, Kind, kind_of
 from schemactl.formats._scalars import value_of as scalar_value
+from schemactl.formats._tabs import Span, stray_tab
 from schemactl.formats._tree import (
     MAX_DEPTH,
     MAX_REPEATED_NODES,
@@ -39,9 +43,18 @@ from schemactl.formats._tree import (
     follow,
 )
 
+# Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}
-_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|(?<!^)\ufeff")
+_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_MISPLACED_COLON = ("mapping values are not allowed", "found unexpected ':'")
+_BYTE_ORDER_MARK = "\ufeff"
+
+# What a named tuple's own constructor calls, at half its cost.
+_new: Any = tuple.__new__
+_value = attrgetter("value")
 
 
 def parse_yaml(source: Source) -> Node:
@@ -50,38 +63,48 @@ def parse_yaml(source: Source) -> Node:
     Raises:
         InputError: the text is not YAML, or states what a schema file cannot hold; with the place.
     """
-    if (found := _NOT_YAML.search(source.text)) is not None:
+    text = source.text
+    if text.startswith(_BYTE_ORDER_MARK):
+        # The parser would not count it as a character; places are counted in characters.
+        text = text.replace(_BYTE_ORDER_MARK, "\n", 1)
+    if (found := _NOT_YAML.search(text)) is not None:
         character = f"U+{ord(found.group()):04X}"
         hint = "in double quotes it can be written as an escape; is the file text at all?"
         raise source.refuse(f"the character {character} cannot stand in YAML", found.start(), hint)
-    parser = YAML(typ="safe", pure=True)
-    parser.version = (1, 1)
+    with paused_collector():
+        return read_block_lines(text) or _from_events(source, text)
+
+
+def _from_events(source: Source, text: str) -> Node:
+    builder = _Builder(source)
     try:
-        return _Builder(source).build(parser.parse(source.text))
-    except MarkedYAMLError as error:
+        root = builder.build(iter(_LOADER(text).get_event, None))
+    except yaml.MarkedYAMLError as error:
         raise _refusal(source, error) from error
-    except (YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise source.refuse(f"this is not YAML: {' '.join(str(error).split())}", 0) from error
+    if (tab := stray_tab(text, builder.quoted)) is not None:
+        raise _refused_tab(source, tab)
+    return root
 
 
-def _refusal(source: Source, error: MarkedYAMLError) -> Exception:
+def _refusal(source: Source, error: yaml.MarkedYAMLError) -> Exception:
     mark = error.problem_mark or error.context_mark
     offset = min(mark.index, len(source.text)) if mark else 0
-    told = ", ".join(part for part in (error.context, error.problem) if part)
-    hint = None
     if source.text[offset : offset + 1] == "\t":
-        told, hint = "a tab cannot indent in YAML", "indent with spaces"
-    elif error.problem and "mapping values are not allowed" in error.problem:
-        told, hint = "`:` cannot stand here", "put a text that holds `: ` in quotes; check the indentation"
-    return source.refuse(told if hint else f"this is not YAML: {told}", offset, hint)
+        return _refused_tab(source, offset)
+    if error.problem and error.problem.startswith(_MISPLACED_COLON):
+        hint = "put a text that holds `: ` in quotes; check the indentation"
+        return source.refuse("`:` cannot stand here", offset, hint)
+    told = ", ".join(part for part in (error.context, error.problem) if part)
+    hint = "look at the brackets, quotes and indentation here and right above"
+    return source.refuse(f"this is not YAML: {told}", offset, hint)
 
 
-@dataclass(slots=True)
-class _Open:
-    """A collection that is being read."""
-
-    event: CollectionStartEvent
-    nodes: list[Node] = field(default_factory=list)
+def _refused_tab(source: Source, offset: int) -> Exception:
+    is_indent = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
+    message = "a tab cannot indent in YAML" if is_indent else "a tab cannot stand here"
+    return source.refuse(message, offset, "indent with spaces" if is_indent else "write spaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,78 +115,96 @@ class _Extent:
     depth: int
 
 
+@dataclass(slots=True)
 class _Builder:
-    """Builds the tree from events, without recursion: how deep a document goes is its author's choice."""
+    """Builds the tree from events, without recursion: how deep a document goes is its author's choice.
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.anchors: dict[str, Scalar | Sequence | Mapping | None] = {}
-        self.extents: dict[int, _Extent] = {}
-        self.repeated = 0
-        self.open: list[_Open] = []
-        self.root: Node | None = None
+    Attributes:
+        plain: the values of the scalars without quotes that were met; a schema repeats a few words.
+        anchors: the nodes that have a name; None while the node is being read.
+        quoted: where scalars in quotes and block scalars stand.
+        extents: of collections that aliases stand for, by ``id``.
+        repeated: how many nodes the aliases stand for so far.
+    """
 
-    def build(self, events: Iterator[Event]) -> Node:
+    source: Source
+    plain: dict[str, Any] = field(default_factory=dict)
+    quoted: list[Span] = field(default_factory=list)
+    anchors: dict[str, Scalar | Sequence | Mapping | None] = field(default_factory=dict)
+    extents: dict[int, _Extent] = field(default_factory=dict)
+    repeated: int = 0
+
+    def build(self, events: Iterable[Any]) -> Node:
+        roots: list[Node] = []
+        nodes, opened = roots, list[tuple[Any, list[Node]]]()
+        plain = self.plain
         for event in events:
-            match event:
-                case DocumentStartEvent() if self.root is not None:
-                    hint = "a schema file holds one"
-                    raise self.source.refuse("a second document starts here", event.start_mark.index, hint)
-                case ScalarEvent():
-                    self._add(self._scalar(event), event.anchor)
-                case AliasEvent():
-                    self._add(self._alias(event), None)
-                case CollectionStartEvent():
-                    self._enter(event)
-                case CollectionEndEvent():
-                    started = self.open.pop()
-                    self._add(self._collection(started, event), started.event.anchor)
-        if self.root is None:
+            kind = type(event)
+            if kind is ScalarEvent:
+                if event.value in plain and event.implicit[0] and not event.anchor:
+                    place = event.start_mark.index, event.end_mark.index
+                    nodes.append(_new(Scalar, (*place, plain[event.value])))
+                else:
+                    nodes.append(self._scalar(event))
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self._check_start(event, len(opened))
+                opened.append((event, nodes))
+                nodes = []
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                started, outer = opened.pop()
+                outer.append(self._collection(started, nodes, event.end_mark.index))
+                nodes = outer
+            elif kind is AliasEvent:
+                nodes.append(self._alias(event, len(opened)))
+            elif kind is DocumentStartEvent and roots:
+                hint = "a schema file holds one"
+                raise self.source.refuse("a second document starts here", event.start_mark.index, hint)
+        if not roots:
             raise self.source.refuse("the file is empty", 0)
-        return self.root
+        return roots[0]
 
-    def _enter(self, event: CollectionStartEvent) -> None:
-        if len(self.open) >= MAX_DEPTH:
+    def _check_start(self, event: Any, depth: int) -> None:
+        if depth >= MAX_DEPTH:
             raise self.source.refuse(f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index)
         expected = _TAG_PREFIX + ("map" if isinstance(event, MappingStartEvent) else "seq")
         if event.tag not in (None, "!", expected):
             raise self._unknown_tag(event)
         if event.anchor:
             self._declare(event)
-        self.open.append(_Open(event))
-
-    def _add(self, node: Node, anchor: str | None) -> None:
-        if anchor and not isinstance(node, Alias):
-            self.anchors[anchor] = node
-        if self.open:
-            self.open[-1].nodes.append(node)
-        else:
-            self.root = node
 
     def _declare(self, event: Any) -> None:
         if event.anchor in self.anchors:
             raise self.source.refuse(f"the anchor `&{event.anchor}` stands here again", event.start_mark.index)
         self.anchors[event.anchor] = None
 
-    def _scalar(self, event: ScalarEvent) -> Scalar:
-        start, end = event.start_mark.index, event.end_mark.index
-        if event.anchor:
-            self._declare(event)
+    def _scalar(self, event: Any) -> Scalar:
+        text, start, end = event.value, event.start_mark.index, event.end_mark.index
+        if event.style:
+            self.quoted.append((start, end))
         if event.style in ("|", ">"):
             # The parser counts the blank lines that follow.
             end = start + len(self.source.text[start:end].rstrip())
-        kind = self._kind(event)
+        if event.tag not in (None, "!"):
+            value = self._read(self._tagged(event), event)
+        elif event.implicit[0]:
+            value = self.plain[text] = self._read(kind_of(text), event)
+        else:
+            value = text
+        scalar = Scalar(start, end, value)
+        if event.anchor:
+            self._declare(event)
+            self.anchors[event.anchor] = scalar
+        return scalar
+
+    def _read(self, kind: Kind, event: Any) -> Any:
         try:
-            value = scalar_value(kind, event.value)
+            return scalar_value(kind, event.value)
         except ValueError as error:
             hint = "put it in quotes if it is text"
             shown = event.value if len(event.value) <= 40 else event.value[:39] + "…"
-            raise self.source.refuse(f"`{shown}` is no {kind.value} value", start, hint) from error
-        return Scalar(start, end, value)
+            raise self.source.refuse(f"`{shown}` is no {kind.value} value", event.start_mark.index, hint) from error
 
-    def _kind(self, event: ScalarEvent) -> Kind:
-        if event.tag is None or event.tag == "!":
-            return kind_of(event.value) if event.implicit[0] and event.tag is None else Kind.TEXT
+    def _tagged(self, event: Any) -> Kind:
         kind = _KINDS.get(event.tag.removeprefix(_TAG_PREFIX))
         if kind is None or not event.tag.startswith(_TAG_PREFIX):
             raise self._unknown_tag(event)
@@ -174,7 +215,7 @@ class _Builder:
         hint = "a schema file holds plain values only"
         return self.source.refuse(f"the tag `{tag}` has no meaning here", event.start_mark.index, hint)
 
-    def _alias(self, event: AliasEvent) -> Alias:
+    def _alias(self, event: Any, depth: int) -> Alias:
         start = event.start_mark.index
         target = self.anchors.get(event.anchor)
         if target is None:
@@ -186,47 +227,68 @@ class _Builder:
         if self.repeated > MAX_REPEATED_NODES:
             hint = f"aliases may stand for {MAX_REPEATED_NODES:,} values in all"
             raise self.source.refuse("aliases repeat too much", start, hint)
-        if len(self.open) + extent.depth > MAX_DEPTH:
+        if depth + extent.depth > MAX_DEPTH:
             raise self.source.refuse(f"nested deeper than {MAX_DEPTH} levels", start)
         return Alias(start, event.end_mark.index, target)
 
     def _extent(self, node: Node) -> _Extent:
+        """Return the extent of a node that is read to its end; at most ``MAX_DEPTH`` calls deep."""
         target = follow(node)
-        return self.extents.get(id(target)) or _Extent(1, 0)
+        if isinstance(target, Scalar):
+            return _Extent(1, 0)
+        if id(target) not in self.extents:
+            within = target.items if isinstance(target, Sequence) else chain.from_iterable(target.entries)
+            parts = [self._extent(part) for part in within]
+            depth = 1 + max((part.depth for part in parts), default=0)
+            self.extents[id(target)] = _Extent(1 + sum(part.nodes for part in parts), depth)
+        return self.extents[id(target)]
 
-    def _collection(self, started: _Open, event: CollectionEndEvent) -> Sequence | Mapping:
-        nodes, start = started.nodes, started.event.start_mark.index
-        is_flow = bool(started.event.flow_style)
-        end = event.end_mark.index if is_flow or not nodes else nodes[-1].end
-        parts = [self._extent(node) for node in nodes]
-        extent = _Extent(1 + sum(part.nodes for part in parts), 1 + max((part.depth for part in parts), default=0))
+    def _collection(self, started: Any, nodes: list[Node], end: int) -> Sequence | Mapping:
+        is_flow = bool(started.flow_style)
+        if nodes and not is_flow:
+            end = nodes[-1].end
+        start = started.start_mark.index
         node: Sequence | Mapping
-        if isinstance(started.event, SequenceStartEvent):
+        if isinstance(started, SequenceStartEvent):
             node = Sequence(start, end, is_flow, tuple(nodes))
         else:
             node = Mapping(start, end, is_flow, self._entries(nodes))
-        self.extents[id(node)] = extent
+        if started.anchor:
+            self.anchors[started.anchor] = node
         return node
 
     def _entries(self, nodes: list[Node]) -> tuple[Entry, ...]:
-        entries, seen = [], set()
-        for key_node, value in zip(nodes[::2], nodes[1::2], strict=True):
-            key = follow(key_node)
-            if not isinstance(key, Scalar):
-                raise self.source.refuse("a key must be text", key_node.start)
-            entry = Entry(Scalar(key_node.start, key_node.end, key.value), value)
+        keys: list[Any] = nodes[::2]
+        if set(map(type, keys)) != {Scalar}:
+            keys = [self._key(node) for node in keys]
+        # Loops in C: a large file has 30,000 mappings.
+        entries = tuple(map(_new, repeat(Entry), zip(keys, nodes[1::2], strict=True)))
+        values = set(map(_value, keys))
+        if len(values) < len(keys):
+            self._refuse_repeated(keys)
+        if MERGE in values:
+            self._check_merges(entries)
+        return entries
+
+    def _key(self, node: Node) -> Scalar:
+        key = follow(node)
+        if not isinstance(key, Scalar):
+            raise self.source.refuse("a key must be text", node.start)
+        return Scalar(node.start, node.end, key.value)
+
+    def _refuse_repeated(self, keys: list[Scalar]) -> None:
+        seen = set()
+        for key in keys:
+            # To Python `1`, `1.0` and `true` are one key, to a file they are three.
             identity = (type(key.value), key.value)
             if identity in seen:
                 hint = "one of the two has to go, or to be renamed"
-                raise self.source.refuse(f"the key `{key.value}` stands here again", key_node.start, hint)
+                raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
             seen.add(identity)
-            if key.value is MERGE:
-                self._check_merge(value)
-            entries.append(entry)
-        return tuple(entries)
 
-    def _check_merge(self, value: Node) -> None:
-        merged = follow(value)
-        targets = merged.items if isinstance(merged, Sequence) else (merged,)
-        if not all(isinstance(follow(target), Mapping) for target in targets):
-            raise self.source.refuse("`<<` takes in mappings only", value.start)
+    def _check_merges(self, entries: tuple[Entry, ...]) -> None:
+        for value in (entry.value for entry in entries if entry.key.value is MERGE):
+            merged = follow(value)
+            targets = merged.items if isinstance(merged, Sequence) else (merged,)
+            if not all(isinstance(follow(target), Mapping) for target in targets):
+                raise self.source.refuse("`<<` takes in mappings only", value.start)

@@ -35,6 +35,9 @@ class Finding:
 
 Check = Callable[[Any, Keys], Iterator[Finding]]
 
+_MAPPING = (dict, Mapping)
+"""Asking the abstract class alone is slow, and nearly all mappings are dicts."""
+
 
 def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return all that keeps dlt from taking the stored schema.
@@ -136,7 +139,7 @@ def _list_of(item: Check) -> Check:
 
 def _map_of(item: Check, key: Check | None = None) -> Check:
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, _MAPPING):
             yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a mapping")
             return
         yield from _keys_are_text(value, keys)
@@ -171,7 +174,7 @@ def _record(
     """
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, _MAPPING):
             yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a mapping")
             return
         for missing in (name for name in required or {} if name not in value):
@@ -385,13 +388,20 @@ def _storable(value: Any, keys: Keys) -> Iterator[Finding]:
         case int():
             if not _SMALLEST <= value <= _LARGEST:
                 yield Finding(keys, f"{_named(keys)} does not fit 64 bits", "put it in quotes")
-        case Mapping():
-            for name, element in value.items():
-                yield from _storable(name, (*keys, name))
-                yield from _storable(element, (*keys, name))
+        case dict() | Mapping():
+            yield from _storable_parts(value, keys)
         case list():
             for position, element in enumerate(value):
                 yield from _storable(element, (*keys, position))
+
+
+def _storable_parts(value: Mapping[Any, Any], keys: Keys) -> Iterator[Finding]:
+    for name, element in value.items():
+        # Texts in ASCII and booleans are nearly all of a schema; a generator for each would take most of the time.
+        if not (isinstance(name, str) and name.isascii()):
+            yield from _storable(name, (*keys, name))
+        if not (isinstance(element, bool) or (isinstance(element, str) and element.isascii())):
+            yield from _storable(element, (*keys, name))
 
 
 def _named(keys: Keys) -> str:

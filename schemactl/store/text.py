@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 from schemactl.errors import InputError, Location
@@ -36,11 +37,14 @@ def decode(content: bytes, path: str) -> str:
         InputError: the content is not UTF-8 (told with line and column) or longer than MAX_BYTES.
     """
     if len(content) > MAX_BYTES:
-        raise InputError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB", hint="is it a schema file?")
+        hint = "is it a schema file? the largest have a few MiB"
+        raise InputError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB", hint=hint)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         before = content[: error.start]
         column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
         place = Location(path, before.count(b"\n") + 1, column)
-        raise InputError("the text is not UTF-8", at=place, hint="save the file as UTF-8") from error
+        is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+        hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8; is it a text file at all?"
+        raise InputError("the text is not UTF-8", at=place, hint=hint) from error

@@ -26,7 +26,7 @@ def make(name: str, note: str = "") -> Schema:
 def put(folder: Path, schema: Schema, file_name: str = "") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (file_name or f"{schema.name}.schema.yaml")
-    path.write_text(dlt.write(schema, as_json=path.suffix == ".json"))
+    path.write_text(dlt.write(schema, str(path)))
     return path
 
 

@@ -96,7 +96,7 @@ def test_a_nested_table_gets_no_defaults_of_a_root_table():
 
 
 def test_json_is_told_by_ending_and_by_content():
-    text = dlt_format.write(new_schema("shop"), as_json=True)
+    text = dlt_format.write(new_schema("shop"), path="a.json")
     for path in ("a.json", "-", "a.schema.yaml"):
         assert read(text, path).schema == read(dlt_format.write(new_schema("shop"))).schema
 
@@ -243,7 +243,7 @@ def test_a_file_is_loaded(tmp_path: Path):
     file.write_bytes(commented().replace("\n", "\r\n").encode())
     document = dlt_format.load(file)
     assert document.schema == read(commented()).schema
-    assert dlt_format.write(document.schema, document.layout).encode() == file.read_bytes()
+    assert dlt_format.write(document.schema, layout=document.layout).encode() == file.read_bytes()
 
 
 # Writing
@@ -251,7 +251,7 @@ def test_a_file_is_loaded(tmp_path: Path):
 
 def test_an_unchanged_schema_gives_the_identical_text():
     document = read(commented())
-    assert dlt_format.write(document.schema, document.layout) == commented()
+    assert dlt_format.write(document.schema, layout=document.layout) == commented()
 
 
 def changed_lines(before: str, after: str) -> tuple[set[str], set[str]]:
@@ -266,7 +266,7 @@ def test_only_what_differs_is_changed():
     del columns["old"]
     columns["total"] = {"data_type": "double", "scale": 2}
     columns["new"] = {"data_type": "text", "description": "a: b"}
-    text = dlt_format.write(with_orders(document.schema, columns), document.layout)
+    text = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
     gone, come = changed_lines(commented(), text)
     assert gone == {'        data_type: "decimal"  # money', "      old: {data_type: text} # gone soon"}
     assert come == {
@@ -282,7 +282,7 @@ def test_a_moved_column_takes_its_comments_along():
     document = read(commented())
     columns = columns_of(document.schema)
     columns["id"] = columns.pop("id")
-    text = dlt_format.write(with_orders(document.schema, columns), document.layout)
+    text = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
     assert sorted(text.splitlines()) == sorted(commented().splitlines())
     assert text.index("# the key") > text.index("old:")
     assert list(columns_of(read(text).schema)) == ["total", "note", "old", "id"]
@@ -292,7 +292,7 @@ def test_a_reference_goes_and_one_comes():
     document = read(commented())
     second = document.schema.tables["orders"].properties["references"][1]
     third = {"referenced_table": "c", "columns": [], "referenced_columns": ["z"]}
-    text = dlt_format.write(with_orders(document.schema, references=[second, third]), document.layout)
+    text = dlt_format.write(with_orders(document.schema, references=[second, third]), layout=document.layout)
     assert "# one" not in text
     assert "# second" in text
     assert read(text).schema.tables["orders"].properties["references"] == [second, third]
@@ -300,7 +300,7 @@ def test_a_reference_goes_and_one_comes():
 
 def test_a_value_that_was_only_a_default_is_stated_when_it_changes():
     document = read(commented())
-    text = dlt_format.write(with_orders(document.schema, resource="shop_orders"), document.layout)
+    text = dlt_format.write(with_orders(document.schema, resource="shop_orders"), layout=document.layout)
     assert changed_lines(commented(), text) == (set(), {"    resource: shop_orders"})
 
 
@@ -310,12 +310,12 @@ def test_aliases_stay_until_they_stand_for_something_else():
     )
     document = read(text)
     columns = columns_of(document.schema)
-    kept = dlt_format.write(with_orders(document.schema, {**columns, "id": {}}), document.layout)
+    kept = dlt_format.write(with_orders(document.schema, {**columns, "id": {}}), layout=document.layout)
     assert "old: *n # gone soon" in kept
     changed = {**columns, "note": {"data_type": "json"}}
-    assert columns_of(read(dlt_format.write(with_orders(document.schema, changed), document.layout)).schema) == changed
+    assert columns_of(read(dlt_format.write(with_orders(document.schema, changed), layout=document.layout)).schema) == changed
     del columns["note"]
-    without = dlt_format.write(with_orders(document.schema, columns), document.layout)
+    without = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
     assert columns_of(read(without).schema) == columns
     assert "# money" in without
 
@@ -328,16 +328,16 @@ def test_a_key_that_a_merge_brings_can_go():
     )
     document = read(text)
     columns = {**columns_of(document.schema), "old": {"data_type": "text", "description": "d"}}
-    assert columns_of(read(dlt_format.write(with_orders(document.schema, columns), document.layout)).schema) == columns
+    assert columns_of(read(dlt_format.write(with_orders(document.schema, columns), layout=document.layout)).schema) == columns
 
 
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
 def test_the_formatting_of_json_stays(indent: int | str | None):
-    stored = json.loads(dlt_format.write(new_schema("shop"), as_json=True))
+    stored = json.loads(dlt_format.write(new_schema("shop"), path="a.json"))
     text = json.dumps(stored, indent=indent)
     document = read(text, "a.json")
     schema = replace(document.schema, description="d", previous_hashes=("a", "b"))
-    written = dlt_format.write(schema, document.layout)
+    written = dlt_format.write(schema, layout=document.layout)
     assert json.loads(written) == {**stored, "description": "d", "previous_hashes": ["a", "b"]}
     # What was empty has no formatting to follow.
     assert changed_lines(text, written)[0] <= ({text} if indent is None else {_line_of(text, "previous_hashes"), "}"})
@@ -351,7 +351,7 @@ def test_an_old_file_is_brought_up_to_date_and_keeps_its_comments():
     old = commented().replace("engine_version: 11", "engine_version: 9  # old").replace("decimal", "complex")
     document = read(old)
     assert document.stated_engine_version == 9
-    text = dlt_format.write(document.schema, document.layout)
+    text = dlt_format.write(document.schema, layout=document.layout)
     assert 'data_type: "json"  # money' in text
     assert "engine_version: 11  # old" in text
     assert "# the key" in text
@@ -409,20 +409,20 @@ def assert_equal(left: Schema, right: Schema) -> None:
 @settings(max_examples=60, deadline=None)
 @given(schema=schemas(), as_json=st.booleans())
 def test_what_is_written_is_read_again(schema: Schema, as_json: bool):
-    text = dlt_format.write(schema, as_json=as_json)
+    text = dlt_format.write(schema, path="a.json" if as_json else None)
     document = read(text, "a.json" if as_json else "a.yaml")
     assert_equal(document.schema, schema)
     assert not document.is_edited
-    assert dlt_format.write(document.schema, document.layout) == text
-    assert dlt_format.write(document.schema, as_json=as_json) == text
+    assert dlt_format.write(document.schema, layout=document.layout) == text
+    assert dlt_format.write(document.schema, path="a.json" if as_json else None) == text
 
 
 @settings(max_examples=60, deadline=None)
 @given(before=schemas(), after=schemas(), as_json=st.booleans())
 def test_any_schema_can_be_written_over_any_other(before: Schema, after: Schema, as_json: bool):
     path = "a.json" if as_json else "a.yaml"
-    document = read(dlt_format.write(before, as_json=as_json), path)
-    text = dlt_format.write(after, document.layout)
+    document = read(dlt_format.write(before, path="a.json" if as_json else None), path)
+    text = dlt_format.write(after, layout=document.layout)
     assert_equal(read(text, path).schema, after)
 
 
@@ -437,7 +437,7 @@ def test_comments_survive_every_change_beside_them(before: Schema, after: Schema
         ": made\n", ": 'made'  # quoted\n", 1
     )
     document = read(text)
-    written = dlt_format.write(after, document.layout)
+    written = dlt_format.write(after, layout=document.layout)
     assert_equal(read(written).schema, after)
     for kept in (
         *(f"\n\n# above {key}\n{key}:" for key in ("name", "tables", "settings")),
@@ -450,7 +450,7 @@ def test_comments_survive_every_change_beside_them(before: Schema, after: Schema
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused_but_never_breaks(data: st.DataObject):
-    text = data.draw(st.sampled_from([commented(), dlt_format.write(new_schema("shop"), as_json=True)]))
+    text = data.draw(st.sampled_from([commented(), dlt_format.write(new_schema("shop"), path="a.json")]))
     place = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 20))
     damage = data.draw(st.text("{}[]:,-#&*!|>'\"%@` \n\t0aé<=?", max_size=4))
@@ -460,7 +460,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks(data: st.DataObject)
     if isinstance(outcome, InputError):
         assert outcome.at is not None
     else:
-        assert dlt_format.write(outcome.schema, outcome.layout) == damaged
+        assert dlt_format.write(outcome.schema, layout=outcome.layout) == damaged
 
 
 def _read_or_error(text: str, path: str) -> dlt_format.Document | InputError:

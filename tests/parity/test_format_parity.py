@@ -42,7 +42,7 @@ def test_files_of_all_engine_versions_read_as_dlt_reads_them(conformance: Path, 
     assert dlt_reads(dlt_format.write(ours)).version_hash == theirs.version_hash
     # The file itself, brought up to date.
     is_json = name.endswith(".json")
-    assert dlt_reads(dlt_format.write(ours, document.layout), is_json).stored_version_hash == theirs.version_hash
+    assert dlt_reads(dlt_format.write(ours, layout=document.layout), is_json).stored_version_hash == theirs.version_hash
 
 
 @pytest.mark.parametrize("name", CONFORMANCE_FILES)
@@ -53,7 +53,7 @@ def test_dlts_exports_read_and_write_back_unchanged(conformance: Path, name: str
         document = dlt_format.read(export, path)
         assert version_hash(document.schema) == document.stated_hash == theirs.version_hash
         assert not document.is_edited
-        assert dlt_format.write(document.schema, document.layout) == export
+        assert dlt_format.write(document.schema, layout=document.layout) == export
 
 
 @pytest.mark.parametrize("remove_defaults", [True, False])
@@ -63,14 +63,14 @@ def test_dlts_full_form_reads_to_the_same_hash(remove_defaults: bool):
     text = theirs.to_pretty_json(remove_defaults=remove_defaults)
     document = dlt_format.read(text, "a.json")
     assert version_hash(document.schema) == theirs.version_hash
-    assert dlt_format.write(document.schema, document.layout) == text
+    assert dlt_format.write(document.schema, layout=document.layout) == text
 
 
 def test_a_new_schema_is_exported_byte_for_byte():
     ours = bump(new_schema("tiny"))
     theirs = DltSchema("tiny")
     assert dlt_format.write(ours) == theirs.to_pretty_yaml()
-    assert dlt_format.write(ours, as_json=True) == theirs.to_pretty_json()
+    assert dlt_format.write(ours, path="a.json") == theirs.to_pretty_json()
 
 
 TEXTS = st.lists(
@@ -181,7 +181,7 @@ def _outcome(read: Any) -> str:
 def test_dlt_reads_what_we_write(text: str, as_json: bool):
     column = Column("c", {"data_type": "text", "description": text, "x-own": {text: [text, None, 1.5]}})
     ours = bump(new_schema("tiny").with_table(_table(column)))
-    theirs = dlt_reads(dlt_format.write(ours, as_json=as_json), as_json)
+    theirs = dlt_reads(dlt_format.write(ours, path="a.json" if as_json else None), as_json)
     assert (theirs.stored_version, theirs.stored_version_hash) == (ours.version, ours.version_hash)
     assert dlt_format.write(ours) == theirs.to_pretty_yaml()
 

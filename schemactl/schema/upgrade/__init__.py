@@ -5,7 +5,7 @@ A module ``vNN_to_vMM`` is one step. Its ``upgrade(stored)`` changes a stored sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from types import ModuleType
 from typing import Any
@@ -31,6 +31,8 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
     """
     at = Location(source) if source else None
     engine = _engine_of(stored, at)
+    if engine == ENGINE_VERSION and not any(_null_only_columns(stored)):
+        return dict(stored)
     upgraded = dict(deepcopy(stored))
     for number in range(engine, ENGINE_VERSION):
         _take_step(upgraded, number, at)
@@ -66,18 +68,23 @@ def _take_step(stored: dict[str, Any], engine: int, at: Location | None) -> None
 
 def _drop_null_only_columns(stored: dict[str, Any]) -> None:
     """Drop dlt 1.22's notes on columns that had only seen null; those without a type go (dlt.md §1.6)."""
+    for columns, name in _null_only_columns(stored):
+        column = columns[name]
+        if "data_type" not in column:
+            del columns[name]
+            continue
+        del column["x-normalizer"]["seen-null-first"]
+        if not column["x-normalizer"]:
+            del column["x-normalizer"]
+
+
+def _null_only_columns(stored: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     for table in _dicts_in(stored.get("tables")).values():
         columns: Any = table.get("columns")
         for name, column in _dicts_in(columns).items():
             marks = column.get("x-normalizer")
-            if not isinstance(marks, dict) or not marks.get("seen-null-first"):
-                continue
-            if "data_type" not in column:
-                del columns[name]
-                continue
-            del marks["seen-null-first"]
-            if not marks:
-                del column["x-normalizer"]
+            if isinstance(marks, dict) and marks.get("seen-null-first"):
+                yield columns, name
 
 
 def _dicts_in(value: Any) -> dict[Any, dict[Any, Any]]:

@@ -1,0 +1,307 @@
+"""YAML is read as dlt's YAML library reads it, with exact places, fast, and hostile files are refused in time."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from schemactl.errors import InputError
+from schemactl.formats import _yaml_tree
+from schemactl.formats._block_lines import read_block_lines
+from schemactl.formats._tree import MAX_CHARACTERS, Alias, Mapping, Node, Scalar, Source, value_of
+from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.formats.dlt import load, read, write
+from schemactl.schema.templates import new_schema
+
+PLAIN = """\
+version: 3
+version_hash: +x00vMQH61qTxMr6Oa4tCaV4owyZY/NfGfQacH8rMRs=
+tables:
+  orders:
+    columns:
+      id:
+        data_type: bigint
+        nullable: false
+        description: 'a: b, it''s'
+      on:
+        data_type: text (see - there)
+        x-list:
+        - 1
+        - -2.5
+        - 2024-01-02
+        - re:^a$
+    references: []
+settings: {}
+previous_hashes:
+  - null
+  - 012
+"""
+
+EVERY_FORM = """\
+# head
+a: &a {x: 1, y: [b, "c\\td", 'it''s'],}   # behind
+? b
+: |
+  text
+
+  more
+c: >-
+  folded
+  text
+
+d: plain over
+  two lines
+e:
+- 1
+-
+- - x
+  - {<<: *a, y: 2}
+f: !!str 12
+g:
+h: é𝄞 x
+"""
+
+
+def parsed(text: str, path: str = "a.yaml") -> Node:
+    return parse_yaml(Source(path, text))
+
+
+def by_library(text: str) -> Node:
+    """The tree of the full parser."""
+    return _yaml_tree._from_events(Source("a.yaml", text), text)
+
+
+def outcome(parse: Any, text: str) -> Any:
+    try:
+        return parse(text)
+    except InputError as error:
+        return str(error)
+
+
+def scalars(node: Node) -> list[Scalar]:
+    if isinstance(node, Scalar):
+        return [node]
+    if isinstance(node, Alias):
+        return []
+    parts = [part for entry in node.entries for part in entry] if isinstance(node, Mapping) else node.items
+    return [scalar for part in parts for scalar in scalars(part)]
+
+
+def block_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.y*ml"))
+
+
+# Values and places
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("text", [PLAIN, EVERY_FORM])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_values_are_those_of_dlts_library(text: str, newline: str, mark: str):
+    if newline == "\n\n" and text is EVERY_FORM:
+        pytest.skip("blank lines have a meaning within texts")
+    text = mark + text.replace("\n", newline)
+    assert value_of(parsed(text)) == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_scalars_stand_where_the_tree_says(mark: str):
+    text = mark + EVERY_FORM.replace("\n", "\r\n")
+    places = {text[scalar.start : scalar.end] for scalar in scalars(parsed(text))}
+    assert {"a", '"c\\td"', "'it''s'", "!!str 12", "é𝄞 x", "plain over\r\n  two lines", "h"} <= places
+    assert any(place.startswith("|") and place.endswith("more") for place in places)
+
+
+def test_what_is_written_is_read_line_by_line():
+    assert read_block_lines(PLAIN) is not None
+    assert read_block_lines(write(new_schema("shop"))) is not None
+    assert read_block_lines(EVERY_FORM) is None
+
+
+def test_both_readers_give_one_tree_of_known_schemas(conformance: Path):
+    files = block_files(conformance / "dlt" / "schemas")
+    assert files
+    read_by_lines = 0
+    for file in files:
+        text = file.read_text()
+        by_lines = read_block_lines(text)
+        read_by_lines += by_lines is not None
+        assert by_lines is None or repr(by_lines) == repr(by_library(text)), file
+    assert read_by_lines >= 3
+
+
+INDENTS = ["", "", "  ", "  ", "    ", " "]
+KEYS = [
+    "a:",
+    "b: ",
+    "c: ",
+    "d: ",
+    "- ",
+    "on: ",
+    "'k': ",
+    "re:x: ",
+    "a b: ",
+    "1: ",
+    "<<: ",
+    "? ",
+    "e:  ",
+    "null: ",
+    "- -",
+]
+VALUES = [
+    *("", "", "x", "[]", "{}", "true", "012", "-1", "a#b", "a:b", "(1 = 2)", "a - b", "1:30", "2024-01-02", "null"),
+    *("'it''s'", "'x\ty'", "é", "+a/=", "a ? b", "a, b", "1" * 20),
+    *("'", '"q"', "{a}", "- 1", "a: b", "a #b", "x  y", "x y ", "2024-13-01", "&a x", "*a", "!x", "|", "---", "..."),
+    *("x\ty", "~", "@x", "a:", "# c"),
+]
+LINES = st.builds("{}{}{}".format, st.sampled_from(INDENTS), st.sampled_from(KEYS), st.sampled_from(VALUES))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(lines=st.lists(LINES, min_size=1, max_size=6), end=st.sampled_from(["", "\n", "\n\n"]))
+def test_both_readers_give_one_tree(lines: list[str], end: str):
+    text = "\n".join(lines) + end
+    by_lines = read_block_lines(text)
+    if by_lines is not None:
+        assert repr(by_lines) == repr(by_library(text))
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_a_damaged_export_is_read_alike(data: st.DataObject):
+    place = data.draw(st.integers(0, len(PLAIN)))
+    length = data.draw(st.integers(0, 12))
+    damage = data.draw(st.text("{}[]:,-#&*!|>'\"%@` \n\t0aé<=?.~", max_size=4))
+    text = PLAIN[:place] + damage + PLAIN[place + length :]
+    by_lines = read_block_lines(text)
+    if by_lines is not None:
+        assert repr(by_lines) == repr(by_library(text))
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_what_dlts_library_refuses_is_refused_and_the_rest_is_the_same(data: st.DataObject):
+    start = data.draw(st.sampled_from([PLAIN, EVERY_FORM]))
+    place = data.draw(st.integers(0, len(start)))
+    length = data.draw(st.integers(0, 12))
+    # Without `?`, `!` and `|`, of which libyaml takes a few odd forms that PyYAML's own parser does not.
+    damage = data.draw(st.text("{}[]:,-#&*>'\"%@` \n\t0aé<=.~", max_size=4))
+    text = start[:place] + damage + start[place + length :]
+    assume(not any(odd in text for odd in (":}", ":,", ":]", "=", "{?", "!")) or start is PLAIN)
+    try:
+        expected = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, TypeError):
+        assert isinstance(outcome(parsed, text), str)
+    else:
+        node = outcome(parsed, text)
+        if not isinstance(node, str):
+            assert value_of(node) == expected
+
+
+def test_a_tab_is_refused_where_dlt_refuses_it():
+    for text in ("a: b\t# c\n", "a: [b\t]\n", "a:\n  b: c\n\t\n", "a:\tb\n"):
+        with pytest.raises(yaml.YAMLError):
+            yaml.safe_load(text)
+        assert "a tab cannot" in outcome(parsed, text)
+    for text in ("a: 'b\tc'\n", "a: b #\tc\n#\tc\n", "a: |\n  b\tc\t\n", 'a: "\t"\nb: c # "\t"\n'):
+        assert value_of(parsed(text)) == yaml.safe_load(text)
+
+
+def test_an_empty_value_in_braces_can_be_located():
+    assert [scalar.value for scalar in scalars(parsed("{a: , b: }"))] == ["a", None, "b", None]
+
+
+# Hostile and wrong files, as processes
+
+
+def schema_text(rest: str = "") -> str:
+    return write(new_schema("shop")) + rest
+
+
+def bomb() -> str:
+    return "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 60))
+
+
+HOSTILE = {
+    "syntax error": (schema_text("x-a: [1, 2\n").encode(), "", "brackets"),
+    "conflict": (schema_text("<<<<<<< HEAD\nx-a: 1\n=======\nx-a: 2\n>>>>>>> b\n").encode(), "merge", "conflict"),
+    "two tables": (schema_text().replace("  _dlt_loads:", "  _dlt_version:").encode(), "stands here again", "renamed"),
+    "50 MB": (b"a: bcdefgh\n" * 4_700_000, "too large", "characters"),
+    "alias bomb": (bomb().encode(), "aliases repeat too much", "aliases may stand"),
+    "nesting": (b"x-a: " + b"[" * 1_000_000, "nested deeper", ""),
+    "nesting in lines": ("".join(" " * depth + "a:\n" for depth in range(2_000)).encode(), "nested deeper", ""),
+    "junk": (bytes(range(256)) * 4096, "not UTF-8", "text"),
+    "UTF-16": (schema_text().encode("utf-16"), "not UTF-8", "UTF-8"),
+    "UTF-16 without mark": (schema_text().encode("utf-16-le"), "U+0000", "text at all"),
+    "NUL": (schema_text("x-a: b\0c\n").encode(), "U+0000", "text at all"),
+    "newer engine": (schema_text().replace("engine_version: 11", "engine_version: 99").encode(), "99", "newer"),
+    "empty": (b"", "empty", ""),
+    "list": (b"- a\n- b\n", "does not hold a mapping", "name"),
+    "quotes to the end": (b'x-a: "' + b"b" * 8_000_000, "quoted scalar", ""),
+    "JSON with more behind": (write(new_schema("shop"), "a.json").encode() + b" {}", "ends before this", "one value"),
+}
+SECONDS, MEGABYTES = 2, 500
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from schemactl.errors import InputError
+from schemactl.formats.dlt import load
+before = resource.getrusage(resource.RUSAGE_SELF)
+try:
+    load(Path(sys.argv[1]))
+except InputError as error:
+    print(error, error.hint, sep="\\n")
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    print(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, after.ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_bad_file_is_refused_in_time_and_bounded_memory(name: str, tmp_path: Path):
+    content, told, hint = HOSTILE[name]
+    file = tmp_path / ("a.json" if name.startswith("JSON") else "a.yaml")
+    file.write_bytes(content)
+    result = subprocess.run([sys.executable, "-c", MEASURE, str(file)], capture_output=True, text=True, check=True)
+    *message, measured = result.stdout.splitlines()
+    seconds, megabytes = (float(part) for part in measured.split())
+    assert str(file) in message[0]
+    assert told in "\n".join(message)
+    assert hint in message[-1]
+    assert seconds < SECONDS
+    assert megabytes < MEGABYTES
+
+
+def test_four_megabytes_are_read_in_time(tmp_path: Path):
+    columns = "".join(
+        f"      column_{number}:\n        data_type: bigint\n        nullable: {'true' if number % 2 else 'false'}\n"
+        for number in range(60_000)
+    )
+    text = schema_text().replace("tables:\n", f"tables:\n  orders:\n    columns:\n{columns}", 1)
+    assert 4_000_000 < len(text) < MAX_CHARACTERS
+    file = tmp_path / "a.yaml"
+    for content, limit in ((text, 4), ("# by hand\n" + text, 6)):
+        file.write_text(content)
+        started = time.process_time()
+        assert len(load(file).schema.tables["orders"].columns) == 60_000
+        assert time.process_time() - started < limit
+
+
+def test_reading_leaves_the_garbage_collector_as_it_was():
+    for text in (schema_text(), "a: ["):
+        outcome(lambda text: read(text, "a.yaml"), text)
+        assert gc.isenabled()
+    gc.disable()
+    try:
+        read(schema_text(), "a.yaml")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
