@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from keyword import iskeyword
 from pkgutil import iter_modules
 from typing import Annotated, Any, NoReturn, Protocol
 
@@ -60,13 +61,14 @@ class Invocation:
 
 
 def command_names() -> list[str]:
-    """Return the names of the subcommands."""
-    return sorted(module.name for module in iter_modules(commands.__path__) if not module.name.startswith("_"))
+    """Return the names of the subcommands; a module whose name Python keeps for itself ends in ``_``."""
+    modules = (module.name for module in iter_modules(commands.__path__) if not module.name.startswith("_"))
+    return sorted(name.removesuffix("_") for name in modules)
 
 
 def load_command(name: str) -> CommandModule:
     """Import a subcommand."""
-    module: Any = import_module(f"{commands.__name__}.{name}")
+    module: Any = import_module(f"{commands.__name__}.{name}{'_' if iskeyword(name) else ''}")
     return module  # type: ignore[no-any-return]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, Location
 
 if TYPE_CHECKING:
     from schemactl.engine.settings import SparkOptions
@@ -26,10 +26,20 @@ class Setting:
     Attributes:
         is_path: whether a relative value in a file is relative to the file's folder.
         in_environment: False for lists, which have no agreed spelling in one variable.
+        in_file_only: whether only a settings file can state it: a list of tables, as ``StatedTable``.
     """
 
     is_path: bool = False
     in_environment: bool = True
+    in_file_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTable:
+    """A table of a settings file, and where it stands."""
+
+    values: Mapping[str, Any]
+    at: Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +134,10 @@ class OptionSpec:
     default: Any
     is_required: bool
     setting: Setting | None
+
+    @property
+    def is_in_file_only(self) -> bool:
+        return self.setting is not None and self.setting.in_file_only
 
     @property
     def variable(self) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
+from schemactl.cli.options import CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
 from schemactl.errors import InputError, Location, did_you_mean
 
@@ -43,10 +43,18 @@ class SettingsFile:
 
     def locate(self, key: str) -> Location:
         """Return the place of a key: the first line that sets such a key, since tomllib keeps no places."""
+        return Location(str(self.path), next(self._lines_of(key), None))
+
+    def locate_each(self, key: str, count: int) -> list[Location]:
+        """Return the places of ``[[key]]`` tables; of tables in one list, the place of the list."""
+        lines = list(self._lines_of(key))
+        whole = lines if len(lines) == count else lines[:1] * count
+        return [Location(str(self.path), line) for line in whole] or [Location(str(self.path))] * count
+
+    def _lines_of(self, key: str) -> Iterator[int]:
         spelling = "[-_]".join(re.escape(part) for part in re.split("[-_]", key))
         pattern = re.compile(rf"""\s*(\[.*[.\["']?\s*)?["']?{spelling}["']?\s*[=\].]""")
-        lines = enumerate(self.text.splitlines(), start=1)
-        return Location(str(self.path), next((number for number, line in lines if pattern.match(line)), None))
+        return (number for number, line in enumerate(self.text.splitlines(), start=1) if pattern.match(line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,9 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
     values: dict[str, Any] = {}
     for spec in option_specs(options):
         found = list(_found(spec, command, stated, surroundings))
-        if spec.kind is list:
+        if spec.is_in_file_only:
+            values[spec.name] = _tables(spec, command, surroundings.file)
+        elif spec.kind is list:
             values[spec.name] = [item for each in reversed(found) for item in _convert(spec, each)] or spec.default
         elif found:
             values[spec.name] = _convert(spec, found[0])
@@ -120,6 +130,16 @@ def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterat
             if key.replace("_", "-") == spec.key:
                 is_path = spec.setting is not None and spec.setting.is_path and isinstance(value, str)
                 yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
+
+
+def _tables(spec: OptionSpec, command: str, file: SettingsFile | None) -> list[StatedTable]:
+    stated = file.table.get(command, {}).get(spec.key, []) if file else []
+    if file is None or not stated:
+        return []
+    if not isinstance(stated, list) or not all(isinstance(table, dict) for table in stated):
+        raise InputError(f"`{spec.key}` must be a list of tables", at=file.locate(spec.key))
+    places = file.locate_each(spec.key, len(stated))
+    return [StatedTable(table, at) for table, at in zip(stated, places, strict=True)]
 
 
 def _from_here(file: SettingsFile, path: str) -> str:

@@ -32,6 +32,10 @@ class Terminal:
         except BrokenPipeError:
             forget_stdout()
 
+    def tell(self, text: str) -> None:
+        """Write to a person, on standard error."""
+        sys.stderr.write(text)
+
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:
     """Return how to write in this process.

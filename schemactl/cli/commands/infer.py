@@ -128,7 +128,8 @@ def _render(report: InferenceReport, options: Options, terminal: Terminal) -> st
         from schemactl.render.json import render_inference
 
         return render_inference(report)
-    from schemactl.render.text import Look, print_inference
+    from schemactl.render.console import Look
+    from schemactl.render.text import print_inference
 
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
     return print_inference(report, look)

@@ -1,0 +1,93 @@
+"""Draws the terminal pictures of the README from real runs: ``uv run python docs/pictures.py``."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+FOLDER = Path(__file__).parent
+WIDTH = 100
+COMMAND = Path(sys.executable).with_name("schemactl")
+
+ORDERS = """\
+{"id": 1, "placed_at": "2026-01-31T10:00:00Z", "total": 12.5, "coupon": null, "lines": [{"sku": "A-1", "quantity": 2}]}
+{"id": 2, "placed_at": "2026-01-31T10:05:00Z", "total": 7, "coupon": "SPRING", "lines": []}
+{"id": "idx-3", "placed_at": "2026-01-31T10:07:00Z", "total": 30.25, "lines": [{"sku": "B-7", "quantity": 1}]}
+"""
+
+EDITS = (
+    ("      coupon:\n        data_type: text\n        nullable: true\n", ""),
+    ("      total:\n        data_type: double\n", "      total:\n        data_type: bigint\n"),
+    ("      sku:\n        data_type: text\n        nullable: true\n", "      sku:\n        data_type: text\n"
+     "        nullable: false\n"),
+)  # fmt: skip
+"""What somebody does to the schema by hand."""
+
+# rich's own form, but for the fonts that it would fetch.
+SVG_FORMAT = """\
+<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px;
+  line-height: {line_height}px; font-variant-east-asian: full-width; }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">{matrix}</g>
+</g>
+</svg>
+"""
+
+
+def main() -> None:
+    """Draw ``infer.svg`` and ``diff.svg`` beside this file."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        (work / "orders.jsonl").write_text(ORDERS)
+        draw("infer", run(work, "infer", "orders.jsonl", "--name", "shop"))
+        schema = work / "schemas/import/shop.schema.yaml"
+        before = work / "before.yaml"
+        before.write_text(schema.read_text())
+        schema.write_text(edited(schema.read_text()))
+        draw("diff", run(work, "diff", "before.yaml", "import:shop"))
+
+
+def edited(text: str) -> str:
+    """Return the schema after the edits, each of which has to have an effect."""
+    for old, new in EDITS:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def run(work: Path, *arguments: str) -> Text:
+    """Return a call and what it printed, as a terminal shows it."""
+    environment = {**os.environ, "COLUMNS": str(WIDTH)}
+    command = [COMMAND, *arguments, "--color", "always"]
+    printed = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+    return Text.assemble((f"$ schemactl {' '.join(arguments)}\n", "bold"), Text.from_ansi(printed.stdout))
+
+
+def draw(name: str, shown: Text) -> None:
+    """Write a picture."""
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    console.print(shown)
+    picture = console.export_svg(title="schemactl", theme=MONOKAI, code_format=SVG_FORMAT, unique_id=name)
+    (FOLDER / f"{name}.svg").write_text("".join(f"{line.rstrip()}\n" for line in picture.splitlines()))
+
+
+if __name__ == "__main__":
+    main()

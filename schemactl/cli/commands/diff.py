@@ -1,0 +1,240 @@
+"""Say what changed between two schemas, whom it breaks, and what to do.
+
+BASE and HEAD are REFs: NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, or - for standard
+input. Without them the import folder is compared with the export folder; a NAME alone is that schema in both; any
+other BASE alone is compared with the export folder.
+
+The exit code is 1 where a finding is as bad as --fail-on says. `schemactl rules ID` tells more of a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import Setting, SparkCommandOptions, StatedTable
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from schemactl.flows.diff import DiffRequest
+    from schemactl.flows.survival import DataRequest
+    from schemactl.review.report import Report, Silence
+    from schemactl.review.severity import Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(SparkCommandOptions):
+    """What ``schemactl diff`` can be told."""
+
+    references: Annotated[
+        list[str], typer.Argument(metavar="[BASE [HEAD]]", help="What to compare; by default import with export.")
+    ] = field(default_factory=list)
+    compat: Annotated[
+        Literal["readers", "writers", "full", "none"],
+        typer.Option("--compat", help="Whom a change must not break; stored data counts for all but `none`."),
+        Setting(),
+    ] = "full"
+    transitive: Annotated[
+        bool,
+        typer.Option("--transitive", help="Hold the head against all older versions of the base in git as well."),
+        Setting(),
+    ] = False
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Name the mode as Confluent's schema registry does, and what it means.")
+    ] = False
+    fail_on: Annotated[
+        Literal["error", "warn", "never"],
+        typer.Option("--fail-on", help="How bad a finding has to be for exit code 1."),
+        Setting(),
+    ] = "error"
+    severity: Annotated[
+        list[str],
+        typer.Option("--severity", metavar="RULE=LEVEL", help="Set a rule to `error`, `warn`, `info` or `none`."),
+        Setting(in_environment=False),
+    ] = field(default_factory=list)
+    silence: Annotated[list[StatedTable], Setting(in_file_only=True)] = field(default_factory=list)
+    data: Annotated[
+        list[str],
+        typer.Option("--data", metavar="SOURCE", help="Count in this data, with Spark, what a change would lose."),
+    ] = field(default_factory=list)
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="TABLE", help="The data's root table; by default named after the source."),
+    ] = None
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at.")
+    ] = "full"
+    input_format: Annotated[
+        str | None, typer.Option("--input-format", metavar="FORMAT", help="The data's format, if it is not seen right.")
+    ] = None
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
+        ),
+        Setting(),
+    ] = "text"
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead.")
+    ] = None
+    git: Annotated[
+        bool,
+        typer.Option("--git", help="Take the arguments that git gives to an external diff; always exits with 0."),
+    ] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Compare, print the report, and return 1 where a finding is bad enough."""
+    from schemactl.flows.diff import diff_schemas
+    from schemactl.render.progress import show_progress
+
+    check_format(options.format)
+    if options.git:
+        return run_for_git(options, terminal)
+    if len(options.references) > 2:
+        raise InputError(f"`{options.references[2]}` is one reference too many", hint="BASE and HEAD are compared")
+    with show_progress(terminal.shows_progress and bool(options.data)) as progress:
+        report = diff_schemas(make_request(options), progress)
+    text = render(report, options, terminal)
+    if options.output is None:
+        terminal.write(text)
+    else:
+        from schemactl.store.replace import replace_text
+
+        replace_text(Path(options.output), text)
+    return exit_code_of(report, options.fail_on)
+
+
+def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
+    """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode."""
+    from schemactl.flows.diff import diff_files
+    from schemactl.store.text_diff import text_diff
+
+    if len(options.references) not in (1, 7, 9):
+        raise InputError("git gives 7 arguments, or 9 where a file was renamed", hint="see docs/ci.md for the set-up")
+    if len(options.references) == 1:
+        terminal.write(f"{options.references[0]}: not merged yet\n")
+        return ExitCode.DONE
+    path, old, _, _, new = options.references[:5]
+    try:
+        report = diff_files(path, _state(old), _state(new), make_request(replace(options, references=[])))
+    except InputError as error:
+        terminal.write(f"{path}: no typed changes: {error.message}\n{text_diff(_state(old), _state(new))}")
+    else:
+        terminal.write(render(report, options, terminal))
+    return ExitCode.DONE
+
+
+def _state(file: str) -> Path | None:
+    """Return the file that git names, None for the one that stands for no file."""
+    return None if file == "/dev/null" else Path(file)
+
+
+def make_request(options: Options) -> DiffRequest:
+    """Return the options as the flow takes them.
+
+    Raises:
+        InputError: a severity or a silence cannot be read.
+    """
+    from schemactl.flows.diff import DiffRequest
+    from schemactl.review.report import Compatibility
+
+    base, head, *_ = (*options.references, None, None)
+    return DiffRequest(
+        base=base,
+        head=head,
+        schemas=Path(options.schemas),
+        today=date.today(),
+        compatibility=Compatibility(options.compat),
+        is_transitive=options.transitive,
+        severities=parse_severities(options.severity),
+        silences=_silences(options.silence),
+        data=_data(options),
+    )
+
+
+def _data(options: Options) -> DataRequest | None:
+    if not options.data:
+        return None
+    from schemactl.flows.survival import DataRequest
+
+    return DataRequest(
+        sources=tuple(options.data),
+        table=options.table,
+        input_format=options.input_format,
+        sample=options.sample,
+        spark=options.spark(),
+    )
+
+
+def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
+    """Return severities by rule; the last one of a rule counts.
+
+    Raises:
+        InputError: one is not ``RULE=LEVEL``, or there is no such rule or level.
+    """
+    from schemactl.review.catalogue import rule_ids
+    from schemactl.review.severity import Severity
+
+    levels = {each.value: each for each in Severity if each is not Severity.DEPENDS}
+    found = {}
+    for pair in stated:
+        rule, _, level = (part.strip() for part in pair.partition("="))
+        if rule not in rule_ids():
+            near = did_you_mean(rule.upper(), rule_ids()) or "`schemactl rules` lists them"
+            raise InputError(f"there is no rule `{rule}` (`--severity`)", hint=near)
+        if level not in levels:
+            known = ", ".join(f"`{each}`" for each in levels)
+            raise InputError(f"`{level}` is no severity (`--severity {pair}`)", hint=f"known: {known}")
+        found[rule] = levels[level]
+    return found
+
+
+def _silences(stated: Iterable[StatedTable]) -> tuple[Silence, ...]:
+    from schemactl.review.silences import parse_silences
+
+    return parse_silences([(table.values, table.at) for table in stated])
+
+
+def check_format(name: str) -> None:
+    """Raise InputError where there is no such output, before anything else is done."""
+    from schemactl.render.reviews import OUTPUTS
+
+    known = ("text", *OUTPUTS)
+    if name not in known:
+        hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
+        raise InputError(f"there is no output `{name}`", hint=hint)
+
+
+def render(report: Report, options: Options, terminal: Terminal) -> str:
+    """Return the report as it was asked for."""
+    if options.format != "text":
+        from schemactl.render.reviews import OUTPUTS
+
+        return OUTPUTS[options.format].render(report)
+    from schemactl.render.console import Look
+    from schemactl.render.review_text import print_review
+
+    width = None if options.output else terminal.width
+    color = terminal.color and options.output is None
+    look = Look(width, color, is_quiet=options.quiet, is_verbose=options.verbose)
+    return print_review(report, look, explains_mode=options.explain)
+
+
+def exit_code_of(report: Report, fail_on: str) -> ExitCode:
+    """Return 1 where a finding that counts is as bad as ``fail_on``: ``error``, ``warn``, or ``never``."""
+    from schemactl.review.severity import Severity
+
+    if fail_on == "never":
+        return ExitCode.DONE
+    limit = Severity(fail_on).rank
+    is_bad = any(finding.severity.rank >= limit for finding in report.findings)
+    return ExitCode.FINDINGS if is_bad else ExitCode.DONE

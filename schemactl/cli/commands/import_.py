@@ -1,0 +1,55 @@
+"""Take schemas of other formats in: the files become the content of the schema NAME.
+
+The next version of the schema is saved in the export folder (and in the import folder where there is none yet).
+Where the stored schema's own contract forbids a change nothing is written, and the exit code is 1. With --check
+nothing is written at all, and the exit code is 1 where the schema would change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemactl.cli.options import CommonOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.flows.import_ import Imported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl import`` can be told."""
+
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files; each brings tables of its own.")]
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The schema's name.")]
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="The format: `dlt`; by default the file's name tells it."),
+    ] = None
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
+    ] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Import, print what changed, and return 1 where that is forbidden or pending."""
+    from schemactl.flows.import_ import ImportRequest, import_files
+    from schemactl.render.imports import print_import
+
+    files = tuple(Path(file) for file in options.files)
+    request = ImportRequest(files, options.source, options.name, Path(options.schemas), options.check)
+    imported = import_files(request)
+    shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
+    terminal.write(print_import(*shown))
+    return exit_code_of(imported, is_check=options.check)
+
+
+def exit_code_of(imported: Imported, is_check: bool) -> ExitCode:
+    """Return 1 where the contract is broken, or a check finds that the schema would change."""
+    is_pending = is_check and imported.changes_schema
+    return ExitCode.FINDINGS if imported.violations or is_pending else ExitCode.DONE

@@ -1,0 +1,55 @@
+"""List the rules of `schemactl diff`, or tell all about one.
+
+A rule's severities are for those who read the tables, those who write them, and the rows that are stored; `depends`
+is decided by the rows, and `schemactl diff --data SOURCE` counts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl rules`` can be told."""
+
+    rule: Annotated[str | None, typer.Argument(metavar="[RULE]", help="The id of a rule, such as C204.")] = None
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print the rules, or one of them.
+
+    Raises:
+        InputError: there is no such rule.
+    """
+    from schemactl.review.catalogue import all_rules
+
+    rules = {rule.id: rule for rule in sorted(all_rules(), key=lambda rule: rule.id)}
+    if options.rule is not None and options.rule.upper() not in rules:
+        hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
+        raise InputError(f"there is no rule `{options.rule}`", hint=hint)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.rules import rule_document
+
+        documents = [rule_document(rule) for rule in rules.values()]
+        shown = [each for each in documents if options.rule is None or each["id"] == options.rule.upper()]
+        terminal.write(render_document({"rules": shown}))
+        return ExitCode.DONE
+    from schemactl.render.console import Look
+    from schemactl.render.rules import print_rule, print_rules
+
+    look = Look(terminal.width, terminal.color)
+    text = print_rules(rules.values(), look) if options.rule is None else print_rule(rules[options.rule.upper()], look)
+    terminal.write(text)
+    return ExitCode.DONE

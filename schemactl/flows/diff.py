@@ -1,0 +1,252 @@
+"""``schemactl diff``: two references -> schemas -> changes -> rules -> report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemactl.errors import InputError, Location
+from schemactl.flows.references import Referred, find_schemas
+from schemactl.formats.dlt import Document
+from schemactl.formats.dlt import read as read_document
+from schemactl.review.catalogue import all_rules
+from schemactl.review.comparison import Comparison, Side
+from schemactl.review.cosmetic import is_cosmetic
+from schemactl.review.report import Compatibility, Counted, Finding, Report, Review, Silence, Version
+from schemactl.review.review import ReviewSettings, compare, review
+from schemactl.review.severity import Severity
+from schemactl.review.silences import unmatched
+from schemactl.schema.hash import version_hash
+from schemactl.store.folder import SchemasFolder, list_names
+from schemactl.store.revision import versions_of
+from schemactl.store.text import read_text
+
+if TYPE_CHECKING:
+    from schemactl.flows.survival import DataRequest
+
+Progress = Callable[[str, float | None], None]
+CountKey = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRequest:
+    """What ``schemactl diff`` was asked for.
+
+    Attributes:
+        base, head: REFs; None where the call leaves them out.
+        schemas: the folder of ``import/`` and ``export/``.
+        compatibility: whom the changes must not break.
+        is_transitive: whether the head is held against older versions of the base as well.
+        severities: of single rules, in place of their own.
+        silences: what the team accepts.
+        today: silences that ended before it do not hold.
+        data: what decides the changes that depend on the rows; None where nothing was named.
+    """
+
+    base: str | None
+    head: str | None
+    schemas: Path
+    today: date
+    compatibility: Compatibility = Compatibility.FULL
+    is_transitive: bool = False
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    silences: tuple[Silence, ...] = ()
+    data: DataRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two sides of one schema; one of them may be missing."""
+
+    base: Referred | None
+    head: Referred | None
+
+    @property
+    def name(self) -> str:
+        return _one_of(self.head, self.base).schema.name
+
+
+def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Report:
+    """Compare the schemas that two references name.
+
+    Raises:
+        InputError: a reference names no schema, a schema cannot be read, or the data cannot.
+        EngineError: Spark failed, which is only started for data.
+    """
+    pairs = find_pairs(request)
+    reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
+    return _report(reviews, request)
+
+
+def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:
+    """Compare two states of one file, as ``git diff`` hands them over.
+
+    Args:
+        path: the file's own name, for messages.
+        base, head: files that hold the states; None where there was or is none.
+        request: how to judge; its references are left alone.
+
+    Raises:
+        InputError: a state is no valid schema.
+    """
+    sides = [Referred(read_document(read_text(file), path), path) if file else None for file in (base, head)]
+    pair = Pair(*sides)
+    return _report((_review_pair(pair, request, lambda *_: None),), request)
+
+
+def find_pairs(request: DiffRequest) -> tuple[Pair, ...]:
+    """Return what is compared with what: one schema with one, else schemas of the same name.
+
+    Without references the import folder is compared with the export folder, a bare ``NAME`` is that schema in both;
+    any other base alone is compared with the export folder's schemas of its names.
+
+    Raises:
+        InputError: a reference names no schema, or one side has no schema of a name that was asked for.
+    """
+    folder = SchemasFolder.at(request.schemas)
+    base, head = _references(request, folder)
+    bases = find_schemas(base, folder)
+    if head is None:
+        heads = tuple(found for each in bases for found in find_schemas(f"export:{each.schema.name}", folder))
+    else:
+        heads = find_schemas(head, folder)
+    if len(bases) == len(heads) == 1:
+        return (Pair(bases[0], heads[0]),)
+    by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
+    names = sorted(by_name[0].keys() | by_name[1].keys())
+    return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
+
+
+def _references(request: DiffRequest, folder: SchemasFolder) -> tuple[str, str | None]:
+    if request.base == request.head == "-":
+        raise InputError("standard input can be one of the two only")
+    if request.base is None:
+        return "import:", "export:"
+    if request.head is None and (request.base in list_names(folder.exports) or request.base.isidentifier()):
+        return f"import:{request.base}", f"export:{request.base}"
+    return request.base, request.head
+
+
+def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
+    base, head = _sides(pair)
+    comparison = compare(base, head, request.today)
+    counted = _count(comparison, request, progress)
+    settings = ReviewSettings(
+        compatibility=request.compatibility,
+        severities=request.severities,
+        silences=request.silences,
+        counted=counted,
+        locate_head=_locator(pair.head),
+        locate_base=_locator(pair.base),
+    )
+    findings = review(comparison, settings)
+    if request.is_transitive and pair.base is not None:
+        findings = _with_older(findings, pair, comparison, settings)
+    return Review(
+        name=pair.name,
+        base=_version(pair.base),
+        head=_version(pair.head),
+        changes=comparison.changes,
+        findings=findings,
+        is_cosmetic=bool(comparison.changes) and is_cosmetic(comparison.changes),
+    )
+
+
+def _sides(pair: Pair) -> tuple[Side, Side]:
+    """Return both sides; a missing one is the other without its tables, so that each table is new or gone."""
+    known = _side(_one_of(pair.head, pair.base).document)
+    empty = Side(replace(known.schema, tables={}))
+    return (_side(pair.base.document) if pair.base else empty, _side(pair.head.document) if pair.head else empty)
+
+
+def _one_of(first: Referred | None, second: Referred | None) -> Referred:
+    found = first or second
+    assert found is not None, "a pair has a side"
+    return found
+
+
+def _side(document: Document) -> Side:
+    return Side(document.schema, document.stated_hash, document.is_edited, document.stated_engine_version)
+
+
+def _locator(referred: Referred | None) -> Callable[[tuple[str | int, ...]], Location | None]:
+    if referred is None:
+        return lambda _keys: None
+    document = referred.document
+    return lambda keys: document.locate(*keys)
+
+
+def _version(referred: Referred | None) -> Version | None:
+    if referred is None:
+        return None
+    schema, document = referred.schema, referred.document
+    is_current = document.stated_engine_version == schema.engine_version
+    holds = document.stated_hash is not None and is_current and not document.is_edited
+    return Version(
+        origin=referred.origin,
+        number=schema.version,
+        stated_hash=document.stated_hash,
+        hash=document.stated_hash if holds and document.stated_hash else version_hash(schema),
+        is_edited=document.is_edited,
+    )
+
+
+def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> Mapping[CountKey, Counted]:
+    if request.data is None:
+        return {}
+    from schemactl.flows.survival import Question, count_survivors
+
+    matches = (match for rule in all_rules() for match in rule.find(comparison))
+    asked = {(match.table, match.column, match.question): None for match in matches if match.question}
+    questions = [Question(table, column, kind) for table, column, kind in asked if table and column and kind]
+    if not questions:
+        return {}
+    found = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
+    return {(question.table, question.column, question.kind): counted for question, counted in found.items()}
+
+
+def _with_older(
+    findings: tuple[Finding, ...], pair: Pair, comparison: Comparison, settings: ReviewSettings
+) -> tuple[Finding, ...]:
+    """Add what breaks older versions of the base, each finding with the newest version that it breaks."""
+    known = {finding.fingerprint for finding in findings}
+    further = []
+    older = replace(settings, locate_base=_locator(None), counted={})
+    for name, document in _older_versions(pair):
+        for finding in review(compare(_side(document), comparison.head, comparison.today), older):
+            if finding.fingerprint not in known and finding.severity is not Severity.INFO:
+                known.add(finding.fingerprint)
+                further.append(replace(finding, against=name))
+    return tuple(sorted((*findings, *further), key=lambda finding: -finding.severity.rank))
+
+
+def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
+    """Yield versions of the base's file in git, newest first, but for the one that is compared already."""
+    assert pair.base is not None
+    seen = {pair.base.document.schema.version_hash}
+    if pair.base.history is None:
+        hint = "name a file of a repository, or `git:REV`"
+        raise InputError(f"`{pair.base.origin}` has no older versions (`--transitive`)", hint=hint)
+    for version in versions_of(pair.base.history):
+        try:
+            document = read_document(version.text, str(version.path))
+        except InputError:
+            # A commit of the past may hold anything; what never was a schema had no readers.
+            continue
+        if document.schema.version_hash not in seen:
+            seen.add(document.schema.version_hash)
+            yield version.name, document
+
+
+def _report(reviews: tuple[Review, ...], request: DiffRequest) -> Report:
+    findings = [finding for each in reviews for finding in each.findings]
+    return Report(
+        compatibility=request.compatibility,
+        is_transitive=request.is_transitive,
+        reviews=reviews,
+        unmatched=unmatched(request.silences, findings, request.today),
+        data=request.data.sources if request.data else (),
+    )

@@ -1,0 +1,77 @@
+"""``schemactl export``: a schema as the text of a format."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.errors import InputError
+from schemactl.flows.references import find_schemas
+from schemactl.formats import FORMATS, Format
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
+from schemactl.store.replace import replace_text
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """What ``schemactl export`` was asked for.
+
+    Attributes:
+        reference: a REF.
+        to: name of a format.
+        output: a file, or a folder (there, or named with a slash at the end) for a file a schema; None to return
+            the text.
+        schemas: the folder of ``import/`` and ``export/``.
+    """
+
+    reference: str
+    to: str
+    output: str | None
+    schemas: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A schema as text; ``path`` is the file that holds it now, None where none was asked for."""
+
+    name: str
+    text: str
+    path: Path | None = None
+
+
+def export(request: ExportRequest) -> tuple[Exported, ...]:
+    """Return the schemas that the reference names as text, and write them where a file or a folder is named.
+
+    What a schema states is exported: brought up to dlt's current engine version, with the hash of its content.
+
+    Raises:
+        InputError: the reference names no schema, there is no such format, several schemas would become one text,
+            or a file cannot be written.
+    """
+    target = FORMATS[request.to]
+    schemas = [found.schema for found in find_schemas(request.reference, SchemasFolder.at(request.schemas))]
+    path = None if request.output is None else Path(request.output)
+    is_file = path is None or path.is_file()
+    if len(schemas) > 1 and is_file:
+        names = ", ".join(f"`{schema.name}`" for schema in schemas)
+        raise InputError(
+            f"`{request.reference}` names {len(schemas)} schemas: {names}",
+            hint="name one of them, or a folder with `--output DIR`",
+        )
+    is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or (request.output or "").endswith(os.sep))
+    exported = tuple(_exported(schema, target, path, is_folder) for schema in schemas)
+    for each in exported:
+        if each.path is not None:
+            replace_text(each.path, each.text)
+    return exported
+
+
+def _exported(schema: Schema, target: Format, output: Path | None, is_folder: bool) -> Exported:
+    hashed = bump(schema)
+    if output is None:
+        return Exported(schema.name, target.write(hashed))
+    path = output / f"{schema.name}{target.ENDINGS[0]}" if is_folder else output
+    return Exported(schema.name, target.write(hashed, path=str(path)), path)

@@ -1,0 +1,120 @@
+"""``schemactl import``: a file of a format becomes the content of a named schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schemactl.errors import InputError
+from schemactl.flows.schemas import open_schemas, save, to_save
+from schemactl.formats import FORMATS, Format
+from schemactl.registry import Registry
+from schemactl.schema.changes import Change
+from schemactl.schema.contract import Violation, judge
+from schemactl.schema.diff import diff
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder, check_name
+from schemactl.store.text import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What ``schemactl import`` was asked for.
+
+    Attributes:
+        files: what to read.
+        source: name of a format, None to tell it by the files' names.
+        name: the schema's name.
+        schemas: the folder of ``import/`` and ``export/``.
+        is_check: whether nothing is to be written.
+    """
+
+    files: tuple[Path, ...]
+    source: str | None
+    name: str
+    schemas: Path
+    is_check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, or would do.
+
+    Attributes:
+        before: the schema as it was stored, None where there was none.
+        after: as it is stored now, or would be.
+        changes: what changed in its content.
+        violations: what the stored schema's contract does not let through; then nothing is written.
+        written: the files written.
+    """
+
+    before: Schema | None
+    after: Schema
+    changes: tuple[Change, ...]
+    violations: tuple[Violation, ...] = ()
+    written: tuple[str, ...] = ()
+
+    @property
+    def changes_schema(self) -> bool:
+        """Whether the schema is new or its content changes."""
+        return self.before is None or bool(self.changes)
+
+
+_LINEAGE = ("version", "version_hash", "previous_hashes", "imported_version_hash")
+
+
+def import_files(request: ImportRequest) -> Imported:
+    """Read schemas from files and make their tables the content of the named schema.
+
+    Of several files each brings tables of its own; what else a schema states comes from the first.
+
+    Raises:
+        InputError: a file cannot be read or is not of its format, two files bring the same table, or the schemas
+            folder cannot be read or written.
+    """
+    check_name(request.name)
+    content = _merged([(path, _read(path, request.source)) for path in request.files])
+    folder = SchemasFolder.at(request.schemas)
+    opened = open_schemas(folder, request.name)
+    new = _with_lineage(replace(content, name=request.name), opened.schema)
+    after = to_save(folder, opened, new)
+    changes = diff(opened.schema, new) if opened.schema else ()
+    violations = judge(opened.schema, new).violations if opened.schema else ()
+    if violations or request.is_check:
+        return Imported(opened.schema, after, changes, violations)
+    written = save(folder, opened, new)
+    return Imported(opened.schema, after, changes, written=written)
+
+
+def _read(path: Path, source: str | None) -> Schema:
+    target = FORMATS[source] if source else _format_of(path, FORMATS)
+    return target.read(read_text(path), str(path)).schema
+
+
+def _format_of(path: Path, formats: Registry[Format]) -> Format:
+    for name in formats:
+        if path.name.lower().endswith(formats[name].ENDINGS):
+            return formats[name]
+    known = ", ".join(f"`--from {name}`" for name in formats)
+    raise InputError(f"the name of `{path}` does not tell its format", hint=f"known: {known}")
+
+
+def _merged(read: list[tuple[Path, Schema]]) -> Schema:
+    (first, merged), *others = read
+    origins = dict.fromkeys(merged.tables, first)
+    for path, schema in others:
+        for table in schema.tables.values():
+            known = merged.tables.get(table.name)
+            if known is not None and known != table:
+                raise InputError(f"`{origins[table.name]}` and `{path}` bring different tables `{table.name}`")
+            merged = merged.with_table(table)
+            origins.setdefault(table.name, path)
+    return merged
+
+
+def _with_lineage(content: Schema, stored: Schema | None) -> Schema:
+    """Return the content as the next version of the stored schema; a new schema keeps its file's history."""
+    if stored is None:
+        return replace(bump(content), imported_version_hash=None)
+    return replace(content, **{name: getattr(stored, name) for name in _LINEAGE})

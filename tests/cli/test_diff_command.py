@@ -1,0 +1,270 @@
+"""``schemactl diff`` and ``rules`` around the flow: references, exit codes, configuration, outputs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.formats import dlt
+from schemactl.render.json import read_schema
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+
+COLUMNS = {"id": {"data_type": "bigint", "nullable": False}, "note": {"data_type": "text"}}
+WITHOUT_NOTE = {"id": COLUMNS["id"]}
+
+
+def schema_of(columns: dict[str, dict[str, object]], name: str = "shop", before: Schema | None = None) -> Schema:
+    table = Table(
+        "orders",
+        {key: Column(key, value) for key, value in columns.items()},
+        {"write_disposition": "append", "resource": "orders"},
+    )
+    start = before or new_schema(name)
+    return bump(replace(start, tables={**start.tables, "orders": table}))
+
+
+def write(path: Path, schema: Schema) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dlt.write(schema, str(path)))
+    return path
+
+
+BASE = schema_of(COLUMNS)
+HEAD = schema_of(WITHOUT_NOTE, before=BASE)
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "base.yaml", BASE)
+    write(tmp_path / "head.yaml", HEAD)
+    return tmp_path
+
+
+def git(*args: str) -> None:
+    name = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(("git", *name, *args), check=True, capture_output=True)
+
+
+def commit(message: str) -> None:
+    git("add", "-A")
+    git("commit", "-qm", message)
+
+
+def document(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    run(["diff", "--format", "json", *args])
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, read_schema("diff"))
+    return found
+
+
+def test_a_broken_reader_is_told_and_fails_the_command(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["diff", "base.yaml", "head.yaml"]) == 1
+    out = capsys.readouterr().out
+    assert "✗ error C204: column `note` is gone from `orders`" in out
+    assert "1 error — breaks readers and stored data" in out
+
+
+def test_the_same_schema_on_both_sides_is_no_change(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["diff", "base.yaml", "base.yaml"]) == 0
+    assert capsys.readouterr().out.endswith("no changes\n")
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 0), ("warn", 1), ("never", 0)])
+def test_fail_on_says_how_bad_a_finding_has_to_be(work: Path, fail_on: str, code: int):
+    assert run(["diff", "base.yaml", "head.yaml", "--severity", "C204=warn", "--fail-on", fail_on]) == code
+
+
+@pytest.mark.parametrize(("compat", "code"), [("readers", 1), ("writers", 1), ("full", 1), ("none", 0)])
+def test_each_mode_looks_at_those_it_is_named_for(work: Path, compat: str, code: int):
+    assert run(["diff", "base.yaml", "head.yaml", "--compat", compat]) == code
+
+
+def test_nobody_who_only_writes_is_broken_by_a_column_that_may_be_null_now(work: Path):
+    write(work / "head.yaml", schema_of({**COLUMNS, "id": {"data_type": "bigint"}}, before=BASE))
+    assert run(["diff", "base.yaml", "head.yaml", "--compat", "writers"]) == 0
+    assert run(["diff", "base.yaml", "head.yaml", "--compat", "readers"]) == 1
+
+
+def test_a_broken_contract_fails_in_every_mode(work: Path, capsys: pytest.CaptureFixture[str]):
+    frozen = bump(replace(schema_of(WITHOUT_NOTE), settings={"schema_contract": {"columns": "freeze"}}))
+    write(work / "base.yaml", frozen)
+    write(work / "head.yaml", schema_of(COLUMNS, before=frozen))
+    assert run(["diff", "base.yaml", "head.yaml", "--compat", "none"]) == 1
+    assert "contract violation X703" in capsys.readouterr().out
+
+
+def test_by_default_import_is_compared_with_export(work: Path, capsys: pytest.CaptureFixture[str]):
+    write(work / "schemas/import/shop.schema.yaml", BASE)
+    write(work / "schemas/export/shop.schema.yaml", HEAD)
+    write(work / "schemas/import/stock.schema.yaml", schema_of(COLUMNS, "stock"))
+    write(work / "schemas/export/stock.schema.yaml", schema_of(COLUMNS, "stock"))
+    assert run(["diff"]) == 1
+    out = capsys.readouterr().out
+    assert "from schemas/import/shop.schema.yaml to schemas/export/shop.schema.yaml" in out
+    assert "stock: unchanged, version 1" in out
+    assert run(["diff", "stock"]) == 0
+    assert run(["diff", "shop"]) == 1
+
+
+def test_a_revision_is_compared_with_the_export_folder(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    export = write(work / "schemas/export/shop.schema.yaml", BASE)
+    commit("first")
+    write(export, HEAD)
+    assert run(["diff", "git:HEAD"]) == 1
+    assert "from HEAD:schemas/export/shop.schema.yaml to schemas/export/shop.schema.yaml" in capsys.readouterr().out
+    assert run(["diff", "git:HEAD", "git:HEAD:schemas/export"]) == 0
+
+
+def test_a_schema_that_is_new_or_gone_is_told_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
+    write(work / "a/shop.schema.yaml", BASE)
+    write(work / "b/shop.schema.yaml", BASE)
+    write(work / "b/stock.schema.yaml", schema_of(COLUMNS, "stock"))
+    assert run(["diff", "a", "b"]) == 0
+    assert "stock: new schema" in capsys.readouterr().out
+    assert run(["diff", "b", "a"]) == 1
+    assert "T102" in capsys.readouterr().out
+
+
+def test_older_versions_are_looked_at_where_that_is_asked_for(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    export = write(work / "schemas/export/shop.schema.yaml", BASE)
+    commit("first")
+    write(export, HEAD)
+    commit("note is gone")
+    assert run(["diff", "git:HEAD"]) == 0
+    capsys.readouterr()
+    assert run(["diff", "git:HEAD", "--transitive"]) == 1
+    out = capsys.readouterr().out
+    assert "error C204: column `note` is gone from `orders`" in out
+    assert "breaks " in out
+    assert ":schemas/export/shop.schema.yaml" in out
+
+
+def test_older_versions_need_a_file(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["diff", "base.yaml", "head.yaml", "--transitive"]) == 2
+    assert "is not in a git repository" in capsys.readouterr().err
+
+
+def test_explain_names_the_mode_as_confluent_does(work: Path, capsys: pytest.CaptureFixture[str]):
+    run(["diff", "base.yaml", "head.yaml", "--compat", "writers", "--explain"])
+    assert "writers is BACKWARD in Confluent's schema registry" in capsys.readouterr().out
+
+
+def test_silences_stand_in_the_settings(work: Path, capsys: pytest.CaptureFixture[str]):
+    (work / "schemactl.toml").write_text(
+        '[[diff.silence]]\nrule = "C204"\ntable = "ord*"\nreason = "nobody reads it"\n\n'
+        '[[diff.silence]]\nrule = "T102"\nreason = "old"\nuntil = 2020-01-01\n'
+    )
+    assert run(["diff", "base.yaml", "head.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert "1 finding silenced" in out
+    assert "schemactl.toml:6: " in out
+    assert "T102" in out
+
+
+def test_severities_stand_in_the_settings_and_on_the_command_line(work: Path):
+    (work / "schemactl.toml").write_text('[diff]\nseverity = { C204 = "info" }\n')
+    assert run(["diff", "base.yaml", "head.yaml"]) == 0
+    assert run(["diff", "base.yaml", "head.yaml", "--severity", "C204=error"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "settings", "message"),
+    [
+        (["--severity", "C999=warn"], "", "there is no rule `C999`"),
+        (["--severity", "C204=loud"], "", "`loud` is no severity"),
+        (["--format", "sarf"], "", "did you mean `sarif`?"),
+        (["one.yaml"], "", "one reference too many"),
+        (["--compat", "reader"], "", "did you mean `readers`?"),
+        ([], "[[diff.silence]]\nrule = 'C204'\n", "schemactl.toml:1: silence 1 has no `reason`"),
+        ([], "[diff]\nsilence = 'C204'\n", "`silence` must be a list of tables"),
+        ([], "[diff]\nsilences = []\n", "there is no setting `diff.silences`"),
+    ],
+)
+def test_a_call_that_means_nothing_is_refused(
+    work: Path, capsys: pytest.CaptureFixture[str], args: list[str], settings: str, message: str
+):
+    (work / "schemactl.toml").write_text(settings)
+    assert run(["diff", "base.yaml", "head.yaml", *args]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("output", ["markdown", "github", "gitlab", "sarif", "junit"])
+def test_every_output_tells_the_finding(work: Path, capsys: pytest.CaptureFixture[str], output: str):
+    assert run(["diff", "base.yaml", "head.yaml", "--format", output]) == 1
+    assert "C204" in capsys.readouterr().out
+
+
+def test_the_json_document_follows_its_schema(work: Path, capsys: pytest.CaptureFixture[str]):
+    found = document("base.yaml", "head.yaml", capsys=capsys)
+    assert found["counts"]["error"] == 1  # type: ignore[index]
+
+
+def test_findings_point_to_the_line_of_the_file(work: Path, capsys: pytest.CaptureFixture[str]):
+    run(["diff", "head.yaml", "base.yaml", "--format", "github"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if "C201" in line)
+    number = int(line.partition("line=")[2].partition(",")[0])
+    assert (work / "base.yaml").read_text().splitlines()[number - 1].strip() == "note:"
+
+
+def test_the_result_can_go_to_a_file(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["diff", "base.yaml", "head.yaml", "--format", "sarif", "--output", "out/found.sarif"]) == 1
+    assert capsys.readouterr().out == ""
+    assert json.loads((work / "out/found.sarif").read_text())["version"] == "2.1.0"
+
+
+def test_standard_input_is_one_of_the_two(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["diff", "-", "-"]) == 2
+    assert "standard input can be one of the two only" in capsys.readouterr().err
+
+
+def git_arguments(old: Path | str, new: Path | str) -> list[str]:
+    return ["diff", "--git", "shop.schema.yaml", str(old), "abc", "100644", str(new), "def", "100644"]
+
+
+def test_git_shows_typed_changes_and_never_fails(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(git_arguments("base.yaml", "head.yaml")) == 0
+    assert "C204" in capsys.readouterr().out
+    assert run(git_arguments("/dev/null", "head.yaml")) == 0
+    assert "new schema" in capsys.readouterr().out
+
+
+def test_git_shows_lines_where_a_file_is_no_schema(work: Path, capsys: pytest.CaptureFixture[str]):
+    (work / "broken.yaml").write_text("name: [\n")
+    assert run(git_arguments("base.yaml", "broken.yaml")) == 0
+    out = capsys.readouterr().out
+    assert "shop.schema.yaml: no typed changes: " in out
+    assert "+name: [" in out
+
+
+def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]):
+    assert run(["rules"]) == 0
+    listed = capsys.readouterr().out
+    assert "C204" in listed
+    assert "D302" in listed
+    assert run(["rules", "c204"]) == 0
+    told = capsys.readouterr().out
+    assert "column removed" in told
+    assert 'rule = "C204"' in told
+
+
+def test_rules_as_json_follow_their_schema(capsys: pytest.CaptureFixture[str]):
+    run(["rules", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, read_schema("rules"))
+    assert len(found["rules"]) > 50
+
+
+def test_an_unknown_rule_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]):
+    assert run(["rules", "C24"]) == 2
+    assert "did you mean `C2" in capsys.readouterr().err

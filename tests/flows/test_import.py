@@ -1,0 +1,100 @@
+"""Files of other formats become a named schema: its next version, under its own contract."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.flows.import_ import Imported, ImportRequest, import_files
+from schemactl.flows.schemas import open_schemas
+from schemactl.formats import dlt
+from schemactl.schema.changes import ColumnAdded, ColumnRetyped
+from schemactl.schema.hash import bump, version_hash
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+from schemactl.store.folder import SchemasFolder
+
+
+def with_table(name: str, **columns: str) -> Schema:
+    table = Table(name, {key: Column(key, {"data_type": value}) for key, value in columns.items()})
+    return bump(new_schema("elsewhere").with_table(replace(table, properties={"write_disposition": "append"})))
+
+
+def file_of(folder: Path, schema: Schema, name: str = "elsewhere.schema.yaml") -> Path:
+    path = folder / name
+    path.write_text(dlt.write(schema, str(path)))
+    return path
+
+
+def import_into_shop(folder: Path, *files: Path, source: str | None = None, is_check: bool = False) -> Imported:
+    return import_files(ImportRequest(files, source, "shop", folder / "schemas", is_check))
+
+
+def stored(folder: Path) -> Schema | None:
+    return open_schemas(SchemasFolder.at(folder / "schemas"), "shop").schema
+
+
+def test_the_first_import_makes_both_files(tmp_path: Path):
+    imported = import_into_shop(tmp_path, file_of(tmp_path, with_table("orders", id="bigint")))
+    assert imported.before is None
+    assert len(imported.written) == 2
+    schema = stored(tmp_path)
+    assert schema is not None
+    assert (schema.name, *schema.tables["orders"].columns) == ("shop", "id")
+    assert schema.version_hash == imported.after.version_hash == version_hash(schema)
+
+
+def test_a_later_import_is_the_next_version(tmp_path: Path):
+    first = import_into_shop(tmp_path, file_of(tmp_path, with_table("orders", id="bigint"))).after
+    second = import_into_shop(tmp_path, file_of(tmp_path, with_table("orders", id="text", note="text")))
+    assert [type(change) for change in second.changes] == [ColumnAdded, ColumnRetyped]
+    assert second.after.version == first.version + 1
+    assert second.after.previous_hashes[0] == first.version_hash
+    assert stored(tmp_path) == second.after
+
+
+def test_the_same_content_again_writes_nothing(tmp_path: Path):
+    file = file_of(tmp_path, with_table("orders", id="bigint"))
+    import_into_shop(tmp_path, file)
+    again = import_into_shop(tmp_path, file)
+    assert (again.changes, again.written, again.changes_schema) == ((), (), False)
+
+
+def test_a_check_writes_nothing(tmp_path: Path):
+    imported = import_into_shop(tmp_path, file_of(tmp_path, with_table("orders", id="bigint")), is_check=True)
+    assert imported.changes_schema
+    assert not (tmp_path / "schemas").exists()
+
+
+def test_a_frozen_schema_is_left_as_it_is(tmp_path: Path):
+    frozen = replace(with_table("orders", id="bigint"), settings={"schema_contract": {"columns": "freeze"}})
+    before = import_into_shop(tmp_path, file_of(tmp_path, bump(frozen))).after
+    wider = replace(with_table("orders", id="bigint", note="text"), settings=frozen.settings)
+    imported = import_into_shop(tmp_path, file_of(tmp_path, wider))
+    assert [violation.column for violation in imported.violations] == ["note"]
+    assert imported.written == ()
+    assert stored(tmp_path) == before
+
+
+def test_each_of_several_files_brings_its_tables(tmp_path: Path):
+    orders = file_of(tmp_path, with_table("orders", id="bigint"), "a.schema.yaml")
+    stock = file_of(tmp_path, with_table("stock", sku="text"), "b.schema.json")
+    schema = import_into_shop(tmp_path, orders, stock).after
+    assert {"orders", "stock"} <= schema.tables.keys()
+
+
+def test_two_files_must_agree_on_a_table(tmp_path: Path):
+    one = file_of(tmp_path, with_table("orders", id="bigint"), "a.schema.yaml")
+    other = file_of(tmp_path, with_table("orders", id="text"), "b.schema.yaml")
+    with pytest.raises(InputError, match=r"a.schema.yaml` and `.*b.schema.yaml` bring different tables `orders`"):
+        import_into_shop(tmp_path, one, other)
+
+
+def test_the_format_can_be_told_where_the_name_does_not(tmp_path: Path):
+    file = file_of(tmp_path, with_table("orders", id="bigint"), "orders.txt")
+    with pytest.raises(InputError, match="does not tell its format"):
+        import_into_shop(tmp_path, file)
+    assert import_into_shop(tmp_path, file, source="dlt").changes_schema
