@@ -1,0 +1,514 @@
+"""The GitHub Action: its steps are run as a runner would, in pull requests of made repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROGRAMS = Path(sys.executable).parent
+REPOSITORY = Path(__file__).parents[2]
+ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+STEPS = ACTION["runs"]["steps"]
+SCRIPTS = [pytest.param(step["run"], id=step["name"]) for step in STEPS]
+
+BEFORE = {"id": "bigint", "note": "text"}
+BREAKING = {"id": "bigint"}
+ADDING = {**BEFORE, "colour": "text"}
+MARKER = "<!-- schemactl diff -->"
+
+# Stands for python3 while the action installs: makes an environment of links, and writes down what pip is to install.
+FAKE_PYTHON = f"""#!{sys.executable}
+import os, pathlib, sys
+arguments = sys.argv[1:]
+if "venv" in arguments:
+    programs = pathlib.Path(arguments[-1], "bin")
+    programs.mkdir(parents=True, exist_ok=True)
+    for name, target in (("python", __file__), ("schemactl", {str(PROGRAMS / "schemactl")!r})):
+        (programs / name).unlink(missing_ok=True)
+        (programs / name).symlink_to(target)
+elif "pip" in arguments:
+    pathlib.Path(os.environ["FAKES"], "installed").write_text(arguments[-1])
+else:
+    os.execv({sys.executable!r}, [{sys.executable!r}, *arguments])
+"""
+
+# Stands for GitHub's comments: keeps them in a file, and finds those that begin as the jq expression asks.
+FAKE_GH = f"""#!{sys.executable}
+import json, os, pathlib, re, sys
+arguments = sys.argv[1:]
+assert arguments[0] == "api" and os.environ["GH_TOKEN"] == "the token", arguments
+store = pathlib.Path(os.environ["FAKES"], "comments.json")
+comments = json.loads(store.read_text()) if store.exists() else []
+if pathlib.Path(os.environ["FAKES"], "refuse").exists():
+    sys.exit("HTTP 403: Resource not accessible by integration")
+path = next(each for each in arguments if each.startswith("repos/"))
+if "--method" not in arguments:
+    start = re.search(r'startswith\\("(.*?)"\\)', arguments[arguments.index("--jq") + 1])[1]
+    print("".join(f"{{each['id']}}\\n" for each in comments if each["body"].startswith(start)), end="")
+    sys.exit()
+body = pathlib.Path(arguments[arguments.index("--field") + 1].removeprefix("body=@")).read_text()
+if arguments[arguments.index("--method") + 1] == "POST":
+    assert path == "repos/someone/shop/issues/7/comments", path
+    comments.append({{"id": 100 + len(comments), "body": body}})
+else:
+    (comment,) = [each for each in comments if path == f"repos/someone/shop/issues/comments/{{each['id']}}"]
+    comment["body"] = body
+store.write_text(json.dumps(comments))
+"""
+
+
+@dataclass
+class Outcome:
+    """What a run of the action left."""
+
+    code: int
+    log: str
+    summary: str
+    outputs: Mapping[str, str]
+    installed: str
+
+
+@dataclass
+class Runner:
+    """Runs the steps of action.yml one after the other, as GitHub does."""
+
+    folder: Path
+    top: Path
+    github: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def comments(self) -> list[str]:
+        store = self.folder / "comments.json"
+        return [each["body"] for each in json.loads(store.read_text())] if store.exists() else []
+
+    def refuse_comments(self) -> None:
+        (self.folder / "refuse").touch()
+
+    def run(self, **inputs: str) -> Outcome:
+        values = {f"github.{key}": value for key, value in self.github.items()}
+        stated = {name.replace("_", "-"): value for name, value in inputs.items()}
+        assert stated.keys() <= ACTION["inputs"].keys()
+        for name, declared in ACTION["inputs"].items():
+            values[f"inputs.{name}"] = stated.get(name, _filled(declared["default"], values))
+        log, code, summary = "", 0, self.folder / "summary"
+        summary.write_text("")
+        for step in STEPS:
+            if "if" in step and not _value(step["if"][3:-2], values):
+                continue
+            done, outputs = self._step(step, values, summary)
+            log += done.stdout
+            values.update({f"steps.{step.get('id')}.outputs.{name}": value for name, value in outputs.items()})
+            if done.returncode:
+                code = done.returncode
+                break
+        installed = self.folder / "installed"
+        return Outcome(
+            code,
+            log,
+            summary.read_text(),
+            {name: _filled(declared["value"], values) for name, declared in ACTION["outputs"].items()},
+            installed.read_text() if installed.exists() else "",
+        )
+
+    def _step(
+        self, step: Mapping[str, Any], values: Mapping[str, str], summary: Path
+    ) -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
+        assert step["shell"] == "bash"
+        script, output = self.folder / "step.sh", self.folder / "output"
+        script.write_text(step["run"])
+        output.write_text("")
+        environment = {
+            **os.environ,
+            **{name: _filled(value, values) for name, value in step["env"].items()},
+            "FAKES": str(self.folder),
+            "GITHUB_ACTION_PATH": str(REPOSITORY),
+            "GITHUB_OUTPUT": str(output),
+            "GITHUB_REPOSITORY": "someone/shop",
+            "GITHUB_STEP_SUMMARY": str(summary),
+            "PATH": f"{self.folder / 'fakes'}{os.pathsep}{os.environ['PATH']}",
+            "RUNNER_TEMP": str(self.folder),
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
+            cwd=self.top,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done, dict(line.split("=", 1) for line in output.read_text().splitlines())
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: _value(found[1], values), text)
+
+
+def _value(expression: str, values: Mapping[str, str]) -> str:
+    """Return what GitHub's expression gives; ``&&``, ``||``, ``==``, texts and names are all that the action uses."""
+    for operator in ("||", "&&"):
+        if operator in expression:
+            left, _, right = (part.strip() for part in expression.partition(operator))
+            first = _value(left, values)
+            return first if bool(first) == (operator == "||") else _value(right, values)
+    left, equals, right = (part.strip() for part in expression.partition("=="))
+    if equals:
+        return "true" if _value(left, values) == _value(right, values) else ""
+    if left.startswith("'"):
+        return left.strip("'")
+    assert re.fullmatch(r"(github|inputs|steps)(\.[\w-]+)+", left), left
+    return values.get(left, "")
+
+
+@pytest.fixture
+def runner(tmp_path: Path, work: Any) -> Runner:
+    fakes = tmp_path / "runner" / "fakes"
+    fakes.mkdir(parents=True)
+    for name, text in (("python3", FAKE_PYTHON), ("gh", FAKE_GH)):
+        (fakes / name).write_text(text)
+        (fakes / name).chmod(stat.S_IRWXU)
+    return Runner(fakes.parent, work.top, {"token": "the token"})
+
+
+def open_pull_request(work: Any, runner: Runner, columns: Mapping[str, str], branch: str = "change") -> None:
+    """Branch off, change the table ``orders``, and check out the merge with the target branch, as GitHub does."""
+    work.git("switch", "--quiet", "--create", branch)
+    work.save(columns)
+    work.commit("the change")
+    check_out_merge(work, branch)
+    runner.github |= {"base_ref": "main", "event.pull_request.number": "7"}
+
+
+def check_out_merge(work: Any, branch: str) -> None:
+    work.git("checkout", "--quiet", "--detach", "main")
+    work.git("merge", "--quiet", "--no-ff", "--no-edit", branch)
+    work.git("update-ref", "refs/remotes/origin/main", "main")
+
+
+def push(work: Any, runner: Runner, *states: Mapping[str, str]) -> None:
+    runner.github |= {"event.before": work.git("rev-parse", "HEAD").strip()}
+    for columns in states:
+        work.save(columns)
+        work.commit("pushed")
+
+
+def test_a_breaking_pull_request_is_annotated_summed_up_and_fails(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+
+    outcome = runner.run()
+
+    assert outcome.code == 1
+    annotation = r"^::error file=schemas/export/shop\.schema\.yaml,line=\d+,col=\d+,title=C204 column removed::.*`note`"
+    assert re.search(annotation, outcome.log, re.MULTILINE), outcome.log
+    assert outcome.summary.startswith(MARKER)
+    assert "orders.note" in outcome.summary
+    assert {name: value for name, value in outcome.outputs.items() if name != "changes"} == {
+        "exit-code": "1",
+        "errors": "1",
+        "warnings": "0",
+        "notes": "0",
+        "violations": "0",
+    }
+    assert int(outcome.outputs["changes"]) >= 1
+    assert runner.comments == []
+
+
+def test_a_harmless_pull_request_passes(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, ADDING)
+
+    outcome = runner.run()
+
+    assert outcome.code == 0
+    assert outcome.outputs["exit-code"] == "0"
+    assert outcome.outputs["errors"] == "0"
+    assert "::error" not in outcome.log
+    assert "colour" in outcome.summary
+
+
+def test_what_the_target_branch_gained_meanwhile_is_not_reviewed(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    work.git("switch", "--quiet", "main")
+    work.save({**BEFORE, "late": "text"})
+    work.commit("meanwhile")
+    work.git("update-ref", "refs/remotes/origin/main", "main")
+    work.git("checkout", "--quiet", "change")
+
+    outcome = runner.run()
+
+    assert outcome.code == 1
+    assert "note" in outcome.summary
+    assert "late" not in outcome.summary
+
+
+def test_a_push_is_compared_with_what_was_there_before_all_its_commits(work: Any, runner: Runner) -> None:
+    push(work, runner, BREAKING, {**BREAKING, "colour": "text"})
+
+    assert runner.run().outputs["errors"] == "1"
+
+
+def test_a_new_branch_is_compared_with_the_commit_before(work: Any, runner: Runner) -> None:
+    push(work, runner, BREAKING, {**BREAKING, "colour": "text"})
+    runner.github["event.before"] = "0" * 40
+
+    outcome = runner.run()
+
+    assert (outcome.code, outcome.outputs["errors"]) == (0, "0")
+
+
+def test_a_merge_queue_is_compared_with_its_base(work: Any, runner: Runner) -> None:
+    push(work, runner, BREAKING, {**BREAKING, "colour": "text"})
+    runner.github["event.merge_group.base_sha"] = runner.github.pop("event.before")
+
+    assert runner.run().code == 1
+
+
+def test_a_checkout_without_history_says_what_is_missing(work: Any, runner: Runner, tmp_path: Path) -> None:
+    open_pull_request(work, runner, BREAKING)
+    shallow = tmp_path / "shallow"
+    work.git("branch", "merge", "HEAD")
+    work.git("clone", "--quiet", "--depth=1", "--branch=merge", work.top.as_uri(), str(shallow))
+    runner.top = shallow
+
+    outcome = runner.run()
+
+    assert outcome.code == 2
+    assert outcome.outputs["exit-code"] == "2"
+    assert outcome.outputs["errors"] == ""
+    assert "::error title=schemactl::" in outcome.log
+    assert "fetch-depth: 0" in outcome.log
+    assert "fetch-depth: 0" in outcome.summary
+
+
+def test_one_comment_is_kept_up_to_date(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+
+    assert runner.run(comment="true").code == 1
+    (first,) = runner.comments
+    assert first.startswith(MARKER)
+    assert "orders.note" in first
+
+    work.git("checkout", "--quiet", "change")
+    work.save(BEFORE)
+    work.commit("the column is back")
+    assert runner.run(comment="true").code == 0
+    (second,) = runner.comments
+    assert second.startswith(MARKER)
+    assert second != first
+
+
+def test_a_comment_does_not_outlive_a_review_that_failed(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    runner.run(comment="true")
+    work.write("schemas/export/shop.schema.yaml", "tables: [")
+
+    assert runner.run(comment="true").code == 2
+    (comment,) = runner.comments
+    assert comment.startswith(MARKER)
+    assert "could not be reviewed" in comment
+
+
+def test_a_pull_request_that_leaves_the_schemas_alone_gets_no_comment(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BEFORE)
+
+    assert runner.run(comment="true").code == 0
+    assert runner.comments == []
+
+
+def test_a_push_gets_no_comment(work: Any, runner: Runner) -> None:
+    push(work, runner, BREAKING)
+
+    outcome = runner.run(comment="true")
+
+    assert outcome.code == 1
+    assert "::warning" not in outcome.log
+    assert runner.comments == []
+
+
+@pytest.mark.parametrize(("columns", "code"), [(ADDING, 0), (BREAKING, 1)])
+def test_the_review_decides_where_a_fork_may_not_comment(
+    work: Any, runner: Runner, columns: Mapping[str, str], code: int
+) -> None:
+    open_pull_request(work, runner, columns)
+    runner.refuse_comments()
+
+    outcome = runner.run(comment="true")
+
+    assert outcome.code == code
+    assert "::warning title=schemactl::cannot comment" in outcome.log
+    assert outcome.summary.startswith(MARKER)
+
+
+def test_inputs_reach_the_command(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    assert runner.run(fail_on="never").code == 0
+    assert runner.run(compat="none").code == 0
+    assert runner.run(base="git:HEAD", head="export:shop").code == 0
+    assert runner.run(schemas="elsewhere").code == 2
+    assert runner.run(compat="everybody").code == 2
+
+
+def test_older_versions_count_where_that_is_asked_for(work: Any, runner: Runner) -> None:
+    push(work, runner, {**BEFORE, "gone": "text"}, BEFORE)
+    runner.github.pop("event.before")
+    open_pull_request(work, runner, ADDING)
+
+    assert runner.run().code == 0
+    assert runner.run(transitive="true").code == 1
+
+
+def test_settings_hold_where_no_input_is_given(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    work.write("schemactl.toml", '[diff]\nfail-on = "never"\n')
+
+    assert runner.run().code == 0
+    assert runner.run(fail_on="error").code == 1
+
+
+def test_sarif_is_written_where_it_is_asked_for(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+
+    assert runner.run(sarif="schemas.sarif").code == 1
+    results = json.loads((work.top / "schemas.sarif").read_text())["runs"][0]["results"]
+    assert [result["ruleId"] for result in results if result["level"] == "error"] == ["C204"]
+
+
+def test_a_sarif_file_that_cannot_be_written_fails_and_says_why(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, ADDING)
+    work.write("file", "")
+
+    outcome = runner.run(sarif="file/schemas.sarif")
+
+    assert outcome.code != 0
+    assert "schemas.sarif" in outcome.log
+
+
+COMMANDS = 'x"; touch pwned; `touch pwned` $(touch pwned)\ntouch pwned'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [(name, COMMANDS) for name in ("base", "head", "schemas", "compat", "fail_on")]
+    + [(name, "--output=pwned") for name in ("base", "head")],
+)
+def test_inputs_are_never_commands(work: Any, runner: Runner, name: str, text: str) -> None:
+    open_pull_request(work, runner, BREAKING)
+
+    assert runner.run(**{name: text}).code == 2
+    assert not list(runner.folder.parent.rglob("*pwned*"))
+
+
+def test_a_branch_name_is_never_a_command(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    branch = "$(touch${IFS}pwned)"
+    work.git("update-ref", f"refs/remotes/origin/{branch}", "main")
+    runner.github["base_ref"] = branch
+
+    assert runner.run().code == 1
+    assert not list(runner.folder.parent.rglob("pwned"))
+
+
+def test_modules_of_the_pull_request_are_not_imported(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    for name in ("json.py", "sys.py", "venv.py", "pip.py"):
+        work.write(name, "raise SystemExit('imported')\n")
+
+    outcome = runner.run()
+
+    assert outcome.outputs["errors"] == "1"
+    assert "imported" not in outcome.log
+
+
+def test_messages_cannot_give_orders_to_the_runner(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+
+    log = runner.run(head="##[add-mask]x").log
+
+    pause = re.search(r"^::stop-commands::(\w{32})$(.*?)^::\1::$", log, re.MULTILINE | re.DOTALL)
+    assert pause
+    assert "##[add-mask]x" in pause[2]
+    assert "##[add-mask]x" not in log.replace(pause[2], "")
+
+
+def test_the_version_is_installed_that_the_action_came_with(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, ADDING)
+
+    assert runner.run().installed == str(REPOSITORY)
+    assert runner.run(version="1.2.3").installed == "schemactl==1.2.3"
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_nothing_is_spliced_into_scripts(script: str) -> None:
+    assert "${{" not in script
+    assert script.startswith("set -euo pipefail\n")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_shellcheck_has_nothing_to_say(script: str) -> None:
+    check = _tool("shellcheck")
+    done = subprocess.run([check, "--shell=bash", "-"], input=script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_action_is_valid() -> None:
+    validate("vendor.github-actions", REPOSITORY / "action.yml")
+
+
+def test_an_auditor_of_actions_finds_nothing() -> None:
+    command = [_tool("zizmor"), "--offline", "--no-progress", str(REPOSITORY / "action.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_workflows_of_the_documentation_are_valid_and_use_inputs_and_outputs_that_are_there(
+    tmp_path: Path,
+) -> None:
+    text = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
+    workflows = [
+        each for each in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "uses:" in each
+    ]
+    assert len(workflows) == 2
+    for workflow in workflows:
+        file = tmp_path / "workflow.yml"
+        file.write_text(workflow)
+        validate("vendor.github-workflows", file)
+        ours = [
+            step
+            for job in yaml.safe_load(workflow)["jobs"].values()
+            for step in job["steps"]
+            if step.get("uses") == "OWNER/schemactl@REF"
+        ]
+        assert len(ours) == 1
+        assert ours[0]["with"].keys() <= ACTION["inputs"].keys()
+        assert set(re.findall(r"steps\.schemas\.outputs\.([\w-]+)", workflow)) <= ACTION["outputs"].keys()
+
+
+def test_the_documentation_tells_all_inputs_and_outputs() -> None:
+    text = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
+    told = {name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)}
+    assert told == ACTION["inputs"].keys() | ACTION["outputs"].keys()
+
+
+def validate(schema: str, file: Path) -> None:
+    command = [_tool("check-jsonschema"), "--builtin-schema", schema, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name, path=f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}")
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
