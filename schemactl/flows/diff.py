@@ -21,7 +21,7 @@ from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.hash import version_hash
 from schemactl.store.folder import SchemasFolder, list_names
-from schemactl.store.revision import versions_of
+from schemactl.store.revision import MissingInRevision, versions_of
 from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
 
     Args:
         path: the file's own name, for messages.
-        base, head: files that hold the states; None where there was or is none.
+        base: the file that holds the old state; None where there was none.
+        head: the file that holds the new state; None where there is none.
         request: how to judge; its references are left alone.
 
     Raises:
@@ -108,8 +109,10 @@ def find_pairs(request: DiffRequest) -> tuple[Pair, ...]:
     """
     folder = SchemasFolder.at(request.schemas)
     base, head = _references(request, folder)
-    bases = find_schemas(base, folder)
-    if head is None:
+    bases = _bases(base, folder)
+    if head is None and not bases:
+        heads = find_schemas("export:", folder)
+    elif head is None:
         heads = tuple(found for each in bases for found in find_schemas(f"export:{each.schema.name}", folder))
     else:
         heads = find_schemas(head, folder)
@@ -118,6 +121,16 @@ def find_pairs(request: DiffRequest) -> tuple[Pair, ...]:
     by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
     names = sorted(by_name[0].keys() | by_name[1].keys())
     return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
+
+
+def _bases(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
+    try:
+        return find_schemas(reference, folder)
+    except MissingInRevision:
+        # A whole revision may come from before the first schema; a path in it that is not there is a slip.
+        if reference.count(":") == 1:
+            return ()
+        raise
 
 
 def _references(request: DiffRequest, folder: SchemasFolder) -> tuple[str, str | None]:

@@ -29,6 +29,10 @@ _LINK_MODE = "120000"
 _HEADER = re.compile(r"\n?(?P<commit>[0-9a-f]{40,64}) (?P<date>\S+)")
 
 
+class MissingInRevision(InputError):
+    """The revision is there, and holds no schema file at the path."""
+
+
 @dataclass(frozen=True, slots=True)
 class RevisionFile:
     """A file as a commit left it.
@@ -104,7 +108,7 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
         entry for entry in files if schema_name(Path(entry.path))
     ]
     if not wanted:
-        raise InputError(f"there is no schema file at `{inside}` in revision `{revision}`")
+        raise MissingInRevision(f"there is no schema file at `{inside}` in revision `{revision}`")
     return tuple(_read(top, entry, revision) for entry in wanted)
 
 

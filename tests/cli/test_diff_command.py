@@ -125,6 +125,16 @@ def test_a_revision_is_compared_with_the_export_folder(work: Path, capsys: pytes
     assert run(["diff", "git:HEAD", "git:HEAD:schemas/export"]) == 0
 
 
+def test_a_revision_before_the_first_schema_is_an_empty_base(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    commit("nothing yet")
+    write(work / "schemas/export/shop.schema.yaml", BASE)
+    assert run(["diff", "git:HEAD"]) == 0
+    assert "shop: new schema" in capsys.readouterr().out
+    assert run(["diff", "git:HEAD:schemas/exprot"]) == 2
+    assert "there is no schema file at `schemas/exprot`" in capsys.readouterr().err
+
+
 def test_a_schema_that_is_new_or_gone_is_told_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
     write(work / "a/shop.schema.yaml", BASE)
     write(work / "b/shop.schema.yaml", BASE)
@@ -237,6 +247,11 @@ def test_git_shows_typed_changes_and_never_fails(work: Path, capsys: pytest.Capt
     assert "C204" in capsys.readouterr().out
     assert run(git_arguments("/dev/null", "head.yaml")) == 0
     assert "new schema" in capsys.readouterr().out
+
+
+def test_git_names_both_files_of_a_rename(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run([*git_arguments("base.yaml", "base.yaml"), "store.schema.yaml", "similarity index 100%"]) == 0
+    assert capsys.readouterr().out.startswith("shop.schema.yaml -> store.schema.yaml\n")
 
 
 def test_git_shows_lines_where_a_file_is_no_schema(work: Path, capsys: pytest.CaptureFixture[str]):

@@ -113,17 +113,23 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     return exit_code_of(report, options.fail_on)
 
 
+_UNMERGED, _PLAIN, _RENAMED = 1, 7, 9
+"""How many arguments git gives (gitattributes, "Defining an external diff driver")."""
+
+
 def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode."""
     from schemactl.flows.diff import diff_files
     from schemactl.store.text_diff import text_diff
 
-    if len(options.references) not in (1, 7, 9):
+    if len(options.references) not in (_UNMERGED, _PLAIN, _RENAMED):
         raise InputError("git gives 7 arguments, or 9 where a file was renamed", hint="see docs/ci.md for the set-up")
-    if len(options.references) == 1:
+    if len(options.references) == _UNMERGED:
         terminal.write(f"{options.references[0]}: not merged yet\n")
         return ExitCode.DONE
     path, old, _, _, new = options.references[:5]
+    if len(options.references) == _RENAMED:
+        terminal.write(f"{path} -> {options.references[7]}\n")
     try:
         report = diff_files(path, _state(old), _state(new), make_request(replace(options, references=[])))
     except InputError as error:

@@ -14,7 +14,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     head = comparison.head
     if head.is_edited and comparison.changes:
         yield Match(
-            sentence=f"the content was edited, but `version_hash` still is `{head.stated_hash}`",
+            sentence="the content was edited, but `version`, `version_hash` and `previous_hashes` were not",
             keys=("version_hash",),
             before=comparison.base.stated_hash,
             after=head.stated_hash,
