@@ -78,7 +78,7 @@ def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Pl
     for part in read_parts(texts, shape):
         listing = list_values(part.shape, "document", part.leave_out)
         items = explode_listing(part.documents, listing)
-        for row in _group(_unmarked(_described(items, listing))).toLocalIterator():
+        for row in _group(unmark(describe_items(items, listing))).toLocalIterator():
             path = (*part.base, *listing.nodes[row.node].path)
             yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
 
@@ -96,7 +96,7 @@ def explode_listing(documents: DataFrame, listing: Listing) -> DataFrame:
     return items.where("item is not null").select(*_PLACE, node.alias("node"), "item")
 
 
-def _described(items: DataFrame, listing: Listing) -> DataFrame:
+def describe_items(items: DataFrame, listing: Listing) -> DataFrame:
     """Return ``kind``, ``text`` (of scalars) and ``length`` (of lists) in place of the items."""
     item = F.col("item")
     known = F.element_at(F.array(*(F.lit(node.kind) for node in listing.nodes)), F.col("node") + 1)
@@ -117,7 +117,7 @@ def _described(items: DataFrame, listing: Listing) -> DataFrame:
     )
 
 
-def _unmarked(values: DataFrame) -> DataFrame:
+def unmark(values: DataFrame) -> DataFrame:
     """Return large integers as they were before ``mark_large_integers``."""
     kind, text = F.col("kind"), F.col("text")
     is_large = (kind == "STRING") & text.startswith(LARGE_MARK)

@@ -81,7 +81,7 @@ def scan_inputs(
     """
     batches = [batch for name, group in by_format(inputs).items() for batch in SOURCES[name].read(spark, group)]
     documents = [batch for batch in batches if isinstance(batch, Documents)]
-    share = sample.share_of(_count_records(documents, progress)) if sample.records else sample.share_of(0)
+    share = sample.share_of(count_records(documents, progress)) if sample.records else sample.share_of(0)
     scans = [scan_documents(sampled(batch.frame, share), progress) for batch in documents]
     scans += [scan_typed(batch, progress) for batch in batches if isinstance(batch, Typed)]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
@@ -98,7 +98,8 @@ def sampled(records: DataFrame, share: float) -> DataFrame:
     return records.select("*", is_taken.alias("sampled"))
 
 
-def _count_records(batches: Iterable[Documents], progress: Progress) -> int:
+def count_records(batches: Iterable[Documents], progress: Progress) -> int:
+    """Return how many records there are, blank ones left out."""
     progress("counting records", None)
     return sum(batch.frame.where(~is_blank(F.col("text"))).count() for batch in batches)
 
@@ -130,7 +131,7 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
         text = mark_large_integers(text)
         checked = _check(records, text)
         blocks = _read_blocks(checked)
-    places = _Places(blocks)
+    places = Places(blocks)
     has_bad = any(row.bad for row in blocks)
     good = checked.where("document is not null") if has_bad else records.where("sampled")
     readable = good.select("file", "block", "id", text.alias("text"))
@@ -138,7 +139,7 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
     progress("counting values", None)
     paths, firsts = _count(readable, shape, places)
     progress("reading first witnesses", None)
-    documents = _fetch(records, firsts)
+    documents = fetch_documents(records, firsts)
     evidence = Evidence(
         paths=add_examples(paths, documents), witnesses=cut_witnesses(paths, documents), files=places.files()
     )
@@ -171,7 +172,7 @@ def _read_blocks(documents: DataFrame) -> list[Row]:
         return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
 
 
-class _Places:
+class Places:
     """Turns what Spark knows of a record's place into a position in the input."""
 
     def __init__(self, blocks: Iterable[Row]) -> None:
@@ -267,7 +268,7 @@ def _settle(records: DataFrame, shape: Shape, mixed: set[Path]) -> None:
 
 
 def _count(
-    texts: DataFrame, shape: Shape, places: _Places
+    texts: DataFrame, shape: Shape, places: Places
 ) -> tuple[dict[Path, dict[str, ClassEvidence]], dict[Position, Place]]:
     """Return the classes at each path, and Spark's place of each first document."""
     paths: dict[Path, dict[str, ClassEvidence]] = {}
@@ -281,7 +282,7 @@ def _count(
     return paths, {position: where[position] for position in firsts}
 
 
-def _fetch(records: DataFrame, firsts: Mapping[Position, Place]) -> dict[Position, Any]:
+def fetch_documents(records: DataFrame, firsts: Mapping[Position, Place]) -> dict[Position, Any]:
     """Read the documents at ``firsts``."""
     by_place = {(place.file, place.block, place.id): position for position, place in firsts.items()}
     ids = sorted({place.id for place in firsts.values()})
@@ -294,7 +295,7 @@ def _fetch(records: DataFrame, firsts: Mapping[Position, Place]) -> dict[Positio
     return documents
 
 
-def _bad_records(documents: DataFrame, places: _Places) -> tuple[BadRecord, ...]:
+def _bad_records(documents: DataFrame, places: Places) -> tuple[BadRecord, ...]:
     found = documents.where(_is_bad()).select("file", "block", "id", F.substring("text", 1, 200).alias("text"))
     first = found.orderBy("file", "block", "id").limit(MAX_BAD_RECORDS).collect()
     return tuple(BadRecord(places.position(Place(row.file, row.block, row.id)), row.text) for row in first)

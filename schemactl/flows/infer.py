@@ -149,8 +149,8 @@ def collect(request: InferRequest, sample: Sample, progress: Progress) -> Eviden
     Raises:
         InputError: a source cannot be read, a file is met twice, or there are no records at all.
     """
-    saved, inputs = _find_sources(request)
-    evidence = _read_saved(saved, {each.path for each in inputs})
+    saved, inputs = find_sources(request)
+    evidence = read_saved(saved, {each.path for each in inputs})
     if inputs:
         evidence = merge(evidence, _scan(request, inputs, sample, progress))
     if not evidence.documents:
@@ -162,7 +162,7 @@ def collect(request: InferRequest, sample: Sample, progress: Progress) -> Eviden
     return evidence
 
 
-def _find_sources(request: InferRequest) -> tuple[list[str], tuple[Input, ...]]:
+def find_sources(request: InferRequest) -> tuple[list[str], tuple[Input, ...]]:
     """Return the files of saved evidence, and the data."""
     saved = [source for source in request.sources if is_evidence_file(source) and not has_magic(source)]
     others = tuple(source for source in request.sources if source not in saved)
@@ -175,7 +175,7 @@ def _find_sources(request: InferRequest) -> tuple[list[str], tuple[Input, ...]]:
     return list(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
 
 
-def _read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
+def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     """Return the saved evidence, none of it of files that are to be read as well."""
     evidence = Evidence()
     for path in paths:
@@ -195,11 +195,12 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
     with open_session(request.spark or SparkOptions()) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
     if scan.bad_records and request.on_bad_record == "stop":
-        raise _bad_records_error(scan.bad_records, scan.evidence)
+        raise bad_records_error(scan.bad_records, scan.evidence)
     return scan.evidence
 
 
-def _bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputError:
+def bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputError:
+    """Return the error for records that cannot be read, with their places."""
     count = sum(file.bad for file in evidence.files.values())
     problems = [
         Problem(f"this cannot be read: {record.text}", Location(record.position.file, record.position.number))
@@ -217,8 +218,8 @@ def _evolve(
 ) -> tuple[InferenceReport, Schema]:
     """Return what is found, and the schema for ``save``."""
     before = _before(opened, request.name)
-    table = _table_of(request, evidence)
-    resolution = _resolve(evidence, before, table, request.resolve_collisions)
+    table = table_of(request, evidence)
+    resolution = resolve_data(evidence, before, table, request.resolve_collisions)
     judgement = judge(before, resolution.schema, request.contract)
     evolved = before if judgement.is_refused else judgement.schema
     after = to_save(folder, opened, evolved)
@@ -247,7 +248,7 @@ def _before(opened: Opened, name: str) -> Schema:
     return opened.schema or new_schema(name)
 
 
-def _table_of(request: InferRequest, evidence: Evidence) -> str:
+def table_of(request: InferRequest, evidence: Evidence) -> str:
     """Return what the user names the root table, or what the data is named: saved evidence stands for its files."""
     if request.table is not None:
         return request.table
@@ -274,7 +275,7 @@ def root_table(schema: Schema, table: str) -> str:
     return root
 
 
-def _resolve(evidence: Evidence, before: Schema, table: str, separates: bool) -> Resolution:
+def resolve_data(evidence: Evidence, before: Schema, table: str, separates: bool) -> Resolution:
     """Resolve under the names that colliding keys have got before; give further ones where that is asked for."""
     naming = load_naming(NormalizerConfig.of(before.normalizers).naming)
     root = root_table(before, table)

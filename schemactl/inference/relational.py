@@ -39,11 +39,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of one table, cells in dlt's order of columns; ``parent`` is None for the rows of a root table."""
+    """One row of one table, cells in dlt's order of columns.
+
+    Attributes:
+        parent: None for the rows of a root table.
+        path: what the row is made of: the document, or an element of a list.
+    """
 
     table: str
     parent: str | None
     cells: tuple[Cell, ...]
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,8 @@ class RelationalNormalizer:
         # Before the row is out: what it changes in the schema does not touch its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
-        yield Row(table, None if is_root else self._join(*above.tables), tuple(cells))
+        parent = None if is_root else self._join(*above.tables)
+        yield Row(table, parent, tuple(cells), path if wrapped is None else wrapped)
         for list_ident, found in lists.items():
             for list_path, elements in found:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)
@@ -176,7 +183,7 @@ class RelationalNormalizer:
                 is_root = self._view.is_root(table)
                 value = Cell(self.names.value, element, element_path)
                 cells = _overwritten([value], {**above.propagated, **self._link_cells(above, is_root)})
-                yield Row(table, None if is_root else self._join(*above.tables), tuple(cells))
+                yield Row(table, None if is_root else self._join(*above.tables), tuple(cells), element_path)
 
     def _flatten(
         self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None

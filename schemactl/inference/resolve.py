@@ -7,7 +7,7 @@ row-by-row inference over the witnesses, in input order, gives what folding over
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.inference.classes import classify
@@ -45,11 +45,13 @@ class Resolution:
         schema: the evolved schema; its version and hash are still those of the base.
         taken: for each column what it takes of the data, paths with classes of values, the first one first.
         nulls: nulls that no column can take.
+        rows: for each table the paths whose values make its rows.
     """
 
     schema: Schema
     taken: Mapping[Origin, tuple[Taken, ...]]
     nulls: tuple[NullConflict, ...] = ()
+    rows: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
     def sources(self, origin: Origin) -> tuple[Path, ...]:
         """Return the source paths that feed a column, the first one first."""
@@ -133,6 +135,7 @@ class _Fold:
         self._hints: dict[str, dict[str, bool]] = {}
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
+        self._rows: dict[str, dict[Path, None]] = {}
         self._root_keys: dict[str, dict[str, str]] = {}
         self._reads_propagation = False
 
@@ -173,7 +176,8 @@ class _Fold:
         tables = {name: draft.to_table() for name, draft in self._drafts.items()}
         schema = replace(self._schema, tables=tables, normalizers=self._normalizers())
         taken = {origin: tuple(found) for origin, found in self._taken.items()}
-        return Resolution(schema, taken, tuple(self._nulls.values()))
+        rows = {table: tuple(found) for table, found in self._rows.items()}
+        return Resolution(schema, taken, tuple(self._nulls.values()), rows)
 
     def _pass_on_root_key(self, changed: _Draft) -> None:
         """Write down which row key a root table passes on to its nested tables (dlt.md §5.5).
@@ -216,6 +220,7 @@ class _Fold:
             self._drafts[row.table] = _Draft(row.table, {}, {"parent": row.parent}, is_changed=True)
         draft = self._drafts[row.table]
         draft.has_data = True
+        self._rows.setdefault(row.table, {}).setdefault(row.path)
         for cell in row.cells:
             if cell.value is None:
                 self._check_null(draft, cell, position)

@@ -1,0 +1,304 @@
+"""Counts in the data what a change of a schema breaks: values that do not survive a type, rows without a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.flows.infer import (
+    InferRequest,
+    bad_records_error,
+    find_sources,
+    read_saved,
+    resolve_data,
+    root_table,
+    table_of,
+)
+from schemactl.inference import paths
+from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.findings import find_collisions
+from schemactl.inference.relational import SystemNames
+from schemactl.inference.resolve import Resolution, Taken
+from schemactl.inference.sample import parse_sample
+from schemactl.inference.survival import (
+    Judged,
+    Tally,
+    Target,
+    add,
+    feeds,
+    is_in_rows,
+    judge_absences,
+    judge_values,
+)
+from schemactl.inference.values import TYPED
+from schemactl.review.comparison import Comparison, Side
+from schemactl.review.full_types import full_type
+from schemactl.review.origins import renamed_columns
+from schemactl.review.report import Counted
+from schemactl.schema.diff import diff
+from schemactl.schema.naming import load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from schemactl.engine.settings import SparkOptions
+    from schemactl.engine.unfit import Records
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a rule asks of the data.
+
+    Attributes:
+        table, column: names in the head schema.
+        kind: whether values survive the column's new type, or rows lack a value.
+    """
+
+    table: str
+    column: str
+    kind: Literal["type", "null"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataRequest:
+    """Which data to count in.
+
+    Attributes:
+        sources: data, or saved evidence (``*.evidence.json``).
+        table: the root table; None to name it after the source.
+        sample: ``full``, ``10%`` or a number of records.
+    """
+
+    sources: tuple[str, ...]
+    table: str | None = None
+    input_format: str | None = None
+    sample: str = "full"
+    spark: SparkOptions | None = None
+
+
+def count_survivors(
+    base: Schema,
+    head: Schema,
+    questions: Sequence[Question],
+    request: DataRequest,
+    progress: Progress | None = None,
+) -> Mapping[Question, Counted]:
+    """Return what the data says to each question that it can answer.
+
+    Left out are questions about tables that do not hang on the data's root table, about columns that dlt fills
+    itself, and those that only the values could answer where these cannot be read: saved evidence, and sources that
+    state their own types.
+
+    Raises:
+        InputError: a source or a record of it cannot be read, there are no records, or neither schema has the root
+            table.
+        EngineError: Spark failed.
+    """
+    sample = parse_sample(request.sample)
+    if not questions:
+        return {}
+    infer_request = InferRequest(
+        sources=request.sources, name=base.name, table=request.table, schemas=Path(), input_format=request.input_format
+    )
+    if request.table is not None:
+        _check_root(base, head, request.table)
+    saved, inputs = find_sources(infer_request)
+    known = read_saved(saved, {each.path for each in inputs})
+    survey = _Survey(base, head, tuple(questions), infer_request)
+    if not inputs:
+        return survey.answer(known, Evidence(), None)
+    from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.unfit import read_again
+
+    tell = progress or (lambda *_: None)
+    tell("starting Spark", None)
+    with open_session(request.spark or SparkOptions()) as spark:
+        scan = scan_inputs(spark, inputs, sample, tell)
+        if scan.bad_records:
+            error = bad_records_error(scan.bad_records, scan.evidence)
+            error.hint = "mend the data: the count would leave them out"
+            raise error
+        again = _Again(lambda: read_again(spark, inputs, sample, scan.evidence), tell)
+        return survey.answer(known, scan.evidence, again)
+
+
+def _check_root(base: Schema, head: Schema, table: str) -> str:
+    root = root_table(base, table)
+    if root in base.tables or root in head.tables:
+        return root
+    roots = [name for name, each in base.tables.items() if not each.is_nested]
+    hint = did_you_mean(root, roots) or "name the table of the data with `--table`"
+    raise InputError(f"the schema `{base.name}` has no table `{root}`", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """The data, to be looked at once more.
+
+    Attributes:
+        read: gives the documents that were scanned.
+        progress: told each phase.
+    """
+
+    read: Callable[[], list[Records]]
+    progress: Progress
+
+    def values(self, open_values: Sequence[tuple[tuple[paths.Path, ...], Target]]) -> list[Tally]:
+        from schemactl.engine.unfit import Scalars, count_unfit
+
+        self.progress("counting values that do not fit", None)
+        asked = [Scalars(at, target) for at, target in open_values]
+        tallies = [count_unfit(each, asked) for each in self.read()]
+        return [add(parts) for parts in zip(*tallies, strict=True)]
+
+    def absences(self, missing: Sequence[_Missing]) -> list[Tally]:
+        """Return the tallies with the place of the first absence."""
+        from schemactl.engine.unfit import Absences, find_absences
+
+        self.progress("looking for absent values", None)
+        asked = [Absences(each.rows, each.fed) for each in missing]
+        found = zip(*(find_absences(each, asked) for each in self.read()), strict=True)
+        firsts = [min((place for place in places if place is not None), default=None) for places in found]
+        return [
+            Tally(each.tally.values, each.tally.bad, first=first) for each, first in zip(missing, firsts, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """Rows of the scanned data that lack a value; the place of the first is not known."""
+
+    tally: Tally
+    rows: tuple[paths.Path, ...]
+    fed: tuple[Taken, ...]
+
+
+class _Survey:
+    """Questions, brought together with the data."""
+
+    def __init__(self, base: Schema, head: Schema, questions: tuple[Question, ...], request: InferRequest) -> None:
+        comparison = Comparison(Side(base), Side(head), diff(base, head), date.today())
+        self._base = base
+        self._head = head
+        self._questions = questions
+        self._request = request
+        self._tables = comparison.base_tables
+        self._columns = renamed_columns(comparison)
+        self._system = SystemNames(load_naming(NormalizerConfig.of(base.normalizers).naming)).all()
+
+    def answer(self, saved: Evidence, scanned: Evidence, again: _Again | None) -> Mapping[Question, Counted]:
+        """Answer the questions.
+
+        Args:
+            saved: the part of the data that only its evidence tells of.
+            scanned: the part that can be looked at again.
+            again: looks at it.
+        """
+        evidence = merge(saved, scanned)
+        if not evidence.documents:
+            raise InputError(f"there are no records in {', '.join(f'`{source}`' for source in self._request.sources)}")
+        table = table_of(self._request, evidence)
+        root = _check_root(self._base, self._head, table)
+        resolution = resolve_data(evidence, self._base, table, separates=False)
+        asked = {question: self._origin(question) for question in self._questions}
+        asked = {question: origin for question, origin in asked.items() if self._is_about(resolution, root, origin)}
+        types = {each: feeds(resolution, *origin) for each, origin in asked.items() if each.kind == "type"}
+        nulls = {each: origin for each, origin in asked.items() if each.kind == "null"}
+        tallies = {
+            **self._count_types(types, saved, scanned, again),
+            **({} if evidence.typed else _count_nulls(nulls, resolution, saved, scanned, again)),
+        }
+        return {question: _counted(tallies[question]) for question in self._questions if question in tallies}
+
+    def _origin(self, question: Question) -> tuple[str, str]:
+        """Return table and column as the base schema names them."""
+        table = self._tables.get(question.table, question.table)
+        return table, self._columns.get((question.table, question.column), question.column)
+
+    def _is_about(self, resolution: Resolution, root: str, origin: tuple[str, str]) -> bool:
+        table, column = origin
+        is_made_by_dlt = column in self._system and not feeds(resolution, table, column)
+        return not is_made_by_dlt and _root_of(resolution.schema, table) == root
+
+    def _target(self, question: Question) -> Target | None:
+        table = self._head.tables.get(question.table)
+        column = table.columns.get(question.column) if table else None
+        full = full_type(column.properties) if column else None
+        return Target(full.data_type, full.precision, full.scale) if full else None
+
+    def _count_types(
+        self, fed: Mapping[Question, tuple[Taken, ...]], saved: Evidence, scanned: Evidence, again: _Again | None
+    ) -> dict[Question, Tally]:
+        known: dict[Question, list[Tally]] = {}
+        open_values: dict[Question, tuple[tuple[paths.Path, ...], Target]] = {}
+        for question, taken in fed.items():
+            target = self._target(question)
+            if target is None or any(name == TYPED for _, name in taken):
+                continue
+            judged = _judge_both(saved, scanned, taken, target)
+            if judged is None:
+                continue
+            known[question] = [each.tally for each in judged]
+            if open_paths := judged[1].open_paths:
+                open_values[question] = (open_paths, target)
+        if open_values and again is not None:
+            for question, tally in zip(open_values, again.values(list(open_values.values())), strict=True):
+                known[question].append(tally)
+        return {question: add(tallies) for question, tallies in known.items()}
+
+
+def _judge_both(
+    saved: Evidence, scanned: Evidence, taken: tuple[Taken, ...], target: Target
+) -> tuple[Judged, Judged] | None:
+    """Judge both parts of the data; None where what evidence leaves open cannot be looked at."""
+    of_saved, of_scanned = judge_values(saved, taken, target), judge_values(scanned, taken, target)
+    if of_saved is None or of_scanned is None or of_saved.open_paths:
+        return None
+    return of_saved, of_scanned
+
+
+def _root_of(schema: Schema, table: str) -> str | None:
+    """Return the root of a table, None where the schema has no such table."""
+    while (found := schema.tables.get(table)) is not None:
+        if found.parent is None:
+            return table
+        table = found.parent
+    return None
+
+
+def _count_nulls(
+    asked: Mapping[Question, tuple[str, str]],
+    resolution: Resolution,
+    saved: Evidence,
+    scanned: Evidence,
+    again: _Again | None,
+) -> dict[Question, Tally]:
+    collided = {(each.table, each.column) for each in find_collisions(resolution)}
+    tallies: dict[Question, list[Tally]] = {}
+    missing: dict[Question, _Missing] = {}
+    for question, origin in asked.items():
+        rows, fed = resolution.rows.get(origin[0], ()), feeds(resolution, *origin)
+        # Values of other rows are copied ones, and two that share a row count twice.
+        if origin in collided or not all(is_in_rows(path, rows) for path, _ in fed):
+            continue
+        tally = judge_absences(scanned, rows, fed)
+        tallies[question] = [judge_absences(saved, rows, fed), tally]
+        if tally.bad and tally.first is None:
+            missing[question] = _Missing(tally, rows, fed)
+    if missing and again is not None:
+        for question, tally in zip(missing, again.absences(list(missing.values())), strict=True):
+            tallies[question][1] = tally
+    return {question: add(parts) for question, parts in tallies.items()}
+
+
+def _counted(tally: Tally) -> Counted:
+    first = tally.first
+    place = None if first is None else Location(first.file, first.number)
+    return Counted(tally.values, tally.bad, tally.examples, place)
