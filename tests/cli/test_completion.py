@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "completions"
@@ -56,10 +57,42 @@ def test_script_works_in_bash() -> None:
     assert answer.stdout.split() == ["stop", "skip"]
 
 
+def on_path() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.skipif(shutil.which("fish") is None or not COMMAND.exists(), reason="no fish, or not installed")
+@pytest.mark.parametrize(
+    ("words", "answers"), [("infer --on-bad-record s", ["skip", "stop"]), ("infer fix", ["fixtures/"])]
+)
+def test_script_works_in_fish(words: str, answers: list[str]) -> None:
+    program = f"source {SCRIPTS / 'schemactl.fish'}; complete -C 'schemactl {words}'"
+
+    answer = subprocess.run(
+        ["fish", "-c", program], cwd=SCRIPTS.parent, env=on_path(), capture_output=True, text=True, check=True
+    )
+
+    assert answer.stdout.split() == answers
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None or not COMMAND.exists(), reason="no zsh, or not installed")
+def test_script_works_in_zsh() -> None:
+    shell = pexpect.spawn("zsh", ["-f", "-i"], encoding="utf-8", env={**on_path(), "TERM": "dumb"}, timeout=20)
+    shell.sendline(f"autoload -Uz compinit; compinit -u -D; source {SCRIPTS / '_schemactl'}; echo re''ady")
+    shell.expect_exact("ready")
+    shell.send("schemactl infer --on-bad-record st\t")
+    try:
+        shell.expect_exact("--on-bad-record stop")
+    finally:
+        shell.close(force=True)
+
+
 @pytest.mark.parametrize(
     ("words", "answers"),
     [
         ("schemactl inf", ["infer"]),
+        ("schemactl imp", ["import"]),
+        ("schemactl diff --compat w", ["writers"]),
         ("schemactl infer --on-bad-record ", ["stop", "skip"]),
         ("schemactl infer --format j", ["json"]),
         ("schemactl infer --res", ["--resolve-collisions"]),
