@@ -21,6 +21,15 @@ CONNECT_START_LIMIT_SECONDS = 120
 REPOSITORY = Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the folder that they stand in."""
+    marks = {"parity": pytest.mark.parity, "e2e": pytest.mark.e2e, "ci": pytest.mark.e2e}
+    for item in items:
+        folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
+        if folder in marks:
+            item.add_marker(marks[folder])
+
+
 @pytest.fixture(scope="session")
 def conformance() -> Path:
     """The folder of conformance data, which is kept outside the repository."""

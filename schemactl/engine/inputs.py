@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-import bz2
-import codecs
 import glob
-import gzip
-import io
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, cast
 from urllib.parse import unquote
 
+from schemactl.engine.input import COMPRESSIONS, UTF8, Input, encoding_of, peek
 from schemactl.engine.sources import SOURCES
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.store.sources import TABLE_PREFIX, is_local
 
-UTF8: Final = "UTF-8"
-
-_PEEK_BYTES = 1 << 20
-_COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
-_COMPRESSED = {rb"\x1f\x8b": ".gz", rb"BZh[1-9]1AY&SY": ".bz2", rb"\x28\xb5\x2f\xfd": ".zst"}
 _MAGIC = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
-_GLOB_MARKS = re.compile(r"[\[\]{}*?\\]")
-_BOMS = {codecs.BOM_UTF16_LE: "UTF-16LE", codecs.BOM_UTF16_BE: "UTF-16BE"}
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One input of a command.
-
-    Attributes:
-        path: what people are shown: a path, an object-store address, or ``table:NAME``.
-        format: name of a source module.
-        encoding: of text formats.
-    """
-
-    path: str
-    format: str
-    encoding: str = UTF8
-
-    @property
-    def is_local(self) -> bool:
-        return is_local(self.path)
-
-    @property
-    def address(self) -> str:
-        """What Spark is given for ``path``: the marks of globs in names of files stand for themselves."""
-        return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.path
 
 
 def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tuple[Input, ...]:
@@ -145,81 +108,18 @@ def _names_beside(path: Path) -> list[str]:
 def _input_of(path: str, input_format: str | None) -> Input:
     if path.startswith(TABLE_PREFIX):
         return Input(path, "table")
-    head = _peek(path) if is_local(path) else b""
-    encoding = _encoding_of(head)
+    head = peek(path) if is_local(path) else b""
+    encoding = encoding_of(head)
     name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
     if name in _MAGIC.values() and is_local(path) and not head:
         raise InputError("the file is empty", at=Location(path))
     return Input(path, name, encoding)
 
 
-def _peek(path: str) -> bytes:
-    """Return the first bytes of a file, decompressed; nothing where only Spark can decompress it.
-
-    Raises:
-        InputError: the file cannot be read, or its name does not tell that it is compressed.
-    """
-    try:
-        with _open(path) as file:
-            head = _read_head(file)
-    except EOFError as error:
-        raise InputError("the compressed file ends too early", at=Location(path)) from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
-    for magic, ending in _COMPRESSED.items():
-        if re.match(magic, head):
-            hint = f"Spark tells that by the name: let it end with `{ending}`"
-            raise InputError("the file is compressed, which its name does not say", at=Location(path), hint=hint)
-    return head
-
-
-def _open(path: str) -> IO[bytes]:
-    # Spark too tells compressions by endings in lower case.
-    match Path(path).suffix:
-        case ".gz":
-            return cast(IO[bytes], gzip.open(path, "rb"))
-        case ".bz2":
-            return bz2.open(path, "rb")
-        case suffix if suffix in _COMPRESSIONS:
-            return io.BytesIO()
-        case _:
-            return Path(path).open("rb")
-
-
-def _read_head(file: IO[bytes]) -> bytes:
-    """Read up to a megabyte; a compressed file that breaks off later is the reader's to find."""
-    read = bytearray()
-    while len(read) < _PEEK_BYTES:
-        try:
-            block = file.read(min(1 << 16, _PEEK_BYTES - len(read)))
-        except EOFError:
-            if not read:
-                raise
-            break
-        if not block:
-            break
-        read += block
-    return bytes(read)
-
-
-def _encoding_of(head: bytes) -> str:
-    for mark, name in _BOMS.items():
-        if head.startswith(mark):
-            return name
-    # Data begins with a mark and a letter, or with two marks: both are ASCII.
-    match [bool(byte) for byte in head[:4]]:
-        case [True, False, True, False]:
-            return "UTF-16LE"
-        case [False, True, False, True]:
-            return "UTF-16BE"
-    return UTF8
-
-
 def _format_of(path: str, head: bytes | str) -> str:
     endings = {ending: name for name in SOURCES for ending in SOURCES[name].ENDINGS}
     plain = Path(path)
-    while plain.suffix.lower() in _COMPRESSIONS:
+    while plain.suffix.lower() in COMPRESSIONS:
         plain = plain.with_suffix("")
     by_ending = endings.get(plain.suffix.lower())
     if by_ending is not None and by_ending != "json":
@@ -266,22 +166,6 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def read_head(file: Input) -> str:
-    """Return the first megabyte of a local file as text, without a byte order mark; nothing where Spark alone can.
-
-    Raises:
-        InputError: it is not in the file's encoding.
-    """
-    head = _peek(file.path)
-    try:
-        # The last letter may be cut.
-        text = codecs.getincrementaldecoder(file.encoding)().decode(head)
-    except UnicodeDecodeError as error:
-        line = head[: error.start].count(b"\n") + 1
-        raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
-    return text.lstrip("\ufeff")
 
 
 def by_format(inputs: Iterable[Input]) -> dict[str, list[Input]]:

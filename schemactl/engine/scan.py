@@ -21,7 +21,8 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from schemactl.engine.inputs import Input, by_format, shown_path
+from schemactl.engine.input import Input
+from schemactl.engine.inputs import by_format, shown_path
 from schemactl.engine.measure import Place, count_values, explode_listing, read_parts
 from schemactl.engine.parse import is_blank, mark_large_integers, parse_json
 from schemactl.engine.shapes import Shape, may_hide_large_integers, parse_shape

@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from schemactl.engine import walk
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.fit import REAL_KIND, look, unsure
-from schemactl.engine.inputs import Input, by_format
+from schemactl.engine.input import Input
+from schemactl.engine.inputs import by_format
 from schemactl.engine.measure import Place, describe_items, explode_listing, read_parts, unmark
 from schemactl.engine.parse import mark_large_integers
 from schemactl.engine.scan import Places, count_records, fetch_documents, sampled

@@ -36,7 +36,7 @@ from schemactl.store.sources import table_name
 from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
-    from schemactl.engine.inputs import Input
+    from schemactl.engine.input import Input
     from schemactl.engine.scan import BadRecord
     from schemactl.engine.settings import SparkOptions
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.inputs import Input, by_format, find_inputs, read_head, shown_path
+from schemactl.engine.input import Input, read_head
+from schemactl.engine.inputs import by_format, find_inputs, shown_path
 from schemactl.errors import InputError
 
 LINES = '{"id": 1}\n{"id": 2}\n'

@@ -15,7 +15,7 @@ from schemactl.registry import Registry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from schemactl.engine.inputs import Input
+    from schemactl.engine.input import Input
 
 
 @dataclass(frozen=True, slots=True)

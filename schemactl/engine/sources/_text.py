@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.inputs import UTF8, Input
+from schemactl.engine.input import UTF8, Input
 from schemactl.engine.sources._place import place, whole_file_place
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from schemactl.engine.inputs import Input, read_head
+from schemactl.engine.input import Input, read_head
 from schemactl.engine.sources import Documents
 from schemactl.engine.sources._rows import rows_as_documents
 

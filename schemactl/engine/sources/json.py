@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.inputs import Input
+from schemactl.engine.input import Input
 from schemactl.engine.parse import parse_json
 from schemactl.engine.sources import Documents
 from schemactl.engine.sources._place import whole_file_place

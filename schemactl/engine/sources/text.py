@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.inputs import Input
+from schemactl.engine.input import Input
 from schemactl.engine.sources import Documents
 from schemactl.engine.sources._text import read_lines
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import SparkSession
 
-from schemactl.engine.inputs import Input
+from schemactl.engine.input import Input
 from schemactl.engine.sources import Documents, csv
 
 ENDINGS = (".tsv", ".tab")

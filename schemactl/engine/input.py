@@ -1,0 +1,128 @@
+"""One input of a command, and a look at its first bytes."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+
+from schemactl.errors import InputError, Location
+from schemactl.store.sources import is_local
+
+UTF8: Final = "UTF-8"
+COMPRESSIONS: Final = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+"""How names of compressed files end."""
+
+_PEEK_BYTES = 1 << 20
+_COMPRESSED = {rb"\x1f\x8b": ".gz", rb"BZh[1-9]1AY&SY": ".bz2", rb"\x28\xb5\x2f\xfd": ".zst"}
+_GLOB_MARKS = re.compile(r"[\[\]{}*?\\]")
+_BOMS = {codecs.BOM_UTF16_LE: "UTF-16LE", codecs.BOM_UTF16_BE: "UTF-16BE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a command.
+
+    Attributes:
+        path: what people are shown: a path, an object-store address, or ``table:NAME``.
+        format: name of a source module.
+        encoding: of text formats.
+    """
+
+    path: str
+    format: str
+    encoding: str = UTF8
+
+    @property
+    def is_local(self) -> bool:
+        return is_local(self.path)
+
+    @property
+    def address(self) -> str:
+        """What Spark is given for ``path``: the marks of globs in names of files stand for themselves."""
+        return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.path
+
+
+def peek(path: str) -> bytes:
+    """Return the first bytes of a file, decompressed; nothing where only Spark can decompress it.
+
+    Raises:
+        InputError: the file cannot be read, or its name does not tell that it is compressed.
+    """
+    try:
+        with _open(path) as file:
+            head = _read_head(file)
+    except EOFError as error:
+        raise InputError("the compressed file ends too early", at=Location(path)) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+    for magic, ending in _COMPRESSED.items():
+        if re.match(magic, head):
+            hint = f"Spark tells that by the name: let it end with `{ending}`"
+            raise InputError("the file is compressed, which its name does not say", at=Location(path), hint=hint)
+    return head
+
+
+def _open(path: str) -> IO[bytes]:
+    # Spark too tells compressions by endings in lower case.
+    match Path(path).suffix:
+        case ".gz":
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        case ".bz2":
+            return bz2.open(path, "rb")
+        case suffix if suffix in COMPRESSIONS:
+            return io.BytesIO()
+        case _:
+            return Path(path).open("rb")
+
+
+def _read_head(file: IO[bytes]) -> bytes:
+    """Read up to a megabyte; a compressed file that breaks off later is the reader's to find."""
+    read = bytearray()
+    while len(read) < _PEEK_BYTES:
+        try:
+            block = file.read(min(1 << 16, _PEEK_BYTES - len(read)))
+        except EOFError:
+            if not read:
+                raise
+            break
+        if not block:
+            break
+        read += block
+    return bytes(read)
+
+
+def encoding_of(head: bytes) -> str:
+    """Return the encoding of a text that starts with these bytes."""
+    for mark, name in _BOMS.items():
+        if head.startswith(mark):
+            return name
+    # Data begins with a mark and a letter, or with two marks: both are ASCII.
+    match [bool(byte) for byte in head[:4]]:
+        case [True, False, True, False]:
+            return "UTF-16LE"
+        case [False, True, False, True]:
+            return "UTF-16BE"
+    return UTF8
+
+
+def read_head(file: Input) -> str:
+    """Return the first megabyte of a local file as text, without a byte order mark; nothing where Spark alone can.
+
+    Raises:
+        InputError: it is not in the file's encoding.
+    """
+    head = peek(file.path)
+    try:
+        # The last letter may be cut.
+        text = codecs.getincrementaldecoder(file.encoding)().decode(head)
+    except UnicodeDecodeError as error:
+        line = head[: error.start].count(b"\n") + 1
+        raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
+    return text.lstrip("\ufeff")
