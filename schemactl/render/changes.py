@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
 from schemactl.schema.changes import (
@@ -23,10 +24,12 @@ from schemactl.schema.changes import (
     TableRemoved,
     TableRenamed,
 )
+from schemactl.schema.details import details
 from schemactl.schema.types import Column, Properties, Table
 
 _LONGEST_VALUE: Final = 80
 _MOST_NAMES: Final = 12
+_MOST_LEAVES: Final = 6
 
 
 def place(change: Change) -> tuple[str | None, str | None]:
@@ -158,7 +161,25 @@ def _stated(name: str, before: Any, after: Any) -> str:
         return f"`{name}` is new: {show_value(after)}"
     if after is ABSENT:
         return f"`{name}` is gone, was {show_value(before)}"
+    if isinstance(before, Mapping | list) and isinstance(after, Mapping | list):
+        return f"`{name}`: {_inside(before, after)}"
     return f"`{name}`: {show_value(before)} -> {show_value(after)}"
+
+
+def _inside(before: Any, after: Any) -> str:
+    """Return the leaves that differ: of a large value little does, as a rule."""
+    leaves = details(before, after)
+    told = [_stated(_at(leaf.path), leaf.before, leaf.after) for leaf in leaves[:_MOST_LEAVES] if leaf.path]
+    if not told:
+        return f"{show_value(before)} -> {show_value(after)}"
+    left = len(leaves) - len(told)
+    return "; ".join(told) + (f"; and {left} more" if left else "")
+
+
+def _at(path: tuple[str | int, ...]) -> str:
+    """Return a place in a value: ``not_null[2]``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
 
 
 def _columns(table: Table) -> str:

@@ -103,3 +103,19 @@ def test_cosmetic_changes_are_told_by_what_they_are_about() -> None:
     assert what_changed(ColumnPropertyChanged("t", "c", "description", "a", "b")) == "`description`"
     assert what_changed(NullabilityChanged("t", "c", ABSENT, True)) == "the wording of `nullable`"
     assert what_changed(ColumnsReordered("t", ("a", "b"), ("b", "a"))) == "the order of columns"
+
+
+def test_of_a_large_value_only_what_differs_is_told() -> None:
+    before = {"not_null": ["_dlt_id", "re:^_dlt_load_id$"], "unique": ["_dlt_id"], "primary_key": ["id"]}
+    after = {"not_null": ["_dlt_id", "re:^id$", "_dlt_list_idx"], "unique": ["_dlt_id"]}
+
+    assert describe(SettingChanged("default_hints", before, after)) == (
+        'setting `default_hints`: `not_null[1]`: "re:^_dlt_load_id$" -> "re:^id$"; '
+        '`not_null[2]` is new: "_dlt_list_idx"; `primary_key` is gone, was ["id"]'
+    )
+
+
+def test_a_value_that_became_another_kind_is_told_whole() -> None:
+    assert describe(SettingChanged("schema_contract", {"columns": "freeze"}, ["evolve"])) == (
+        'setting `schema_contract`: {"columns": "freeze"} -> ["evolve"]'
+    )
