@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError, Location
+from schemactl.flows.catalogues import comparable, told
 from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
@@ -19,6 +20,7 @@ from schemactl.review.report import Compatibility, Counted, Finding, Report, Rev
 from schemactl.review.review import ReviewSettings, compare, review
 from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
+from schemactl.schema.changes import Change
 from schemactl.schema.hash import version_hash
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.revision import MissingInRevision, versions_of
@@ -68,6 +70,10 @@ class Pair:
     def name(self) -> str:
         return _one_of(self.head, self.base).schema.name
 
+    @property
+    def has_catalogue(self) -> bool:
+        return any(side is not None and side.destination is not None for side in (self.base, self.head))
+
 
 def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Report:
     """Compare the schemas that two references name.
@@ -77,6 +83,9 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
         EngineError: Spark failed, which is only started for data.
     """
     pairs = find_pairs(request)
+    if request.data is not None and len(pairs) > 1:
+        names = ", ".join(f"`{pair.name}`" for pair in pairs)
+        raise InputError(f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them")
     reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
     return _report(reviews, request)
 
@@ -93,7 +102,7 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
     Raises:
         InputError: a state is no valid schema.
     """
-    sides = [Referred(read_document(read_text(file), path), path) if file else None for file in (base, head)]
+    sides = [Referred.of(read_document(read_text(file), path), path) if file else None for file in (base, head)]
     pair = Pair(*sides)
     return _report((_review_pair(pair, request, lambda *_: None),), request)
 
@@ -144,8 +153,9 @@ def _references(request: DiffRequest, folder: SchemasFolder) -> tuple[str, str |
 
 
 def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
-    base, head = _sides(pair)
-    comparison = compare(base, head, request.today)
+    if request.data is not None and pair.has_catalogue:
+        raise InputError("a destination's catalogue cannot be held against data (`--data`)", hint="name schema files")
+    comparison = _compare(pair, request.today)
     counted = _count(comparison, request, progress)
     settings = ReviewSettings(
         compatibility=request.compatibility,
@@ -158,21 +168,29 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
     findings = review(comparison, settings)
     if request.is_transitive and pair.base is not None:
         findings = _with_older(findings, pair, comparison, settings)
+    versions = _versions(pair, comparison)
     return Review(
         name=pair.name,
-        base=_version(pair.base),
-        head=_version(pair.head),
+        base=versions[0],
+        head=versions[1],
         changes=comparison.changes,
         findings=findings,
         is_cosmetic=bool(comparison.changes) and is_cosmetic(comparison.changes),
     )
 
 
+def _compare(pair: Pair, today: date) -> Comparison:
+    if pair.base is None or pair.head is None or not pair.has_catalogue:
+        return compare(*_sides(pair), today)
+    base, head = comparable(pair.base, pair.head)
+    comparison = compare(Side(base), Side(head), today)
+    return replace(comparison, changes=told(comparison.changes))
+
+
 def _sides(pair: Pair) -> tuple[Side, Side]:
     """Return both sides; a missing one is the other without its tables, so that each table is new or gone."""
-    known = _side(_one_of(pair.head, pair.base).document)
-    empty = Side(replace(known.schema, tables={}))
-    return (_side(pair.base.document) if pair.base else empty, _side(pair.head.document) if pair.head else empty)
+    empty = Side(replace(_one_of(pair.head, pair.base).schema, tables={}))
+    return (_side(pair.base) if pair.base else empty, _side(pair.head) if pair.head else empty)
 
 
 def _one_of(first: Referred | None, second: Referred | None) -> Referred:
@@ -181,21 +199,40 @@ def _one_of(first: Referred | None, second: Referred | None) -> Referred:
     return found
 
 
-def _side(document: Document) -> Side:
+def _side(referred: Referred) -> Side:
+    document = referred.document
+    if document is None:
+        return Side(referred.schema)
     return Side(document.schema, document.stated_hash, document.is_edited, document.stated_engine_version)
 
 
 def _locator(referred: Referred | None) -> Callable[[tuple[str | int, ...]], Location | None]:
-    if referred is None:
-        return lambda _keys: None
-    document = referred.document
-    return lambda keys: document.locate(*keys)
+    document = referred.document if referred else None
+    return (lambda keys: document.locate(*keys)) if document else lambda _keys: None
 
 
-def _version(referred: Referred | None) -> Version | None:
+def _versions(pair: Pair, comparison: Comparison) -> tuple[Version | None, Version | None]:
+    base, head = _version(pair.base, comparison.base), _version(pair.head, comparison.head)
+    if base is None or head is None or not pair.has_catalogue:
+        return base, head
+    # A catalogue states no version: without drift it holds that of the other side.
+    if pair.head and pair.head.destination:
+        return base, _held(head, base, comparison.changes)
+    return _held(base, head, comparison.changes), head
+
+
+def _held(catalogue: Version, other: Version, changes: tuple[Change, ...]) -> Version:
+    return replace(catalogue, number=other.number, hash=catalogue.hash if changes else other.hash)
+
+
+def _version(referred: Referred | None, compared: Side) -> Version | None:
     if referred is None:
         return None
     schema, document = referred.schema, referred.document
+    if document is None:
+        return Version(
+            origin=referred.origin, number=schema.version, stated_hash=None, hash=version_hash(compared.schema)
+        )
     is_current = document.stated_engine_version == schema.engine_version
     holds = document.stated_hash is not None and is_current and not document.is_edited
     return Version(
@@ -229,7 +266,8 @@ def _with_older(
     further = []
     older = replace(settings, locate_base=_locator(None), counted={})
     for name, document in _older_versions(pair):
-        for finding in review(compare(_side(document), comparison.head, comparison.today), older):
+        version = Pair(Referred.of(document, name), pair.head)
+        for finding in review(_compare(version, comparison.today), older):
             if finding.fingerprint not in known and finding.severity is not Severity.INFO:
                 known.add(finding.fingerprint)
                 further.append(replace(finding, against=name))
@@ -239,7 +277,7 @@ def _with_older(
 def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
     """Yield versions of the base's file in git, newest first, but for the one that is compared already."""
     assert pair.base is not None
-    seen = {pair.base.document.schema.version_hash}
+    seen = {pair.base.schema.version_hash}
     if pair.base.history is None:
         hint = "name a file of a repository, or `git:REV`"
         raise InputError(f"`{pair.base.origin}` has no older versions (`--transitive`)", hint=hint)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.flows.references import find_schemas
+from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format
 from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.replace import replace_text
@@ -52,7 +53,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
             or a file cannot be written.
     """
     target = FORMATS[request.to]
-    schemas = [found.schema for found in find_schemas(request.reference, SchemasFolder.at(request.schemas))]
+    schemas = [_whole(found) for found in find_schemas(request.reference, SchemasFolder.at(request.schemas))]
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
     if len(schemas) > 1 and is_file:
@@ -67,6 +68,14 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         if each.path is not None:
             replace_text(each.path, each.text)
     return exported
+
+
+def _whole(found: Referred) -> Schema:
+    """Return the schema; a catalogue's is given dlt's own tables and defaults, without which a file is no schema."""
+    if found.destination is None:
+        return found.schema
+    start = new_schema(found.schema.name)
+    return replace(start, tables={**start.tables, **found.schema.tables})
 
 
 def _exported(schema: Schema, target: Format, output: Path | None, is_folder: bool) -> Exported:

@@ -1,7 +1,7 @@
 """Finds the schemas that a REF on the command line names.
 
 A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``,
-``git:REV:PATH``, or ``-`` for standard input. Destinations are not known here.
+``git:REV:PATH``, ``-`` for standard input, or a destination's address: ``duckdb:///PATH``, ``parquet:FOLDER`` ...
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from schemactl.destinations import DESTINATIONS, Destination
+from schemactl.destinations.parquet import holds_tables
 from schemactl.errors import InputError, did_you_mean
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
@@ -35,18 +37,22 @@ class Referred:
     """A schema that a REF names.
 
     Attributes:
-        document: what it stands in.
-        origin: the place that messages name.
+        origin: the place that messages name; it tells no password.
+        document: what it stands in; None for a destination's catalogue.
+        destination: whose catalogue it is; None for a document.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
     """
 
-    document: Document
+    schema: Schema
     origin: str
+    document: Document | None = None
+    destination: Destination | None = None
     history: Path | None = None
 
-    @property
-    def schema(self) -> Schema:
-        return self.document.schema
+    @classmethod
+    def of(cls, document: Document, origin: str, history: Path | None = None) -> Referred:
+        """Return what a document says."""
+        return cls(document.schema, origin, document, history=history)
 
 
 def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -58,6 +64,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
 
     Raises:
         InputError: there is no such schema, it cannot be read, or it is not valid.
+        DestinationError: the destination cannot be read.
     """
     kind, _, rest = reference.partition(":")
     if reference == STDIN:
@@ -68,6 +75,8 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         return _from_folder(folder.imports, rest)
     if kind == "export":
         return _from_folder(folder.exports, rest)
+    if rest.startswith("//") or (rest and kind in DESTINATIONS):
+        return (_from_destination(kind, reference),)
     if reference in list_names(folder.exports):
         return _from_folder(folder.exports, reference)
     path = Path(reference)
@@ -78,7 +87,8 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if not reference.isidentifier():
         raise InputError(
             f"`{reference}` names no schema",
-            hint="NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH or -",
+            hint="NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - or a destination "
+            "(duckdb:///PATH, sqlite:///PATH, postgresql://USER@HOST/DATABASE, parquet:FOLDER)",
         )
     raise missing_schema(folder, reference)
 
@@ -88,6 +98,7 @@ def find_schema(reference: str, folder: SchemasFolder) -> Referred:
 
     Raises:
         InputError: as ``find_schemas``, or the reference names several schemas.
+        DestinationError: the destination cannot be read.
     """
     found = find_schemas(reference, folder)
     if len(found) > 1:
@@ -99,11 +110,17 @@ def find_schema(reference: str, folder: SchemasFolder) -> Referred:
 def _from_stdin() -> Referred:
     content = sys.stdin.buffer.read(MAX_BYTES + 1)
     text = decode(content, STDIN_PATH)
-    return Referred(read(text, STDIN_PATH), STDIN_PATH)
+    return Referred.of(read(text, STDIN_PATH), STDIN_PATH)
 
 
 def _from_file(path: Path) -> Referred:
-    return Referred(read(read_text(path), str(path)), str(path), path)
+    return Referred.of(read(read_text(path), str(path)), str(path), path)
+
+
+def _from_destination(kind: str, reference: str) -> Referred:
+    destination = DESTINATIONS[kind]
+    catalogue = destination.read_catalogue(reference)
+    return Referred(catalogue.schema, catalogue.origin, destination=destination)
 
 
 def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
@@ -119,6 +136,8 @@ def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
 
 def _from_directory(path: Path) -> tuple[Referred, ...]:
     """Return the schemas right in a folder, or, for the folder above ``export/``, those in ``export/``."""
+    if not list_names(path) and holds_tables(path):
+        raise InputError(f"there is no schema in `{path}`, but Parquet", hint=f"its tables: `parquet:{path}`")
     inner = path / "export"
     return _all_of(inner if not list_names(path) and inner.is_dir() else path)
 
@@ -147,7 +166,7 @@ def _git_path(inside: str) -> Path:
 
 
 def _named(file: TextFile) -> Referred:
-    return Referred(parse_named(file), str(file.path), file.path)
+    return Referred.of(parse_named(file), str(file.path), file.path)
 
 
 def _is_there(reference: str) -> bool:

@@ -233,6 +233,14 @@ def test_the_result_can_go_to_a_file(work: Path, capsys: pytest.CaptureFixture[s
     assert json.loads((work / "out/found.sarif").read_text())["version"] == "2.1.0"
 
 
+def test_data_belongs_to_one_schema(work: Path, capsys: pytest.CaptureFixture[str]):
+    for name in ("shop", "stock"):
+        write(work / f"schemas/import/{name}.schema.yaml", schema_of(COLUMNS, name))
+        write(work / f"schemas/export/{name}.schema.yaml", schema_of(WITHOUT_NOTE, name))
+    assert run(["diff", "--data", "orders.jsonl"]) == 2
+    assert "`--data` is data of one schema, and these are 2: `shop`, `stock`" in capsys.readouterr().err
+
+
 def test_standard_input_is_one_of_the_two(work: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["diff", "-", "-"]) == 2
     assert "standard input can be one of the two only" in capsys.readouterr().err

@@ -80,6 +80,20 @@ def test_several_schemas_are_no_one_text(exports: Path, tmp_path: Path):
     assert file.read_text() == ""
 
 
+def test_a_database_is_exported_as_a_schema_that_can_be_read(exports: Path, tmp_path: Path):
+    import sqlite3
+
+    database = tmp_path / "shop.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER NOT NULL, note TEXT)")
+    connection.close()
+    (exported,) = export(request(exports, f"sqlite:///{database}"))
+    document = dlt.read(exported.text, "new.yaml")
+    assert list(document.schema.tables["orders"].columns) == ["id", "note"]
+    assert not document.schema.tables["orders"].columns["id"].nullable
+    assert not document.is_edited
+
+
 def test_an_unknown_format_is_told_with_those_that_are_known(exports: Path):
     with pytest.raises(InputError) as caught:
         export(ExportRequest("shop", "dtl", None, exports.parent))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
 from schemactl.flows.references import find_schema, find_schemas
 from schemactl.formats import dlt
@@ -129,6 +132,13 @@ def test_a_path_in_a_revision_starts_at_the_top_or_with_a_dot_here(history, monk
         find_schemas("git:HEAD:export", here)
 
 
+def test_a_file_at_the_top_of_a_revision_is_named_as_any_other(history):
+    put(Path(), make("shop", "at the top"))
+    git("add", "-A")
+    git("commit", "-q", "-m", "three")
+    assert notes("git:HEAD:shop.schema.yaml", history) == [("shop", "at the top")]
+
+
 def test_the_place_in_a_revision_is_told(history):
     assert find_schema("git:HEAD:schemas/export/shop.schema.yaml", history).origin == (
         "HEAD:schemas/export/shop.schema.yaml"
@@ -147,6 +157,9 @@ def test_the_place_in_a_revision_is_told(history):
         ("none/shop", "there is no file `none/shop`", ""),
         ("git:", "names no schema", "git:REV"),
         ("http:x", "names no schema", "import:NAME"),
+        ("postgres://u:secret@host/db", "there is no destination `postgres`", "did you mean `postgresql`?"),
+        ("mysql://u:secret@host/db", "there is no destination `mysql`", "known: duckdb, parquet, postgresql, sqlite"),
+        ("sqlite:///none.db", "there is no file `none.db`", ""),
         ("", "names no schema", "NAME"),
         ("x" * 5000, "there is no schema", "known"),
         ("x/" * 5000, "cannot read", ""),
@@ -163,6 +176,23 @@ def test_a_folder_without_schemas_is_told(folder, tmp_path):
     with pytest.raises(InputError, match="there is no schema in `empty`") as caught:
         find_schemas("empty", folder)
     assert "NAME.schema.yaml" in str(caught.value.hint)
+
+
+def test_a_folder_of_parquet_is_told_how_to_be_named(folder, tmp_path):
+    (tmp_path / "lake" / "orders").mkdir(parents=True)
+    (tmp_path / "lake" / "orders" / "1.parquet").touch()
+    with pytest.raises(InputError, match="there is no schema in `lake`, but Parquet") as caught:
+        find_schemas("lake", folder)
+    assert caught.value.hint == "its tables: `parquet:lake`"
+
+
+def test_a_destination_has_a_catalogue_and_no_document(folder, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
+        connection.execute("create table orders (id integer not null)")
+    found = find_schema("sqlite:///shop.db", folder)
+    assert (found.schema.name, list(found.schema.tables)) == ("shop", ["orders"])
+    assert (found.origin, found.document, found.history) == ("sqlite:///shop.db?dataset=main", None, None)
+    assert found.destination is DESTINATIONS["sqlite"]
 
 
 def test_one_schema_is_asked_for_and_several_are_named(folder):

@@ -1,0 +1,58 @@
+"""Addresses of destinations that are files: ``KIND:///PATH?dataset=NAME``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from schemactl.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class FileAddress:
+    """Where a file is, and which dataset of it is meant; None for the only one."""
+
+    kind: str
+    path: Path
+    dataset: str | None
+
+    def __str__(self) -> str:
+        return f"{self.kind}:///{self.path}"
+
+
+def file_address(url: str) -> FileAddress:
+    """Return what an address such as ``duckdb:///folder/file?dataset=NAME`` says.
+
+    As everywhere in Python, the path is relative after three slashes and absolute with a fourth.
+
+    Raises:
+        InputError: it is written another way, or there is no such file.
+    """
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    if not stated.startswith("///") or not stated.removeprefix("///"):
+        raise InputError(f"`{url}` names no file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
+    address = FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
+    if not address.path.is_file():
+        raise InputError(f"there is no file `{address.path}`", hint=_absolute(address))
+    return address
+
+
+def dataset_of(query: str, kind: str) -> str | None:
+    """Return NAME of ``dataset=NAME``, None where nothing is asked for.
+
+    Raises:
+        InputError: something else is asked for.
+    """
+    asked = parse_qsl(query, keep_blank_values=True)
+    others = [key for key, _ in asked if key != "dataset"]
+    if others or (query and not asked):
+        raise InputError(f"`{others[0] if others else query}` means nothing to `{kind}`", hint="`?dataset=NAME`")
+    return asked[-1][1] or None if asked else None
+
+
+def _absolute(address: FileAddress) -> str | None:
+    absolute = Path("/") / address.path
+    is_meant = not address.path.is_absolute() and absolute.is_file()
+    return f"an absolute path takes four slashes: `{address.kind}:///{absolute}`" if is_meant else None

@@ -1,0 +1,126 @@
+"""What a destination's catalogue says, as a schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from schemactl.errors import DestinationError, InputError, did_you_mean
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.templates import MAX_NAME_LENGTH, new_schema
+from schemactl.schema.types import Column, Properties, Schema, Table
+
+VERSIONS_TABLE: Final = "_dlt_version"
+"""Where dlt keeps the schemas of a dataset (dlt.md §9.1)."""
+
+_STAGING: Final = "_staging"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """One dataset of a destination.
+
+    Attributes:
+        schema: its tables.
+        origin: its address, without a password.
+    """
+
+    schema: Schema
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Names of columns that a table's constraints hold."""
+
+    primary: frozenset[str] = field(default_factory=frozenset)
+    unique: frozenset[str] = field(default_factory=frozenset)
+
+    def of(self, column: str) -> Properties:
+        """Return the hints of one column."""
+        primary = {"primary_key": True} if column in self.primary else {}
+        return {**primary, "unique": True} if column in self.unique else primary
+
+
+def keys_of(constraints: Iterable[tuple[str, bool, Collection[str]]]) -> Mapping[str, Keys]:
+    """Return the keys of tables by name.
+
+    Args:
+        constraints: table, whether it is the primary key (else columns that are unique together), columns.
+    """
+    primary: dict[str, set[str]] = {}
+    unique: dict[str, set[str]] = {}
+    for table, is_primary, columns in constraints:
+        if is_primary:
+            primary.setdefault(table, set()).update(columns)
+        elif len(columns) == 1:  # dlt's hint speaks of one column alone
+            unique.setdefault(table, set()).update(columns)
+    tables = {*primary, *unique}
+    return {name: Keys(frozenset(primary.get(name, ())), frozenset(unique.get(name, ()))) for name in tables}
+
+
+def column_of(name: str, kind: Properties, is_nullable: bool, keys: Keys | None = None) -> Column:
+    """Return a column of a catalogue; ``kind`` is its type."""
+    null = {} if is_nullable else {"nullable": False}
+    return Column(name, {**kind, **null, **(keys.of(name) if keys else {})})
+
+
+def schema_of(name: str, columns: Iterable[tuple[str, Column]]) -> Schema:
+    """Return a schema of columns with their tables' names; what a catalogue does not tell is as in a new schema."""
+    tables: dict[str, dict[str, Column]] = {}
+    for table, column in columns:
+        tables.setdefault(table, {})[column.name] = column
+    # dlt adds these on reading: without them the schema would have another hash as a file.
+    found = {
+        table: Table(table, held, {"write_disposition": "append", "resource": table}) for table, held in tables.items()
+    }
+    return replace(new_schema(name), tables=found)
+
+
+def unknown(database_type: str) -> Properties:
+    """Return the type of a column that dlt has no type for."""
+    return {DATABASE_TYPE: database_type}
+
+
+def with_nullable(kind: Properties, column: Column) -> Properties:
+    """Return a type with what ``column`` says of nulls."""
+    return kind if column.nullable else {**kind, "nullable": False}
+
+
+def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> str:
+    """Return the dataset to read: the one asked for, else the only one; dlt's staging copies do not count.
+
+    Args:
+        found: names of those that hold tables.
+        asked: what the address names.
+        origin: the destination, for messages.
+
+    Raises:
+        InputError: there is none, not that one, or there are several.
+    """
+    known = sorted(found)
+    if asked is not None:
+        if asked in found:
+            return asked
+        hint = did_you_mean(asked, known) or (f"known: {', '.join(known)}" if known else None)
+        raise InputError(f"there is no dataset `{asked}` with tables in `{origin}`", hint=hint)
+    main = [name for name in known if not (name.endswith(_STAGING) and name.removesuffix(_STAGING) in found)]
+    if not main:
+        raise InputError(f"there are no tables in `{origin}`")
+    if len(main) > 1:
+        listed = ", ".join(f"`{name}`" for name in main)
+        raise InputError(f"`{origin}` holds {len(main)} datasets: {listed}", hint=f"name one: `?dataset={main[0]}`")
+    return main[0]
+
+
+def schema_name(stated: Collection[str], dataset: str) -> str:
+    """Return the name of a dataset's schema: the one that dlt keeps there, else the dataset's as an identifier."""
+    name = re.sub(r"\W", "_", next(iter(stated)) if len(stated) == 1 else dataset)
+    return (name if name.isidentifier() else f"_{name}")[:MAX_NAME_LENGTH]
+
+
+def missing_driver(package: str, extra: str) -> DestinationError:
+    """Return the error for a package that is not installed."""
+    return DestinationError(f"the package `{package}` is not installed", hint=f'pip install "schemactl[{extra}]"')
