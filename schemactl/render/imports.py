@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from schemactl.render.changes import describe, place
 from schemactl.render.harmless import escape
+from schemactl.render.reviews.json import change_document
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import Violation
 from schemactl.schema.types import Schema
@@ -28,6 +30,38 @@ def print_import(
         written: the files written; none where nothing was to be written.
     """
     return "".join(f"{escape(line)}\n" for line in _lines(before, after, changes, violations, written))
+
+
+def import_document(
+    before: Schema | None,
+    after: Schema,
+    changes: Sequence[Change],
+    violations: Sequence[Violation],
+    written: Sequence[str],
+) -> dict[str, Any]:
+    """Return what ``schemactl import --format json`` prints; the arguments are those of ``print_import``."""
+    return {
+        "name": after.name,
+        "before": _version(before) if before else None,
+        "after": _version(after),
+        "changes": [change_document(change) for change in changes],
+        "violations": [
+            {
+                "table": violation.table,
+                "column": violation.column,
+                "entity": str(violation.entity),
+                "mode": str(violation.mode),
+                "expected": violation.expected,
+                "found": violation.found,
+            }
+            for violation in violations
+        ],
+        "written": list(written),
+    }
+
+
+def _version(schema: Schema) -> dict[str, Any]:
+    return {"version": schema.version, "hash": schema.version_hash}
 
 
 def _lines(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import CommonOptions
+from schemactl.cli.options import CommonOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -34,18 +34,28 @@ class Options(CommonOptions):
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
     ] = False
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Import, print what changed, and return 1 where that is forbidden or pending."""
     from schemactl.flows.import_ import ImportRequest, import_files
-    from schemactl.render.imports import print_import
 
     files = tuple(Path(file) for file in options.files)
     request = ImportRequest(files, options.source, options.name, Path(options.schemas), options.check)
     imported = import_files(request)
     shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
-    terminal.write(print_import(*shown))
+    if options.format == "json":
+        from schemactl.render.imports import import_document
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(import_document(*shown)))
+    else:
+        from schemactl.render.imports import print_import
+
+        terminal.write(print_import(*shown))
     return exit_code_of(imported, is_check=options.check)
 
 

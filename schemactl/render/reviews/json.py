@@ -78,7 +78,7 @@ def _review(review: Review) -> dict[str, Any]:
         "base": _version(review.base),
         "head": _version(review.head),
         "is_cosmetic": review.is_cosmetic,
-        "changes": [_change(change) for change in review.changes],
+        "changes": [change_document(change) for change in review.changes],
         "findings": [_finding(finding) for finding in review.findings],
     }
 
@@ -87,7 +87,8 @@ def _version(version: Version | None) -> dict[str, Any] | None:
     return asdict(version) if version else None
 
 
-def _change(change: Change) -> dict[str, Any]:
+def change_document(change: Change) -> dict[str, Any]:
+    """Return a change with its kind; what is not stated on a side is left out, a stated null is null."""
     stated = {field.name: getattr(change, field.name) for field in fields(change)}
     plain = {name: to_plain(value) for name, value in stated.items() if value is not ABSENT}
     return {"kind": type(change).__name__, **plain}

@@ -1,0 +1,89 @@
+"""``schemactl import`` and ``export`` around their flows: what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.formats import dlt
+from schemactl.render.json import read_schema
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+
+
+def with_columns(contract: str | None = None, **columns: str) -> Schema:
+    table = Table("orders", {name: Column(name, {"data_type": type_}) for name, type_ in columns.items()})
+    stated = new_schema("shop").with_table(replace(table, properties={"write_disposition": "append"}))
+    return bump(replace(stated, settings={"schema_contract": contract} if contract else {}))
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(schema: Schema) -> None:
+    Path("new.yaml").write_text(dlt.write(schema))
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, read_schema("import"))
+    return found
+
+
+def test_what_changed_is_printed(work: Path, capsys: pytest.CaptureFixture[str]):
+    put(with_columns(id="bigint"))
+    assert run(["import", "new.yaml", "--name", "shop"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("wrote schemas/import/shop.schema.yaml, ")
+    put(with_columns(id="text"))
+    assert run(["import", "new.yaml", "--name", "shop"]) == 0
+    assert "  orders.id: type bigint -> text\n" in capsys.readouterr().out
+
+
+def test_a_check_finds_what_is_pending(work: Path):
+    put(with_columns(id="bigint"))
+    assert run(["import", "new.yaml", "--name", "shop", "--check"]) == 1
+    assert run(["import", "new.yaml", "--name", "shop"]) == 0
+    assert run(["import", "new.yaml", "--name", "shop", "--check"]) == 0
+
+
+def test_a_broken_contract_is_told_and_fails(work: Path, capsys: pytest.CaptureFixture[str]):
+    put(with_columns("freeze", id="bigint"))
+    run(["import", "new.yaml", "--name", "shop"])
+    put(with_columns("freeze", id="bigint", note="text"))
+    assert run(["import", "new.yaml", "--name", "shop"]) == 1
+    out = capsys.readouterr().out
+    assert "contract: `orders.note`: columns is freeze" in out
+    assert out.endswith("nothing was written\n")
+
+
+def test_the_document_follows_its_schema(work: Path, capsys: pytest.CaptureFixture[str]):
+    put(with_columns("freeze", id="bigint"))
+    run(["import", "new.yaml", "--name", "shop", "--format", "json"])
+    assert document(capsys)["before"] is None
+    put(with_columns("freeze", id="bigint", note="text"))
+    assert run(["import", "new.yaml", "--name", "shop", "--format", "json"]) == 1
+    found = document(capsys)
+    assert [change["kind"] for change in found["changes"]] == ["ColumnAdded"]
+    assert [violation["column"] for violation in found["violations"]] == ["note"]
+    assert found["written"] == []
+
+
+def test_an_export_goes_to_standard_output_or_says_where(work: Path, capsys: pytest.CaptureFixture[str]):
+    put(with_columns(id="bigint"))
+    run(["import", "new.yaml", "--name", "shop"])
+    capsys.readouterr()
+    assert run(["export", "shop", "--to", "dlt"]) == 0
+    # The link to the import file is of the folder alone.
+    assert Path("schemas/export/shop.schema.yaml").read_text().startswith(capsys.readouterr().out)
+    assert run(["export", "shop", "--output", "out/"]) == 0
+    assert capsys.readouterr().err == "wrote out/shop.schema.yaml\n"
