@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO
 
 
@@ -73,7 +74,10 @@ def _width(environ: Mapping[str, str]) -> int | None:
 
 
 def make_streams_safe() -> None:
-    """Let text that the terminal's encoding lacks come out escaped instead of ending the command."""
+    """Let text that the terminal's encoding lacks come out escaped; a stream that the caller closed is an empty one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the process's life
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -85,7 +85,9 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
     pairs = find_pairs(request)
     if request.data is not None and len(pairs) > 1:
         names = ", ".join(f"`{pair.name}`" for pair in pairs)
-        raise InputError(f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them")
+        raise InputError(
+            f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them"
+        )
     reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
     return _report(reviews, request)
 

@@ -77,7 +77,9 @@ def yaml_scalar(value: Any, quote: str = "") -> str:
         quote: the quotes that a text is to have if it can, empty for as few as possible.
     """
     if quote and isinstance(value, str):
-        return _dump(value, _Dumper, width=_ENDLESS, default_style='"' if _OneLineDumper.quoted & {*value} else quote).strip()
+        return _dump(
+            value, _Dumper, width=_ENDLESS, default_style='"' if _OneLineDumper.quoted & {*value} else quote
+        ).strip()
     return _dump([value], _OneLineDumper, width=_ENDLESS).removeprefix("- ").removesuffix("\n")
 
 

@@ -33,7 +33,7 @@ class _Parser:
 
     def document(self) -> Node:
         if not self._peek():
-            raise self.source.refuse("the file is empty", 0)
+            raise self.source.refuse_nothing()
         root = self._value(0)
         if self._peek():
             raise self.source.refuse("the document ends before this", self.position, "a schema file holds one value")
@@ -60,7 +60,7 @@ class _Parser:
 
     def _deeper(self, depth: int) -> int:
         if depth >= MAX_DEPTH:
-            raise self.source.refuse(f"nested deeper than {MAX_DEPTH} levels", self.position)
+            raise self.source.refuse_depth(self.position)
         return depth + 1
 
     def _object(self, depth: int) -> Mapping:
@@ -107,7 +107,10 @@ class _Parser:
         try:
             value, self.position = scanstring(self.text, start + 1, True)
         except json.JSONDecodeError as error:
-            told = error.msg.removesuffix(" starting at").removesuffix(" at").lower()
+            if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\n", "\r"):
+                hint = 'close it with `"`; a line break in a text is written `\\n`'
+                raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
+            told = error.msg.removesuffix(" at").lower()
             raise self.source.refuse(f"this is not JSON: {told}", error.pos) from error
         return Scalar(start, self.position, value)
 

@@ -95,6 +95,16 @@ class Source:
         """Return the error that refuses the text for what stands at ``offset``."""
         return InputError(message, at=self.locate(offset), hint=hint)
 
+    def refuse_depth(self, offset: int) -> InputError:
+        """Return the error that refuses what is nested too deep, from ``offset`` on."""
+        hint = "a schema has some ten levels; is a bracket left open, or is this data?"
+        return self.refuse(f"nested deeper than {MAX_DEPTH} levels", offset, hint)
+
+    def refuse_nothing(self) -> InputError:
+        """Return the error that refuses a text without a value."""
+        hint = "was it written to the end? an empty schema has keys too: `name:`, `tables:`"
+        return self.refuse("the file is empty", 0, hint)
+
 
 def value_of(node: Node) -> Any:
     """Return the plain value of a node; each alias gives a copy of its own."""

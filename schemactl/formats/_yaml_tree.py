@@ -80,7 +80,7 @@ def _from_events(source: Source, text: str) -> Node:
     try:
         root = builder.build(iter(_LOADER(text).get_event, None))
     except yaml.MarkedYAMLError as error:
-        raise _refusal(source, error) from error
+        raise _refusal(source, error, builder.quoted) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise source.refuse(f"this is not YAML: {' '.join(str(error).split())}", 0) from error
     if (tab := stray_tab(text, builder.quoted)) is not None:
@@ -88,9 +88,15 @@ def _from_events(source: Source, text: str) -> Node:
     return root
 
 
-def _refusal(source: Source, error: yaml.MarkedYAMLError) -> Exception:
+def _refusal(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) -> Exception:
     mark = error.problem_mark or error.context_mark
     offset = min(mark.index, len(source.text)) if mark else 0
+    if error.context == "while scanning a quoted scalar" and error.context_mark and offset == len(source.text):
+        hint = "close it with the same quote"
+        return source.refuse("the quote that opens here is not closed", error.context_mark.index, hint)
+    if (opened := _stray_quote(source.text, quoted, offset)) is not None:
+        hint = "a closing quote is missing here, or there is one too many further down"
+        return source.refuse(f"the quote that opens here closes in line {source.locate(offset).line}", opened, hint)
     if source.text[offset : offset + 1] == "\t":
         return _refused_tab(source, offset)
     if error.problem and error.problem.startswith(_MISPLACED_COLON):
@@ -99,6 +105,14 @@ def _refusal(source: Source, error: yaml.MarkedYAMLError) -> Exception:
     told = ", ".join(part for part in (error.context, error.problem) if part)
     hint = "look at the brackets, quotes and indentation here and right above"
     return source.refuse(f"this is not YAML: {told}", offset, hint)
+
+
+def _stray_quote(text: str, quoted: list[Span], offset: int) -> int | None:
+    """Return where a text of several lines in quotes starts that ends right before ``offset``, None if none does."""
+    start, end = quoted[-1] if quoted else (0, 0)
+    is_near = end <= offset and "\n" not in text[end:offset]
+    is_long = text[start : start + 1] in ("'", '"') and "\n" in text[start:end]
+    return start if is_near and is_long else None
 
 
 def _refused_tab(source: Source, offset: int) -> Exception:
@@ -160,12 +174,12 @@ class _Builder:
                 hint = "a schema file holds one"
                 raise self.source.refuse("a second document starts here", event.start_mark.index, hint)
         if not roots:
-            raise self.source.refuse("the file is empty", 0)
+            raise self.source.refuse_nothing()
         return roots[0]
 
     def _check_start(self, event: Any, depth: int) -> None:
         if depth >= MAX_DEPTH:
-            raise self.source.refuse(f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index)
+            raise self.source.refuse_depth(event.start_mark.index)
         expected = _TAG_PREFIX + ("map" if isinstance(event, MappingStartEvent) else "seq")
         if event.tag not in (None, "!", expected):
             raise self._unknown_tag(event)
@@ -228,7 +242,7 @@ class _Builder:
             hint = f"aliases may stand for {MAX_REPEATED_NODES:,} values in all"
             raise self.source.refuse("aliases repeat too much", start, hint)
         if depth + extent.depth > MAX_DEPTH:
-            raise self.source.refuse(f"nested deeper than {MAX_DEPTH} levels", start)
+            raise self.source.refuse_depth(start)
         return Alias(start, event.end_mark.index, target)
 
     def _extent(self, node: Node) -> _Extent:

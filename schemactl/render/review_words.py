@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from schemactl.errors import Location
@@ -119,16 +120,31 @@ def values(finding: Finding) -> str | None:
     """Return ``before -> after``, None where one is missing or the message tells both."""
     if finding.before is None or finding.after is None:
         return None
+    if _tells(finding.message, finding.before) and _tells(finding.message, finding.after):
+        return None
     before, after = _value(finding.before), _value(finding.after)
-    return None if _tells(finding.message, before) and _tells(finding.message, after) else f"{before} -> {after}"
+    if _is_reordered(finding) and before.endswith("…") and after.endswith("…"):
+        # Of the starts of two long lists nobody sees the difference; the message tells the first one.
+        return None
+    return f"{before} -> {after}"
 
 
 def _value(value: Any) -> str:
     return describe_type(value) if isinstance(value, dict) and value.get("data_type") else show_value(value)
 
 
-def _tells(message: str, shown: str) -> bool:
-    return shown.strip('"') in message
+def _is_reordered(finding: Finding) -> bool:
+    before, after = finding.before, finding.after
+    are_lists = isinstance(before, list) and isinstance(after, list)
+    return are_lists and sorted(map(str, before)) == sorted(map(str, after))
+
+
+def _tells(message: str, value: Any) -> bool:
+    """Return whether a message holds a value, or, in backquotes, each part of a list or a mapping."""
+    if _value(value).strip('"') in message:
+        return True
+    parts = chain.from_iterable(value.items()) if isinstance(value, dict) else value
+    return isinstance(value, list | dict) and all(f"`{part}`" in message for part in parts)
 
 
 def counted(finding: Finding) -> str | None:

@@ -66,8 +66,8 @@ def _severity(severity: Severity) -> Text:
 
 def _silence(rule: Rule) -> str:
     return f"""\
-[[tool.schemactl.diff.silence]]   # in pyproject.toml; in schemactl.toml: [[diff.silence]]
+[[tool.schemactl.diff.silence]]   # [[diff.silence]] in schemactl.toml
 rule = "{rule.id}"
-table = "orders"                  # and column = "...", both may hold * and ?
+table = "orders"                  # and column = "..."; or "ord*"
 reason = "why this is all right"
 until = 2027-01-31                # may be left out"""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for
 from schemactl.schema.naming import load_naming
@@ -50,10 +51,16 @@ class Shift:
         return ("settings", CONTRACT) if self.table is None else ("tables", self.table, CONTRACT)
 
     @property
-    def sentence(self) -> str:
-        """What happened, for a person."""
+    def match(self) -> Match:
+        """What happened, as rules tell it; before and after name the entity, so that no two of a table are equal."""
         owner = "the schema" if self.table is None else f"`{self.table}`"
-        return f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`"
+        return Match(
+            sentence=f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`",
+            table=self.table,
+            keys=self.keys,
+            before={str(self.entity): str(self.before)},
+            after={str(self.entity): str(self.after)},
+        )
 
 
 def states_contract(schema: Schema) -> bool:

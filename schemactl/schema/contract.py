@@ -200,7 +200,7 @@ class _Court:
 
     def _variant_violation(self, table: Table, variant: Column, mode: Mode) -> Violation:
         base = _base_of(variant, table, self._naming)
-        of, expected = (base.name, str(base.data_type)) if base else (None, "no variant")
+        of, expected = (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
         found = str(variant.data_type)
         return Violation(table.name, variant.name, Entity.DATA_TYPE, mode, expected, found, variant_of=of)
 

@@ -18,7 +18,8 @@ def replace_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8 to ``path``, in place of what is there; missing folders are made.
 
     The text goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
-    A symbolic link stays and its target is replaced; mode and, where allowed, owner stay.
+    A symbolic link stays and its target is replaced; mode and, where allowed, owner stay. A device or a pipe is
+    written to, and stays what it is.
 
     Raises:
         InputError: the file is write-protected or a folder, or the system refuses the write (rights, space).
@@ -31,7 +32,10 @@ def replace_text(path: Path, text: str) -> None:
         if previous is not None and not os.access(target, os.W_OK):
             # A rename needs no right on the file itself; the protection is the user's wish all the same.
             raise InputError(f"`{path}` is write-protected", hint=f"chmod u+w {path}")
-        _write_and_rename(target, text.encode("utf-8"), previous)
+        if previous is not None and not stat.S_ISREG(previous.st_mode):
+            target.write_text(text, encoding="utf-8")
+        else:
+            _write_and_rename(target, text.encode("utf-8"), previous)
     except OSError as error:
         raise InputError(f"cannot write `{path}`: {error.strerror or error}") from error
 

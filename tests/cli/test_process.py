@@ -185,3 +185,17 @@ def test_progress_is_for_a_person_at_a_terminal(
 def test_stated_width_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert describe_terminal("auto", False, {"COLUMNS": "99"}).width == 99
     assert describe_terminal("auto", False, {"COLUMNS": "many"}).width is None
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-"])
+def test_a_stream_that_the_caller_closed_is_an_empty_one(closed: str) -> None:
+    command = f"{sys.executable} -m schemactl rules C204 {closed}"
+    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_a_schema_from_a_closed_standard_input_is_told_to_be_none() -> None:
+    command = f"{sys.executable} -m schemactl export - <&-"
+    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert answer.returncode == 2
+    assert "fault of schemactl" not in answer.stderr

@@ -208,12 +208,28 @@ def test_hostile_yaml_is_refused_at_once(text: str):
 @pytest.mark.parametrize(
     ("text", "place", "told"),
     [
+        ("a: 1\nb: 'it\nc: 2\n", (2, 4), "the quote that opens here is not closed"),
+        ('a: "x\nb:\n  - "y"\n', (1, 4), "the quote that opens here closes in line 3"),
+        ("a: 'x' y\n", (1, 8), "this is not YAML"),
+    ],
+)
+def test_a_quote_that_is_not_closed_is_refused_where_it_opens(text: str, place: tuple[int, int], told: str):
+    error = refused(text, "a.yaml")
+    assert told in error.message
+    assert error.at == Location("a.yaml", *place)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "told"),
+    [
         ("", (1, 1), "empty"),
         ('{"a": 1,\n "a": 2}', (2, 2), "stands here again"),
         ('{"a": 1,}', (1, 9), "cannot follow a comma"),
         ("{'a': 1}", (1, 2), "double quotes"),
         ('{"a": NaN}', (1, 7), "`NaN` is no value"),
-        ('{"a": "x', (1, 7), "unterminated string"),
+        ('{"a": "x', (1, 7), "the quote that opens here is not closed"),
+        ('{"a": "x\n}', (1, 7), "the quote that opens here is not closed"),
+        ('{"a": "x\ty"}', (1, 9), "invalid control character"),
         ('{"a": [1 2]}', (1, 10), "`,` or `]`"),
         ('{"a": 1} x', (1, 10), "ends before this"),
         ('{"a":', (1, 6), "ends within a value"),
@@ -313,7 +329,10 @@ def test_aliases_stay_until_they_stand_for_something_else():
     kept = dlt_format.write(with_orders(document.schema, {**columns, "id": {}}), layout=document.layout)
     assert "old: *n # gone soon" in kept
     changed = {**columns, "note": {"data_type": "json"}}
-    assert columns_of(read(dlt_format.write(with_orders(document.schema, changed), layout=document.layout)).schema) == changed
+    assert (
+        columns_of(read(dlt_format.write(with_orders(document.schema, changed), layout=document.layout)).schema)
+        == changed
+    )
     del columns["note"]
     without = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
     assert columns_of(read(without).schema) == columns
@@ -328,7 +347,10 @@ def test_a_key_that_a_merge_brings_can_go():
     )
     document = read(text)
     columns = {**columns_of(document.schema), "old": {"data_type": "text", "description": "d"}}
-    assert columns_of(read(dlt_format.write(with_orders(document.schema, columns), layout=document.layout)).schema) == columns
+    assert (
+        columns_of(read(dlt_format.write(with_orders(document.schema, columns), layout=document.layout)).schema)
+        == columns
+    )
 
 
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])

@@ -193,8 +193,8 @@ def test_what_dlts_library_refuses_is_refused_and_the_rest_is_the_same(data: st.
     start = data.draw(st.sampled_from([PLAIN, EVERY_FORM]))
     place = data.draw(st.integers(0, len(start)))
     length = data.draw(st.integers(0, 12))
-    # Without `?`, `!`, `|` and `>`, of which libyaml takes a few odd forms that PyYAML's own parser does not.
-    damage = data.draw(st.text("{}[]:,-#&*'\"%@` \n\t0aé<=.~", max_size=4))
+    # Without `?`, `!`, `|`, `>` and `=`, of which libyaml takes a few odd forms that PyYAML's own parser does not.
+    damage = data.draw(st.text("{}[]:,-#&*'\"%@` \n\t0aé<.~", max_size=4))
     text = start[:place] + damage + start[place + length :]
     assume(not any(odd in text for odd in (":}", ":,", ":]", "=", "{?", "!")) or start is PLAIN)
     try:
@@ -244,9 +244,9 @@ HOSTILE = {
     "UTF-16 without mark": (schema_text().encode("utf-16-le"), "U+0000", "text at all"),
     "NUL": (schema_text("x-a: b\0c\n").encode(), "U+0000", "text at all"),
     "newer engine": (schema_text().replace("engine_version: 11", "engine_version: 99").encode(), "99", "newer"),
-    "empty": (b"", "empty", ""),
+    "empty": (b"", "empty", "written to the end"),
     "list": (b"- a\n- b\n", "does not hold a mapping", "name"),
-    "quotes to the end": (b'x-a: "' + b"b" * 8_000_000, "quoted scalar", ""),
+    "quotes to the end": (b'x-a: "' + b"b" * 8_000_000, "the quote that opens here is not closed", "same quote"),
     "JSON with more behind": (write(new_schema("shop"), "a.json").encode() + b" {}", "ends before this", "one value"),
 }
 SECONDS, MEGABYTES = 2, 500
@@ -261,10 +261,13 @@ try:
 except InputError as error:
     print(error, error.hint, sep="\\n")
     after = resource.getrusage(resource.RUSAGE_SELF)
-    print(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, after.ru_maxrss // 1024)
+    # ru_maxrss would count what the tests held when they started this process.
+    most = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    print(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, int(most.split()[1]) // 1024)
 """
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_bad_file_is_refused_in_time_and_bounded_memory(name: str, tmp_path: Path):
     content, told, hint = HOSTILE[name]

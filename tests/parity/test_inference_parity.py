@@ -178,7 +178,11 @@ def _marked(value, marks):
     match value:
         case dict():
             # dlt's own columns may overwrite what the data brings: that is no collision
-            return {f"own{key}" if key.startswith("_dlt") else key: _marked(item, marks) for key, item in value.items()}
+            inner = {
+                f"own{key}" if key.startswith("_dlt") else key: _marked(item, marks) for key, item in value.items()
+            }
+            # an empty object is a value where it is not flattened
+            return inner or {"mark": f"<{next(marks)}>"}
         case list():
             return [*(_marked(item, marks) for item in value), f"<{next(marks)}>"]
         case _:

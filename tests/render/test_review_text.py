@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from schemactl.errors import Location
 from schemactl.render.console import Look
 from schemactl.render.review_text import print_review
+from schemactl.render.review_words import values
 from schemactl.review.report import Compatibility, Counted, Finding, Report, Review
 from schemactl.review.severity import Impact, Severity
 
@@ -222,3 +223,26 @@ def test_changes_that_the_hash_leaves_out_are_told_as_such() -> None:
 
     assert "version 3 -> 4, hash Rk0y7wYH… on both sides" in printed
     assert "5 changes of keys that the hash leaves out" in printed
+
+
+@pytest.mark.parametrize(
+    ("message", "before", "after", "shown"),
+    [
+        (
+            "the contract on `columns` goes from `freeze` to `evolve`",
+            {"columns": "freeze"},
+            {"columns": "evolve"},
+            None,
+        ),
+        ("the key changes from (`a`) to nothing", ["a"], [], None),
+        ("`c` is permitted now", ["a", "b"], ["a", "b", "c"], '["a", "b"] -> ["a", "b", "c"]'),
+        ("hands down `{}`", {"a": "b"}, {}, '{"a": "b"} -> {}'),
+        ("another order", ["a", "b"], ["b", "a"], '["a", "b"] -> ["b", "a"]'),
+        ("another order", ["a" * 50, "b" * 50], ["b" * 50, "a" * 50], None),
+        ("another size", None, 3, None),
+    ],
+)
+def test_values_that_the_sentence_tells_are_not_told_again(
+    message: str, before: object, after: object, shown: str | None
+) -> None:
+    assert values(replace(_found("C204"), message=message, before=before, after=after)) == shown

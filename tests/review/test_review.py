@@ -207,6 +207,14 @@ def test_a_fingerprint_is_of_what_changed_where():
     assert only(retyped, WITHOUT_NOTE, "C204").fingerprint != first.fingerprint
 
 
+def test_two_findings_of_one_rule_and_place_have_two_fingerprints():
+    base = schema(orders=table(id=BIGINT, note=TEXT))
+    contract = {"schema_contract": {"tables": "freeze", "columns": "freeze"}}
+    head = schema(contract, orders=table(id=BIGINT, note={**TEXT, "x-a": True, "x-b": True}))
+    twins = [each for each in found(base, head) if each.rule in ("X702", "H603")]
+    assert len(twins) == len({each.fingerprint for each in twins}) == 4
+
+
 def test_a_fingerprint_does_not_depend_on_the_order_of_keys():
     turned = schema(orders=table(id=BIGINT, note={"nullable": True, "data_type": "text"}))
     straight = schema(orders=table(id=BIGINT, note={"data_type": "text", "nullable": True}))

@@ -165,6 +165,14 @@ def test_names_that_are_not_alike_enough(before, after):
     assert guessed([column(before)], [column(after)]) == {}
 
 
+def test_what_states_no_origin_is_new():
+    new = replace(column("customer_id"), properties={"data_type": "text", RENAMED_FROM: []})
+    assert guessed([column("cust_id")], [new]) == {}
+    columns = [column(name) for name in ("id", "total", "note", "status")]
+    stated = table("sales_orders", *columns, **{RENAMED_FROM: []})
+    assert renames(changes_of(shop(table("orders", *columns)), shop(stated))) == {}
+
+
 def test_the_same_type_is_needed_in_full():
     assert guessed([column("cust_id", "bigint")], [column("customer_id", "text")]) == {}
     assert guessed([column("cust_id", precision=10)], [column("customer_id", precision=20)]) == {}
@@ -273,6 +281,22 @@ def test_few_equal_columns_need_a_like_name():
     few = (column("id"), column("name"))
     assert renames(diff(shop(table("countries", *few)), shop(table("brands", *few)))) == {}
     assert renames(diff(shop(table("brand", *few)), shop(table("brands", *few)))) == {"brand": "brands"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_rename"),
+    [
+        ("orders_2023", "orders_2024", False),
+        ("orders_2023_1", "orders_2023_2", False),
+        ("orders_v1", "orders_v2", True),
+        ("orders", "orders_2024", True),
+        ("orders_2024", "sales_2024", True),
+    ],
+)
+def test_tables_with_other_numbers_are_siblings(before, after, is_rename):
+    columns = [column(name) for name in ("id", "total", "note", "status")]
+    changes = changes_of(shop(table(before, *columns)), shop(table(after, *columns)))
+    assert renames(changes) == ({before: after} if is_rename else {})
 
 
 def test_columns_of_a_renamed_table_are_compared_by_its_new_name():

@@ -55,6 +55,18 @@ def test_a_new_file_gets_the_text_and_its_folders(tmp_path):
     assert path.read_bytes() == "name: a\r\nż: 1\n".encode()
 
 
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        replace_text(pipe, "name: a")
+        assert os.read(reader, 100) == b"name: a"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
 def test_a_new_file_gets_the_mode_of_the_umask(tmp_path):
     before = os.umask(0o027)
     try:

@@ -9,6 +9,7 @@ The exit code is 1 where a finding is as bad as --fail-on says. `schemactl rules
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -141,7 +142,7 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
 
 def _state(file: str) -> Path | None:
     """Return the file that git names, None for the one that stands for no file."""
-    return None if file == "/dev/null" else Path(file)
+    return None if file == os.devnull else Path(file)
 
 
 def make_request(options: Options) -> DiffRequest:
@@ -199,6 +200,8 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
             raise InputError(f"there is no rule `{rule}` (`--severity`)", hint=near)
         if level not in levels:
             known = ", ".join(f"`{each}`" for each in levels)
+            if not level:
+                raise InputError(f"`--severity {pair}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
             raise InputError(f"`{level}` is no severity (`--severity {pair}`)", hint=f"known: {known}")
         found[rule] = levels[level]
     return found

@@ -33,7 +33,7 @@ RULE = Rule(
     "null in all new rows. Queries on either name see half of the values, and pipelines that still send the old name "
     "fill the old column.",
     fix="Rename the column at the destination before the next load, and give readers a view or a generated column "
-    "with the old name. State `x-renamed-from: OLD` on the column, so that nobody has to guess. Where it is another "
-    "column, review without guesses.",
+    "with the old name. State `x-renamed-from: OLD` on the column, so that nobody has to guess; where it is a new "
+    "column, `x-renamed-from: []`.",
     find=find,
 )

@@ -39,7 +39,7 @@ RULE = Rule(
     why="Queries that read the variant, for example with `coalesce`, fail once it is dropped. Its values are lost "
     "unless they are copied into the column first, and they are copied only as far as they fit its type. A pipeline "
     "that meets such a value again makes the variant anew.",
-    fix="Count the values against the column's type (review with data). Copy them into the column at the destination "
+    fix="Count the values against the column's type (`--data`). Copy them into the column at the destination "
     "before the variant is dropped, and give the column a type that holds them all.",
     find=find,
 )

@@ -25,8 +25,8 @@ RULE = Rule(
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,
     why="Longer values do not fit any more. dlt checks no value against a size and makes no variant column: the load "
-    "fails in the destination, or the destination ignores the size (DuckDB does so for texts). Stored rows cannot be "
-    "taken over while one of them is too long.",
+    "fails, in the destination or while dlt writes a Parquet file, or the destination ignores the size (DuckDB "
+    "does so for texts). Stored rows cannot be taken over while one of them is too long.",
     fix="Count the values that are too long by giving the data (`--data`). Shorten them at the source first, or keep "
     "the old size.",
     find=find,

@@ -25,7 +25,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
     why="DuckDB and Postgres round what does not fit, without an error: sums change, and there is no way back. dlt "
-    "writes the digits unchanged and leaves it to the destination.",
+    "leaves it to the destination; only where it writes Parquet files its load fails instead.",
     fix="Keep the scale, or add a new column with the smaller one beside it. Where amounts are to be rounded, round "
     "them in the pipeline by a rule of your own.",
     find=find,

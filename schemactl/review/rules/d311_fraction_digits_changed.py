@@ -30,8 +30,9 @@ RULE = Rule(
     title="fraction of seconds changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.BOTH,
-    why="With fewer digits the destination cuts or rounds the rest away: rows that differed only there become equal, "
-    "and an incremental cursor may load rows twice or skip some. dlt itself writes the digits unchanged.",
+    why="With fewer digits the rest is cut or rounded away: rows that differed only there become equal, and an "
+    "incremental cursor may load rows twice or skip some. dlt cuts them in Parquet files, and leaves it to the "
+    "destination in others.",
     fix="Keep the precision of columns that order rows or serve as a cursor. State the same precision in every "
     "destination that is compared.",
     find=find,

@@ -56,7 +56,7 @@ RULE = Rule(
     "see no new rows or fail, queries on the new one miss the history, and pipelines that still send the old name "
     "fill the old table.",
     fix="Rename the table at the destination before the next load, and leave a view with the old name for readers. "
-    "State `x-renamed-from: OLD` on the table, so that nobody has to guess. Where it is no rename but a new table, "
-    "make the two differ in more than the name, or review without guesses.",
+    "State `x-renamed-from: OLD` on the table, so that nobody has to guess; where it is a new table, "
+    "`x-renamed-from: []`.",
     find=find,
 )

@@ -14,9 +14,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each entity whose contract is less strict, wherever it is inherited from."""
     for shift in shifts(comparison):
         if shift.is_loosened:
-            before, after = str(shift.before), str(shift.after)
-            keys = shift.keys
-            yield Match(sentence=shift.sentence, table=shift.table, keys=keys, before=before, after=after)
+            yield shift.match
 
 
 RULE = Rule(

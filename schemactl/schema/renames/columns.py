@@ -8,7 +8,15 @@ from typing import Final
 
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed
 from schemactl.schema.renames.likeness import name_likeness
-from schemactl.schema.renames.pairing import MARGIN, MAX_PAIRS, MIN_SCORE, clear_pairs, is_dlts_own, stated_pairs
+from schemactl.schema.renames.pairing import (
+    MARGIN,
+    MAX_PAIRS,
+    MIN_SCORE,
+    clear_pairs,
+    is_dlts_own,
+    is_stated_new,
+    stated_pairs,
+)
 from schemactl.schema.types import Column, Properties, Table
 
 _NAME_WEIGHT: Final = 0.8
@@ -64,7 +72,11 @@ def _guess(before: Table, after: Table, stated: Mapping[str, str]) -> dict[str, 
         for name, column in before.columns.items()
         if name not in kept and name not in stated and _is_open(column)
     ]
-    new = [column for name, column in after.columns.items() if name not in kept and _is_open(column)]
+    new = [
+        column
+        for name, column in after.columns.items()
+        if name not in kept and _is_open(column) and not is_stated_new(column.properties)
+    ]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
     candidates: dict[_Kind, list[_Candidate]] = {}

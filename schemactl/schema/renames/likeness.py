@@ -23,6 +23,9 @@ _NEGATIONS: Final = frozenset(("no", "not", "non"))
 """Words that make a name the opposite of itself."""
 
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NUMBER: Final = re.compile(r"(?<![\dvV])\d+")
+"""Digits that are no version: `orders_v2` may well be `orders_v1` of before."""
+
 _WORD: Final = re.compile(r"\d+|[^\W\d_]+")
 
 
@@ -48,6 +51,12 @@ def name_likeness(before: str, after: str) -> float:
                 matched += likeness
     share = 2 * matched / (len(old.words) + len(new.words))
     return share * _SUBSTITUTED if left and unmatched else share
+
+
+def have_other_numbers(before: str, after: str) -> bool:
+    """Return whether both names hold numbers, and not the same: ``orders_2023`` and ``orders_2024`` are siblings."""
+    old, new = _NUMBER.findall(before), _NUMBER.findall(after)
+    return bool(old and new) and old != new
 
 
 class _Name(NamedTuple):

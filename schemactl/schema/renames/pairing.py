@@ -25,6 +25,11 @@ def is_dlts_own(name: str) -> bool:
     return name.casefold().startswith("_dlt")
 
 
+def is_stated_new(properties: Properties) -> bool:
+    """Return whether ``x-renamed-from: []`` says that a table or column had no other name: no guess is made then."""
+    return properties.get(RENAMED_FROM) == []
+
+
 def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
     """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts.
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from schemactl.schema.changes import TableRenamed
 from schemactl.schema.renames.columns import full_type
-from schemactl.schema.renames.likeness import name_likeness
-from schemactl.schema.renames.pairing import MAX_PAIRS, clear_pairs, is_dlts_own, stated_pairs
+from schemactl.schema.renames.likeness import have_other_numbers, name_likeness
+from schemactl.schema.renames.pairing import MAX_PAIRS, clear_pairs, is_dlts_own, is_stated_new, stated_pairs
 from schemactl.schema.types import Schema, Table
 
 _COLUMNS_WEIGHT: Final = 0.7
@@ -110,7 +110,7 @@ class _Search:
 
 def _guess(gone: list[Table], new: list[Table]) -> dict[str, str]:
     gone = [table for table in gone if not is_dlts_own(table.name)]
-    new = [table for table in new if not is_dlts_own(table.name)]
+    new = [table for table in new if not is_dlts_own(table.name) and not is_stated_new(table.properties)]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
     features = {table.name: _features(table) for table in (*gone, *new)}
@@ -128,7 +128,10 @@ def _score(before: Table, after: Table, features: Mapping[str, _Features]) -> fl
     share = 2 * equal / ((len(old) + len(new)) or 1)
     if share < _MIN_SHARE:
         return 0.0
-    likeness = name_likeness(_own_name(before), _own_name(after))
+    names = _own_name(before), _own_name(after)
+    if have_other_numbers(*names):
+        return 0.0
+    likeness = name_likeness(*names)
     if equal < _MIN_EQUAL_COLUMNS and likeness < _ALIKE:
         return 0.0
     return _COLUMNS_WEIGHT * share + _NAME_WEIGHT * likeness
