@@ -117,8 +117,8 @@ def edits(review: Review) -> Iterable[str]:
 
 
 def values(finding: Finding) -> str | None:
-    """Return ``before -> after``, None where one is missing or the message tells both."""
-    if finding.before is None or finding.after is None:
+    """Return ``before -> after``, None where one is missing, both are the same, or the message tells both."""
+    if finding.before is None or finding.after is None or finding.before == finding.after:
         return None
     if _tells(finding.message, finding.before) and _tells(finding.message, finding.after):
         return None

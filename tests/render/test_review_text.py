@@ -246,3 +246,9 @@ def test_values_that_the_sentence_tells_are_not_told_again(
     message: str, before: object, after: object, shown: str | None
 ) -> None:
     assert values(replace(_found("C204"), message=message, before=before, after=after)) == shown
+
+
+def test_a_value_that_is_the_same_on_both_sides_is_no_change_to_show() -> None:
+    same = replace(_found("C204"), before="abc=", after="abc=")
+
+    assert "abc=" not in print_review(_with(same), WHOLE)
