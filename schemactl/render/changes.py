@@ -25,6 +25,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.details import details
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties, Table
 
 _LONGEST_VALUE: Final = 80
@@ -93,7 +94,7 @@ def describe_column(column: Column) -> str:
 
 def describe_type(properties: Properties) -> str:
     """Return the type that properties of a column state: ``decimal(10, 2)``."""
-    name = str(properties.get("data_type") or "no type")
+    name = str(properties.get("data_type") or properties.get(DATABASE_TYPE) or "no type")
     precision, scale = properties.get("precision"), properties.get("scale")
     numbers = "" if precision is None else str(precision)
     if scale is not None:

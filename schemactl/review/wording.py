@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from schemactl.schema.changes import ABSENT
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 _MOST_NAMES = 5
@@ -41,6 +42,6 @@ def listed(names: Sequence[str]) -> str:
 
 
 def typed(column: Column) -> str:
-    """Return the column's name with its data type, where it has one."""
-    data_type = column.properties.get("data_type")
+    """Return the column's name with its data type, where it has one; else with that of its database."""
+    data_type = column.properties.get("data_type") or column.properties.get(DATABASE_TYPE)
     return f"`{column.name}` (`{data_type}`)" if data_type else f"`{column.name}`"

@@ -119,3 +119,9 @@ def test_a_value_that_became_another_kind_is_told_whole() -> None:
     assert describe(SettingChanged("schema_contract", {"columns": "freeze"}, ["evolve"])) == (
         'setting `schema_contract`: {"columns": "freeze"} -> ["evolve"]'
     )
+
+
+def test_a_type_that_only_a_database_has_is_told() -> None:
+    point = Column("at", {"x-database-type": "GEOMETRY"})
+
+    assert describe(ColumnAdded("places", point)) == "new column, GEOMETRY"
