@@ -10,11 +10,17 @@ from typing import Protocol
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.registry import Registry
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
 
 class Destination(Protocol):
     """A module that knows one kind of database, or of files that are used like one."""
+
+    @property
+    def NAMES(self) -> NameLimits:
+        """What it makes of names of tables and columns."""
+        ...
 
     def read_catalogue(self, url: str) -> Catalogue:
         """Return the tables of one dataset as a schema; nothing is written, and nothing is locked for writing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -25,10 +25,13 @@ class Catalogue:
     Attributes:
         schema: its tables.
         origin: its address, without a password.
+        hashes: of the schemas that dlt has loaded it with, the last one first; none where dlt did not make it, or
+            made it for several schemas.
     """
 
     schema: Schema
     origin: str
+    hashes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,17 @@ def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> st
         listed = ", ".join(f"`{name}`" for name in main)
         raise InputError(f"`{origin}` holds {len(main)} datasets: {listed}", hint=f"name one: `?dataset={main[0]}`")
     return main[0]
+
+
+def keeps_versions(columns: Iterable[Sequence[str]]) -> bool:
+    """Return whether dlt keeps its schemas there, by table and name of all columns."""
+    found = {column for table, column in columns if table == VERSIONS_TABLE}
+    return {"schema_name", "version_hash", "inserted_at"} <= found
+
+
+def hashes_of(versions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the hashes of names and hashes of schemas, in their order; none where the names are of several schemas."""
+    return tuple(each for _, each in versions) if len({name for name, _ in versions}) == 1 else ()
 
 
 def schema_name(stated: Collection[str], dataset: str) -> str:

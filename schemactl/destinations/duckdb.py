@@ -10,6 +10,8 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
+    hashes_of,
+    keeps_versions,
     keys_of,
     missing_driver,
     schema_name,
@@ -19,7 +21,7 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
 from schemactl.errors import DestinationError
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _CONSTRAINTS: Final = """
     from duckdb_constraints()
     where database_name = current_database() and schema_name = ? and constraint_type in ('PRIMARY KEY', 'UNIQUE')
 """
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
 
 _WEI: Final[Properties] = {"data_type": "wei"}
 _NAIVE: Final[Properties] = {"data_type": "timestamp", "timezone": False}
@@ -93,12 +97,13 @@ def _read(connection: DuckDBPyConnection, address: FileAddress) -> Catalogue:
     held = [row[1:] for row in rows if row[0] == dataset]
     keys = keys_of(connection.execute(_CONSTRAINTS, [dataset]).fetchall())
     stated: list[tuple[Any, ...]] = []
-    if (VERSIONS_TABLE, "schema_name") in {row[:2] for row in held}:
+    if keeps_versions(row[:2] for row in held):
         quoted = dataset.replace('"', '""')
-        stated = connection.execute(f'select distinct schema_name from "{quoted}"."{VERSIONS_TABLE}"').fetchall()
+        newest_first = f'select schema_name, version_hash from "{quoted}"."{VERSIONS_TABLE}" order by inserted_at desc'
+        stated = connection.execute(newest_first).fetchall()
     columns = ((table, column_of(name, _kind(of), is_null, keys.get(table))) for table, name, of, is_null in held)
-    name = schema_name([row[0] for row in stated], dataset)
-    return Catalogue(schema_of(name, columns), f"{address}?dataset={dataset}")
+    name = schema_name({row[0] for row in stated}, dataset)
+    return Catalogue(schema_of(name, columns), f"{address}?dataset={dataset}", hashes_of(stated))
 
 
 def _kind(written: str) -> Properties:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,19 +14,22 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
+    hashes_of,
     schema_name,
     schema_of,
     unknown,
 )
 from schemactl.destinations._types import decimal, decimal_sizes, integer
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
-_VERSION_FILE: Final = re.compile(r"(?P<name>\w+?)__\d+(?:\.\d+)?__.*")
+_VERSION_FILE: Final = re.compile(r"(?P<name>\w+?)__(?P<time>\d+(?:\.\d+)?)__.*")
+NAMES: Final = NameLimits()
+
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _USUAL_UNIT: Final = 6
 
@@ -44,8 +48,9 @@ def read_catalogue(url: str) -> Catalogue:
         raise InputError(f"there is no folder `{folder}`" if stated else f"`{url}` names no folder")
     dataset = folder if asked is None and _tables(folder) else _dataset(folder, asked)
     held = (field for table, file in _tables(dataset).items() for field in _columns(dataset / table, file))
-    versions = {match["name"] for path in _entries(dataset / VERSIONS_TABLE) if (match := _match(path))}
-    return Catalogue(schema_of(schema_name(versions, dataset.resolve().name), held), f"{kind}:{dataset}")
+    versions = _versions(dataset)
+    name = schema_name({name for name, _ in versions}, dataset.resolve().name)
+    return Catalogue(schema_of(name, held), f"{kind}:{dataset}", hashes_of(versions))
 
 
 def holds_tables(folder: Path) -> bool:
@@ -80,6 +85,20 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
         raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+
+
+def _versions(dataset: Path) -> list[tuple[str, str]]:
+    """Return names and hashes of the schemas that dlt keeps there, the last one first (dlt.md §9.1)."""
+    found = [(match, path) for path in _entries(dataset / VERSIONS_TABLE) if (match := _match(path))]
+    newest_first = sorted(found, key=lambda each: float(each[0]["time"]), reverse=True)
+    return [(match["name"], _hash_in(path)) for match, path in newest_first]
+
+
+def _hash_in(path: Path) -> str:
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["version_hash"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DestinationError(f"`{path}` is not what dlt writes there: {error}") from error
 
 
 def _match(path: Path) -> re.Match[str] | None:

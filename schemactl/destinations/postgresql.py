@@ -12,6 +12,8 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
+    hashes_of,
+    keeps_versions,
     keys_of,
     missing_driver,
     schema_name,
@@ -21,7 +23,7 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._types import DatabaseType, decimal, decimal_sizes, integer, parse_type
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ _DATASETS: Final = """
     from pg_catalog.pg_class as tables join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
     where relkind in ('r', 'p', 'f') and nspname <> 'information_schema' and nspname !~ '^pg_'
 """
+
+NAMES: Final = NameLimits(max_bytes=63)
 
 _COLUMNS: Final = """
     select relname, attname, pg_catalog.format_type(atttypid, atttypmod), not attnotnull
@@ -150,14 +154,15 @@ def _read(connection: Connection[Any], address: _Address) -> Catalogue:
     rows = connection.execute(_COLUMNS, [dataset]).fetchall()
     keys = keys_of(connection.execute(_KEYS, [dataset]).fetchall())
     stated: list[Any] = []
-    if (VERSIONS_TABLE, "schema_name") in {row[:2] for row in rows}:
+    if keeps_versions(row[:2] for row in rows):
         from psycopg import sql
 
-        statement = sql.SQL("select distinct schema_name from {}").format(sql.Identifier(dataset, VERSIONS_TABLE))
+        newest_first = sql.SQL("select schema_name, version_hash from {} order by inserted_at desc")
+        statement = newest_first.format(sql.Identifier(dataset, VERSIONS_TABLE))
         stated = connection.execute(statement).fetchall()
     columns = ((table, column_of(name, _kind(of), is_null, keys.get(table))) for table, name, of, is_null in rows)
-    name = schema_name([row[0] for row in stated], dataset)
-    return Catalogue(schema_of(name, columns), f"{address.shown}?dataset={dataset}")
+    name = schema_name({row[0] for row in stated}, dataset)
+    return Catalogue(schema_of(name, columns), f"{address.shown}?dataset={dataset}", hashes_of(stated))
 
 
 def _kind(written: str) -> Properties:

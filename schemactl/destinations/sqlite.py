@@ -18,6 +18,8 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
+    hashes_of,
+    keeps_versions,
     keys_of,
     schema_name,
     schema_of,
@@ -26,8 +28,10 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._types import integer, parse_type
 from schemactl.errors import DestinationError
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
 
 _COLUMNS: Final = """
     select tables.name, columns.name, columns.type, columns."notnull", columns.pk
@@ -93,11 +97,11 @@ def read_catalogue(url: str) -> Catalogue:
         unique.setdefault((table, index), []).append(name)
     keys = keys_of([*primary, *((table, False, names) for (table, _), names in unique.items())])
     stated: list[tuple[Any, ...]] = []
-    if (VERSIONS_TABLE, "schema_name") in {row[:2] for row in rows}:
-        stated = _query(path, f"select distinct schema_name from {VERSIONS_TABLE}")
+    if keeps_versions(row[:2] for row in rows):
+        stated = _query(path, f"select schema_name, version_hash from {VERSIONS_TABLE} order by inserted_at desc")
     columns = ((row[0], column_of(row[1], _kind(row[2]), not row[3], keys.get(row[0]))) for row in rows)
-    name = schema_name([row[0] for row in stated], path.stem if dataset == _MAIN else dataset)
-    return Catalogue(schema_of(name, columns), f"{address}?dataset={dataset}")
+    name = schema_name({row[0] for row in stated}, path.stem if dataset == _MAIN else dataset)
+    return Catalogue(schema_of(name, columns), f"{address}?dataset={dataset}", hashes_of(stated))
 
 
 def _files(path: Path) -> Iterator[tuple[str, Path]]:

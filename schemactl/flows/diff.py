@@ -21,7 +21,8 @@ from schemactl.review.review import ReviewSettings, compare, review
 from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
-from schemactl.schema.hash import version_hash
+from schemactl.schema.hash import bump, version_hash
+from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.revision import MissingInRevision, versions_of
 from schemactl.store.text import read_text
@@ -185,8 +186,16 @@ def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
         return compare(*_sides(pair), today)
     base, head = comparable(pair.base, pair.head)
-    comparison = compare(Side(base), Side(head), today)
+    comparison = compare(_structure(pair.base, base), _structure(pair.head, head), today)
     return replace(comparison, changes=told(comparison.changes))
+
+
+def _structure(referred: Referred, schema: Schema) -> Side:
+    """Return the side of a comparison with a catalogue: its structure, and what else the two can be held against."""
+    if referred.destination is not None:
+        return Side(schema, destination=referred.destination.NAMES, hashes=referred.hashes)
+    stated = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)
+    return Side(schema, hashes=stated)
 
 
 def _sides(pair: Pair) -> tuple[Side, Side]:

@@ -40,6 +40,7 @@ class Referred:
         origin: the place that messages name; it tells no password.
         document: what it stands in; None for a destination's catalogue.
         destination: whose catalogue it is; None for a document.
+        hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
     """
 
@@ -48,6 +49,7 @@ class Referred:
     document: Document | None = None
     destination: Destination | None = None
     history: Path | None = None
+    hashes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, document: Document, origin: str, history: Path | None = None) -> Referred:
@@ -120,7 +122,7 @@ def _from_file(path: Path) -> Referred:
 def _from_destination(kind: str, reference: str) -> Referred:
     destination = DESTINATIONS[kind]
     catalogue = destination.read_catalogue(reference)
-    return Referred(catalogue.schema, catalogue.origin, destination=destination)
+    return Referred(catalogue.schema, catalogue.origin, destination=destination, hashes=catalogue.hashes)
 
 
 def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:

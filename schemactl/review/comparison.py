@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from schemactl.schema.changes import Change, TableRenamed
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema
 
 Kind = TypeVar("Kind", bound=Change)
@@ -22,12 +23,17 @@ class Side:
         stated_hash: the ``version_hash`` of its file, None where there is none.
         is_edited: whether the file's content is another than the one its hash was made of.
         stated_engine_version: the ``engine_version`` of its file, before the upgrade.
+        destination: what the destination whose catalogue it is makes of names; None for a schema file.
+        hashes: its own hash and earlier ones, or those that the destination was loaded with; the newest first. Stated
+            where one side is a catalogue.
     """
 
     schema: Schema
     stated_hash: str | None = None
     is_edited: bool = False
     stated_engine_version: int = 11
+    destination: NameLimits | None = None
+    hashes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

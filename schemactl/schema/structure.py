@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 Stored = Callable[[Column], Properties]
 """Returns what a destination's catalogue says of a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameLimits:
+    """What a destination makes of names.
+
+    Attributes:
+        max_bytes: of an identifier in UTF-8, beyond which it is cut; None where there is no limit that matters.
+        is_case_sensitive: whether names that differ in case alone are different.
+    """
+
+    max_bytes: int | None = None
+    is_case_sensitive: bool = True
+
 
 DATABASE_TYPE: Final = "x-database-type"
 """A destination's own type, where dlt's types cannot say it."""

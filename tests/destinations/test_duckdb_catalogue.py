@@ -104,12 +104,14 @@ def test_the_dataset_is_the_only_one_or_asked_for(path: Path) -> None:
 
 
 def test_the_schema_is_named_as_dlt_names_it(path: Path) -> None:
-    make(path, 'create table _dlt_version (schema_name varchar, "schema" varchar)')
+    make(path, "create table _dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamp)")
     assert read(path).name == "main"
-    make(path, "insert into _dlt_version values ('shop', ''), ('shop', '')")
+    make(path, "insert into _dlt_version values ('shop', 'A', '2026-01-01'), ('shop', 'B', '2026-02-01')")
     assert read(path).name == "shop"
-    make(path, "insert into _dlt_version values ('geo', '')")
+    assert destination.read_catalogue(f"duckdb:///{path}").hashes == ("B", "A")
+    make(path, "insert into _dlt_version values ('geo', 'C', '2026-03-01')")
     assert read(path).name == "main"
+    assert destination.read_catalogue(f"duckdb:///{path}").hashes == ()
 
 
 def test_the_number_of_queries_does_not_grow(path: Path) -> None:
@@ -128,7 +130,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
             destination._read(Counting(connection), destination.file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
         return len(asked)
 
-    make(path, "create table _dlt_version (schema_name varchar)")
+    make(path, "create table _dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamp)")
     few = count()
     make(path, *(f"create table t{number} (id bigint primary key)" for number in range(50)))
     assert count() == few <= 3

@@ -129,7 +129,8 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
             destination._read(Counting(connection), destination._parse(database))  # type: ignore[arg-type]
         return len(asked)
 
-    make(database, "create table _dlt_version (schema_name varchar)", "insert into _dlt_version values ('shop')")
+    versions = "_dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamptz)"
+    make(database, f"create table {versions}", "insert into _dlt_version values ('shop', 'A', '2026-01-01')")
     few = count()
     make(database, *(f"create table t{number} (id bigint primary key)" for number in range(50)))
     assert count() == few <= 4

@@ -86,7 +86,8 @@ def test_datasets_are_files_beside_it(path: Path) -> None:
 
 
 def test_the_schema_is_named_as_dlt_names_it(path: Path) -> None:
-    make(path, "create table _dlt_version (schema_name text)", "insert into _dlt_version values ('geo')")
+    versions = "_dlt_version (schema_name text, version_hash text, inserted_at timestamp)"
+    make(path, f"create table {versions}", "insert into _dlt_version values ('geo', 'A', '2026-01-01')")
     assert read(path).name == "geo"
 
 

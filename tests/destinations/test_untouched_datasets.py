@@ -29,11 +29,11 @@ def compare(base: str | Path, head: str | Path) -> Report:
     return diff_schemas(DiffRequest(base=str(base), head=str(head), schemas=Path("schemas"), today=TODAY))
 
 
-def assert_same(file: Path, url: str) -> None:
+def assert_same(file: Path, url: str, told: tuple[str, ...] = ()) -> None:
     for report in (compare(file, url), compare(url, file)):
         (review,) = report.reviews
         assert review.changes == ()
-        assert review.findings == ()
+        assert tuple(finding.rule for finding in review.findings) == told
         assert review.name == "shop"
         assert review.base
         assert review.head
@@ -82,7 +82,8 @@ def test_a_catalogue_makes_a_schema_file_with_its_own_hash(load: Load, tmp_path:
     load(dlt.destinations.duckdb(str(path)))
     export(ExportRequest(f"duckdb:///{path}", "dlt", str(made), Path("schemas")))
     assert not read(made.read_text(), str(made)).is_edited
-    assert_same(made, f"duckdb:///{path}")
+    # dlt loaded the dataset with another schema than this one, which it knows nothing of.
+    assert_same(made, f"duckdb:///{path}", told=("V005",))
 
 
 def test_postgresql(load: Load, postgres_url: str) -> None:

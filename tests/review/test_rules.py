@@ -21,6 +21,7 @@ from schemactl.review.comparison import Comparison, Side
 from schemactl.review.review import compare
 from schemactl.review.rules import RULES
 from schemactl.review.severity import Severity
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import schema_from_dict
 
@@ -44,10 +45,12 @@ CASES = [
 
 def side(parts: dict | None) -> Side:
     parts = dict(parts or {})
-    known = parts.pop("side", {})
+    known = dict(parts.pop("side", {}))
     stored = {**new_schema("shop").to_dict(), "tables": {}, **parts}
     stored["tables"] = {name: with_defaults(name, table) for name, table in stored["tables"].items()}
-    return Side(schema_from_dict(stored), **known)
+    if "destination" in known:
+        known["destination"] = NameLimits(**known["destination"])
+    return Side(schema_from_dict(stored), **{**known, "hashes": tuple(known.get("hashes", ()))})
 
 
 def with_defaults(name: str, table: dict | None) -> dict:

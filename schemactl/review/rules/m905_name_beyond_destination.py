@@ -1,0 +1,58 @@
+"""M905: a name is longer than the destination keeps, or collides there with one that differs in case alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Schema
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each such table and column of the side that is compared with a destination's catalogue."""
+    sides = comparison.base, comparison.head
+    for catalogue, file in (sides, sides[::-1]):
+        if catalogue.destination is not None and file.destination is None:
+            yield from _in_schema(file.schema, catalogue.destination)
+
+
+def _in_schema(schema: Schema, limits: NameLimits) -> Iterator[Match]:
+    for name, told in _troubles(schema.tables, limits):
+        yield Match(sentence=f"table `{name}` {told}", table=name, keys=("tables", name))
+    for table in schema.tables.values():
+        for name, told in _troubles(table.columns, limits):
+            yield Match(
+                sentence=f"column `{name}` of `{table.name}` {told}",
+                table=table.name,
+                column=name,
+                keys=("tables", table.name, "columns", name),
+            )
+
+
+def _troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, str]]:
+    """Yield names with what the destination makes of them."""
+    met: dict[str, str] = {}
+    for name in names:
+        size = len(name.encode("utf-8", "surrogatepass"))
+        if limits.max_bytes is not None and size > limits.max_bytes:
+            yield name, f"has {size} bytes, and the destination keeps {limits.max_bytes}"
+        known = met.setdefault(name.casefold(), name)
+        if known != name and not limits.is_case_sensitive:
+            yield name, f"is `{known}` to the destination, which does not tell case apart"
+
+
+RULE = Rule(
+    id="M905",
+    title="name beyond the destination",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="PostgreSQL cuts identifiers after 63 bytes; DuckDB and SQLite take `Id` and `id` for one. dlt shortens names "
+    "to what it knows of its destination when it loads, so a schema that was made for another destination holds names "
+    "that this one does not have: queries by the schema fail, and two columns may become one.",
+    fix="Make the schema with the destination's limits: load with dlt into it once and take its export file; or choose "
+    "a naming convention that folds case (`snake_case`, `sql_ci_v1`).",
+    find=find,
+)
