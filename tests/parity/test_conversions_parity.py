@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from schemactl.review.conversions import CONVERSIONS, Conversion, conversion
+from schemactl.schema.conversions import CONVERSIONS, Conversion, conversion
 from schemactl.schema.types import DataType
 
 coerce_value = pytest.importorskip("dlt.common.data_types").coerce_value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.conversions import Conversion
 from schemactl.review.retypes import converted
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.conversions import Conversion
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

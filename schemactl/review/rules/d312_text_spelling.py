@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.conversions import SPELLED_DIFFERENTLY, Conversion
 from schemactl.review.retypes import converted
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion
 from schemactl.schema.types import DataType
 
 _SPELLINGS: Final[Mapping[DataType, str]] = {

@@ -1,7 +1,7 @@
 import pytest
 
-from schemactl.review.conversions import CONVERSIONS, Conversion, consequence, conversion
 from schemactl.review.full_types import full_type, grows, holds_all
+from schemactl.schema.conversions import CONVERSIONS, Conversion, consequence, conversion
 from schemactl.schema.types import DataType
 
 
