@@ -65,11 +65,35 @@ class BadRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """Documents as a scan has read them, to be read again.
+
+    Attributes:
+        texts: columns ``file``, ``block``, ``id`` and ``text``, as in ``Documents``: JSON documents, none of them bad.
+        shape: everything that they can hold.
+        is_marked: whether large integers in ``text`` are marked (``parse.mark_large_integers``).
+        offsets: for each file and block what an ``id`` is away from the number of its record in the file.
+    """
+
+    texts: DataFrame
+    shape: Shape
+    is_marked: bool
+    offsets: Mapping[tuple[str, int], int]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scan brings back."""
+    """What a scan brings back.
+
+    Attributes:
+        readings: the documents; there is a reading for each batch of sources that has any.
+        typed: the batches of sources that state their own types.
+    """
 
     evidence: Evidence
     bad_records: tuple[BadRecord, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    typed: tuple[Typed, ...] = ()
 
 
 def scan_inputs(
@@ -89,6 +113,8 @@ def scan_inputs(
     return Scan(
         merge_all((unread, *(scan.evidence for scan in scans))),
         tuple(sorted((bad for scan in scans for bad in scan.bad_records), key=lambda bad: bad.position)),
+        tuple(reading for scan in scans for reading in scan.readings),
+        tuple(batch for scan in scans for batch in scan.typed),
     )
 
 
@@ -111,7 +137,7 @@ def scan_typed(batch: Typed, progress: Progress = lambda *_: None) -> Scan:
     counts = batch.frame.groupBy(FILE).count().collect()
     columns = StructType([field for field in batch.frame.schema.fields if field.name != FILE])
     files = {shown_path(row[FILE]): FileEvidence(documents=row["count"], records=row["count"]) for row in counts}
-    return Scan(Evidence(files=files, typed=typed_columns(columns)))
+    return Scan(Evidence(files=files, typed=typed_columns(columns)), typed=(batch,))
 
 
 def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> Scan:
@@ -127,7 +153,8 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
     text = F.col("text")
     checked = _check(records, text)
     blocks = _read_blocks(checked)
-    if any(may_hide_large_integers(row.shape) for row in blocks if row.shape):
+    is_marked = any(may_hide_large_integers(row.shape) for row in blocks if row.shape)
+    if is_marked:
         # Looking for them takes as long as parsing, so only data that may have them is read again.
         text = mark_large_integers(text)
         checked = _check(records, text)
@@ -144,7 +171,8 @@ def scan_documents(records: DataFrame, progress: Progress = lambda *_: None) -> 
     evidence = Evidence(
         paths=add_examples(paths, documents), witnesses=cut_witnesses(paths, documents), files=places.files()
     )
-    return Scan(evidence, _bad_records(checked, places) if has_bad else ())
+    bad = _bad_records(checked, places) if has_bad else ()
+    return Scan(evidence, bad, (Reading(readable, shape, is_marked, places.offsets),))
 
 
 def _check(records: DataFrame, text: Column) -> DataFrame:
@@ -178,15 +206,15 @@ class Places:
 
     def __init__(self, blocks: Iterable[Row]) -> None:
         self._blocks = list(blocks)
-        self._offsets: dict[tuple[str, int], int] = {}
+        self.offsets: dict[tuple[str, int], int] = {}
         lines: dict[str, int] = {}
         for row in self._blocks:
             before = lines.get(row.file, 0)
-            self._offsets[row.file, row.block] = before - row.first_id + 1
+            self.offsets[row.file, row.block] = before - row.first_id + 1
             lines[row.file] = before + row.lines
 
     def position(self, place: Place) -> Position:
-        return Position(shown_path(place.file), self._offsets[place.file, place.block] + place.id)
+        return Position(shown_path(place.file), self.offsets[place.file, place.block] + place.id)
 
     def files(self) -> dict[str, FileEvidence]:
         found: dict[str, FileEvidence] = {}
