@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from schemactl.inference.filters import Filters
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.naming import Naming
 from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Properties
 
 EMPTY_KEY = "_empty"
 """The column of a blank key."""
@@ -21,11 +23,22 @@ EMPTY_KEY = "_empty"
 UNLIMITED_NESTING = 1000
 """dlt's ``max_nesting`` where none is set."""
 
+LIST_KEY: Final = "list"
+"""The key under which a list in a list is wrapped."""
+
 GENERATED_KEY = "key"
 """Stands for the keys of rows and loads that dlt makes."""
 
 NO_PATH: Path = ("",)
 """The path of values that normalisation itself adds."""
+
+_NO_COERCION: Final = "relational_no_coercion"
+
+
+def coerces_values(normalizers: Properties) -> bool:
+    """Return whether values may change their type to fit a column: not so under one of dlt's normalisers (§6.3)."""
+    module = str((normalizers.get("json") or {}).get("module") or "")
+    return module.rpartition(".")[2] != _NO_COERCION
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +108,58 @@ class SystemNames:
         return frozenset((self.row_id, self.load_id, self.parent_id, self.root_id, self.list_index))
 
 
+class Identifiers:
+    """What the keys of data are called in tables.
+
+    Args:
+        naming: the schema's naming convention.
+        config: the schema's ``normalizers`` section.
+        renamed: names for source paths that collide with others, by path; the convention names the rest.
+    """
+
+    def __init__(self, naming: Naming, config: NormalizerConfig, renamed: Mapping[Path, str] | None = None) -> None:
+        self.system = SystemNames(naming)
+        self._renamed = renamed or {}
+        breaks_path = config.use_break_path_on_normalize
+        self._column_of = cache(naming.normalize_path if breaks_path else naming.normalize_identifier)
+        self._table_of = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
+        self.join = cache(naming.shorten_fragments)
+
+    def table(self, source: str) -> str:
+        """Return the table that data named ``source`` goes to."""
+        return self._table_of(source)
+
+    def column_part(self, key: str, source: Path) -> str:
+        """Return what a key, which stands at ``source``, adds to the name of a column."""
+        if source in self._renamed:
+            return self._renamed[source]
+        return self._column_of(key) if key and not key.isspace() else EMPTY_KEY
+
+    def table_part(self, key: str, source: Path) -> str:
+        """Return what the key of a list, which stands at ``source``, adds to the name of a table."""
+        if source in self._renamed:
+            return self._renamed[source]
+        # The elements under a blank key become rows of the table around them.
+        return self._table_of(key) if key and not key.isspace() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Propagation:
+    """Which columns rows copy into the rows below them, each with its name there (dlt.md §5.5).
+
+    Attributes:
+        root: columns of all root tables.
+        tables: columns of single tables.
+    """
+
+    root: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def of(self, table: str, is_root: bool) -> dict[str, str]:
+        """Return the columns that rows of ``table`` copy down."""
+        return {**(self.root if is_root else {}), **self.tables.get(table, {})}
+
+
 class RelationalNormalizer:
     """Turns documents into rows.
 
@@ -102,29 +167,39 @@ class RelationalNormalizer:
         naming: the schema's naming convention.
         config: the schema's ``normalizers`` section.
         view: the schema as it stands; asked again for every document, so it may change between documents.
-        renamed: names for source paths that collide with others, by path; the convention names the rest.
+        renamed: as in ``Identifiers``.
+        filters: the columns that tables leave out.
     """
 
     def __init__(
-        self, naming: Naming, config: NormalizerConfig, view: TableView, renamed: Mapping[Path, str] | None = None
+        self,
+        naming: Naming,
+        config: NormalizerConfig,
+        view: TableView,
+        renamed: Mapping[Path, str] | None = None,
+        filters: Filters | None = None,
     ) -> None:
-        self.names = SystemNames(naming)
+        self._identifiers = Identifiers(naming, config, renamed)
+        self.names = self._identifiers.system
         self._view = view
-        self._renamed = renamed or {}
-        self._propagate_root = dict(config.propagation_root)
-        self._propagate_tables = {name: dict(mapping) for name, mapping in config.propagation_tables.items()}
-        breaks_path = config.use_break_path_on_normalize
-        self._column_of = cache(naming.normalize_path if breaks_path else naming.normalize_identifier)
-        self._table_of = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
-        self._join = cache(naming.shorten_fragments)
+        self._filters = filters
+        self._propagation = Propagation(config.propagation_root, config.propagation_tables)
+        self._join = self._identifiers.join
+
+    @property
+    def propagation(self) -> Propagation:
+        """What rows copy down, as it stands."""
+        return self._propagation
 
     def propagate(self, table: str, columns: Mapping[str, str]) -> None:
         """Copy columns of ``table`` into the tables nested in it from now on; ``columns`` maps them to names there."""
-        self._propagate_tables.setdefault(table, {}).update(columns)
+        tables = self._propagation.tables
+        both = {**tables, table: {**tables.get(table, {}), **columns}}
+        self._propagation = Propagation(self._propagation.root, both)
 
     def table_name(self, source: str) -> str:
         """Return the table that data named ``source`` goes to."""
-        return self._table_of(source)
+        return self._identifiers.table(source)
 
     def rows(self, document: Any, table: str, max_nesting: int | None) -> Iterator[Row]:
         """Yield the rows of one document, parents before children, in dlt's order.
@@ -163,8 +238,11 @@ class RelationalNormalizer:
         # Before the row is out: what it changes in the schema does not touch its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
+        kept = self._filtered(table, cells)
+        if not kept:
+            return
         parent = None if is_root else self._join(*above.tables)
-        yield Row(table, parent, tuple(cells), path if wrapped is None else wrapped)
+        yield Row(table, parent, kept, path if wrapped is None else wrapped)
         for list_ident, found in lists.items():
             for list_path, elements in found:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)
@@ -178,12 +256,13 @@ class RelationalNormalizer:
             if isinstance(element, dict):
                 yield from self._row(element, element_path, above, ident, level)
             elif isinstance(element, list):
-                yield from self._row({"list": element}, path, above, ident, level - 1, wrapped=element_path)
+                yield from self._row({LIST_KEY: element}, path, above, ident, level - 1, wrapped=element_path)
             else:
                 is_root = self._view.is_root(table)
                 value = Cell(self.names.value, element, element_path)
                 cells = _overwritten([value], {**above.propagated, **self._link_cells(above, is_root)})
-                yield Row(table, None if is_root else self._join(*above.tables), tuple(cells), element_path)
+                if kept := self._filtered(table, cells):
+                    yield Row(table, None if is_root else self._join(*above.tables), kept, element_path)
 
     def _flatten(
         self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None
@@ -199,27 +278,21 @@ class RelationalNormalizer:
             current, left, parts, at = stack.pop()
             for key, value in current.items():
                 source = (*at, key) if wrapped is None else wrapped
-                name = self._name_of(key, source)
+                name = self._identifiers.column_part(key, source)
                 column = self._join(*parts, name) if parts else name
                 kind = type(value)
                 if kind is dict and not self._is_kept(table, column, left):
                     stack.append((value, left - 1, (*parts, name), source))
                 elif kind is list and not self._is_kept(table, column, left):
-                    lists.setdefault((*parts, self._list_ident(key, source)), []).append((source, value))
+                    list_ident = (*parts, self._identifiers.table_part(key, source))
+                    lists.setdefault(list_ident, []).append((source, value))
                 else:
                     cells.append(Cell(column, value, source))
         return cells, lists
 
-    def _name_of(self, key: str, source: Path) -> str:
-        if source in self._renamed:
-            return self._renamed[source]
-        return self._column_of(key) if key and not key.isspace() else EMPTY_KEY
-
-    def _list_ident(self, key: str, source: Path) -> str:
-        if source in self._renamed:
-            return self._renamed[source]
-        # The elements under a blank key become rows of the table around them.
-        return self._table_of(key) if key and not key.isspace() else ""
+    def _filtered(self, table: str, cells: list[Cell]) -> tuple[Cell, ...]:
+        """Return what the filters leave of a row; of nothing dlt makes no row, and none below (dlt.md §5.7)."""
+        return tuple(cell for cell in cells if not (self._filters and self._filters.drops(table, cell.column)))
 
     def _is_kept(self, table: str, column: str, level: int) -> bool:
         return level <= 0 or self._view.keeps_json(table, column)
@@ -230,7 +303,7 @@ class RelationalNormalizer:
         return {column: Cell(column, value, NO_PATH) for column, value in values.items()}
 
     def _propagated(self, table: str, cells: list[Cell], is_root: bool) -> dict[str, Cell]:
-        mapping = {**(self._propagate_root if is_root else {}), **self._propagate_tables.get(table, {})}
+        mapping = self._propagation.of(table, is_root)
         if not mapping:
             return {}
         values = {cell.column: cell for cell in cells}

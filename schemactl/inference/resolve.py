@@ -13,8 +13,16 @@ from typing import Any
 from schemactl.inference.classes import classify
 from schemactl.inference.detectors import DETECTORS
 from schemactl.inference.evidence import Evidence, Position
+from schemactl.inference.filters import Filters
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.inference.relational import NO_PATH, Cell, RelationalNormalizer, Row
+from schemactl.inference.relational import (
+    NO_PATH,
+    Cell,
+    Propagation,
+    RelationalNormalizer,
+    Row,
+    coerces_values,
+)
 from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig, Settings
@@ -46,12 +54,20 @@ class Resolution:
         taken: for each column what it takes of the data, paths with classes of values, the first one first.
         nulls: nulls that no column can take.
         rows: for each table the paths whose values make its rows.
+        root: the table of the documents.
+        renamed: names for source paths whose own names collide.
+        max_identifier_length: as it was given.
+        propagation: what rows of this load copy down; what ``schema`` states may hold from the next load on only.
     """
 
     schema: Schema
     taken: Mapping[Origin, tuple[Taken, ...]]
     nulls: tuple[NullConflict, ...] = ()
     rows: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    root: str = ""
+    renamed: Mapping[Path, str] = field(default_factory=dict)
+    max_identifier_length: int | None = None
+    propagation: Propagation = field(default_factory=Propagation)
 
     def sources(self, origin: Origin) -> tuple[Path, ...]:
         """Return the source paths that feed a column, the first one first."""
@@ -91,6 +107,7 @@ def resolve(
     *,
     renamed: Mapping[Path, str] | None = None,
     max_identifier_length: int | None = None,
+    is_loaded: bool = False,
 ) -> Resolution:
     """Evolve ``schema`` by what ``evidence`` holds.
 
@@ -100,17 +117,19 @@ def resolve(
         table: the root table of the data, as the user names it.
         renamed: names for source paths whose own names collide.
         max_identifier_length: longest identifier of the destination, None for no limit.
+        is_loaded: whether the data is loaded, so that nested tables of merges need the key of their root row.
 
     Returns:
         The new schema with all that the evidence asks for; contracts are judged on the result, not here.
     """
-    fold = _Fold(schema, load_naming(_naming_of(schema), max_identifier_length), renamed or {})
+    fold = _Fold(schema, load_naming(_naming_of(schema), max_identifier_length), renamed or {}, is_loaded)
     root = fold.add_root_table(table)
     for document in _typed_documents(evidence):
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
-    return fold.finish()
+    found = fold.finish()
+    return replace(found, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
 
 
 def _naming_of(schema: Schema) -> str:
@@ -120,8 +139,9 @@ def _naming_of(schema: Schema) -> str:
 class _Fold:
     """Applies documents to a draft of the schema, one after the other."""
 
-    def __init__(self, schema: Schema, naming: Naming, renamed: Mapping[Path, str]) -> None:
+    def __init__(self, schema: Schema, naming: Naming, renamed: Mapping[Path, str], is_loaded: bool) -> None:
         self._schema = schema
+        self._is_loaded = is_loaded
         self._naming = naming
         self._settings = Settings.of(schema.settings)
         hints = schema.settings.get("default_hints") or {}
@@ -129,7 +149,9 @@ class _Fold:
         self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
         self._drafts = {name: _draft_of(table) for name, table in schema.tables.items()}
-        self._normalizer = RelationalNormalizer(naming, self._config, self, renamed)
+        filters = Filters.of(schema, naming)
+        self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, filters)
+        self._coerces = coerces_values(schema.normalizers)
         self._detectors = [DETECTORS[name] for name in self._settings.detections or self._config.detections]
         self._preferred: dict[str, DataType | None] = {}
         self._hints: dict[str, dict[str, bool]] = {}
@@ -177,7 +199,8 @@ class _Fold:
         schema = replace(self._schema, tables=tables, normalizers=self._normalizers())
         taken = {origin: tuple(found) for origin, found in self._taken.items()}
         rows = {table: tuple(found) for table, found in self._rows.items()}
-        return Resolution(schema, taken, tuple(self._nulls.values()), rows)
+        nulls = tuple(self._nulls.values())
+        return Resolution(schema, taken, nulls, rows, propagation=self._normalizer.propagation)
 
     def _pass_on_root_key(self, changed: _Draft) -> None:
         """Write down which row key a root table passes on to its nested tables (dlt.md §5.5).
@@ -188,12 +211,20 @@ class _Fold:
         root = self._root_of(changed)
         chain = [draft for draft in self._drafts.values() if self._root_of(draft) is root]
         is_asked = self._config.root_key_propagation or any(draft.first_with("root_key") for draft in chain)
-        if is_asked and not root.name.startswith(self._naming.normalize_identifier("_dlt")):
+        if (is_asked or self._merges_below(root)) and not root.name.startswith(
+            self._naming.normalize_identifier("_dlt")
+        ):
             row_key = root.first_with("row_key") or self._normalizer.names.row_id
             mapping = {row_key: self._normalizer.names.root_id}
             self._root_keys.setdefault(root.name, {}).update(mapping)
             if self._reads_propagation:
                 self._normalizer.propagate(root.name, mapping)
+
+    def _merges_below(self, root: _Draft) -> bool:
+        """Return whether merges find nested rows by the key of their root row; dlt leaves ``scd2`` out (§5.5)."""
+        strategy = root.properties.get("x-merge-strategy")
+        is_merged = root.properties.get("write_disposition") == "merge" and strategy != "scd2"
+        return self._is_loaded and is_merged and self._config.root_key_propagation is None
 
     def _root_of(self, draft: _Draft) -> _Draft:
         while parent := draft.properties.get("parent"):
@@ -245,7 +276,7 @@ class _Fold:
         known = draft.columns.get(column)
         stated = known.get("data_type") if known else None
         data_type = DataType(stated) if stated else self._preferred_type(column) or self._detected_type(value)
-        if not fits(value, data_type):
+        if not self._fits(value, data_type):
             column = self._add_variant(draft, column, value)
         elif not stated:
             self._complete(draft, column, self._inferred(column, value, data_type))
@@ -263,14 +294,14 @@ class _Fold:
         if known is None or not known.get("data_type"):
             data_type = self._detected_type(value)
             self._complete(draft, name, self._inferred(name, value, data_type, is_variant=True))
-        elif not fits(value, DataType(known["data_type"])):
+        elif not self._fits(value, DataType(known["data_type"])):
             # dlt gives up here; a variant of the variant takes the value as it is.
             return self._add_last_variant(draft, name, value)
         return name
 
     def _add_last_variant(self, draft: _Draft, column: str, value: Any) -> str:
         name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
-        while (known := draft.columns.get(name)) and known.get("data_type") and not fits(value, known["data_type"]):
+        while (stated := draft.columns.get(name, {}).get("data_type")) and not self._fits(value, DataType(stated)):
             name = self._naming.shorten_fragments(name, f"v_{kind(value)}")
         if not (draft.columns.get(name) or {}).get("data_type"):
             self._complete(draft, name, self._inferred(name, value, kind(value), is_variant=True))
@@ -309,9 +340,13 @@ class _Fold:
             self._preferred[name] = self._settings.preferred_type(name)
         return self._preferred[name]
 
+    def _fits(self, value: Any, data_type: DataType) -> bool:
+        return fits(value, data_type) if self._coerces else kind(value) is data_type
+
     def _detected_type(self, value: Any) -> DataType:
         own = kind(value)
-        if isinstance(value, TypedValue) or is_integer_beyond_dlt(value):
+        # Without coercion no value could become what a detector says; dlt fails there.
+        if not self._coerces or isinstance(value, TypedValue) or is_integer_beyond_dlt(value):
             return own
         return next((found for module in self._detectors if (found := module.detect(value))), own)
 

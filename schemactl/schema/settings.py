@@ -104,7 +104,7 @@ class NormalizerConfig:
     Attributes:
         naming: reference of the naming convention.
         max_nesting: levels that are flattened.
-        root_key_propagation: whether nested tables get the row key of their root table.
+        root_key_propagation: whether nested tables get the row key of their root table; None where merges decide.
         propagation_root: root column -> column of every descendant that takes its value.
         propagation_tables: the same for the descendants of single tables.
         use_break_path_on_normalize: whether ``__`` in a source key parts it; false in schemas of old engines.
@@ -113,7 +113,7 @@ class NormalizerConfig:
 
     naming: str = DEFAULT_NAMING
     max_nesting: int = UNLIMITED_NESTING
-    root_key_propagation: bool = False
+    root_key_propagation: bool | None = None
     propagation_root: Mapping[str, str] = field(default_factory=dict)
     propagation_tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     use_break_path_on_normalize: bool = True
@@ -128,7 +128,7 @@ class NormalizerConfig:
         return cls(
             naming=normalizers.get("names") or DEFAULT_NAMING,
             max_nesting=UNLIMITED_NESTING if nesting is None else nesting,
-            root_key_propagation=bool(config.get("root_key_propagation")),
+            root_key_propagation=config.get("root_key_propagation"),
             propagation_root=propagation.get("root") or {},
             propagation_tables=propagation.get("tables") or {},
             use_break_path_on_normalize=bool(normalizers.get("use_break_path_on_normalize", True)),

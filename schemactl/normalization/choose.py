@@ -1,0 +1,62 @@
+"""From a schema's ``normalizers.json.module`` to the normaliser, and from a load to its plan."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Final, cast
+
+from schemactl.errors import InputError
+from schemactl.normalization.normalizers import NORMALIZERS, Normalizer
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.request import PlanRequest
+from schemactl.schema.types import Schema
+
+_DLT_PACKAGE: Final = "dlt.common.normalizers.json."
+_DEFAULT: Final = "relational"
+
+
+def make_plan(request: PlanRequest) -> Plan:
+    """Return what a load makes of its documents, by the normaliser that the schema names.
+
+    Raises:
+        InputError: there is no such normaliser, or it refuses the schema.
+    """
+    return normalizer_of(request.resolution.schema).plan(request)
+
+
+def normalizer_of(schema: Schema) -> Normalizer:
+    """Return the normaliser that a schema names: one of ours, by dlt's path of it, too, or a module with ``plan``.
+
+    Raises:
+        InputError: there is none of that name, or it does not import.
+    """
+    stated = (schema.normalizers.get("json") or {}).get("module") or _DEFAULT
+    name = stated.removeprefix(_DLT_PACKAGE)
+    if name in NORMALIZERS:
+        return NORMALIZERS[name]
+    module = _import(stated)
+    if module is None:
+        return NORMALIZERS[name]  # raises: it knows what is near
+    if not callable(getattr(module, "plan", None)):
+        hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
+        raise InputError(f"the module `{stated}` holds no normaliser", hint=hint)
+    return cast(Normalizer, module)
+
+
+def _import(reference: str) -> ModuleType | None:
+    """Return the module, None if there is none of that name; what goes wrong inside it is told."""
+    if not all(part.isidentifier() for part in reference.split(".")):
+        return None
+    try:
+        return import_module(reference)
+    except ModuleNotFoundError as error:
+        if error.name and f"{reference}.".startswith(f"{error.name}."):
+            return None
+        raise _broken(reference, error) from error
+    except Exception as error:  # the user's module may raise anything
+        raise _broken(reference, error) from error
+
+
+def _broken(reference: str, error: Exception) -> InputError:
+    return InputError(f"the normaliser `{reference}` does not import: {str(error) or type(error).__name__}")

@@ -1,0 +1,16 @@
+"""dlt's normaliser that coerces nothing: what is of another type than its column goes beside it (dlt.md §6.3)."""
+
+from __future__ import annotations
+
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.planner import plan_relational
+from schemactl.normalization.request import PlanRequest
+
+
+def plan(request: PlanRequest) -> Plan:
+    """Return the plan of a load.
+
+    Raises:
+        InputError: rows are to be found by a primary key, and a table has none.
+    """
+    return plan_relational(request, coerces=False)

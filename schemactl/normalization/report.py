@@ -1,0 +1,188 @@
+"""What a load came to, as data: rows by table, what was left out and why, the schema's change; rendered elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from schemactl.inference.evidence import Position
+from schemactl.inference.report import InferenceReport
+
+
+class Outcome(StrEnum):
+    """How a call of ``schemactl normalize`` ended."""
+
+    LOADED = "loaded"
+    LOADED_BEFORE = "loaded_before"
+    """The destination has a load of this id already; nothing was done."""
+    NOTHING_NEW = "nothing_new"
+    """All files were loaded before (``--new-only``); nothing was done."""
+    STOPPED = "stopped"
+    """Something in the data forbids the load; nothing was written."""
+
+
+class Stop(StrEnum):
+    """What in the data forbids a load."""
+
+    CONTRACT = "contract"
+    NULLS = "nulls"
+    OVERWRITES = "overwrites"
+    UNFIT = "unfit"
+
+
+@dataclass(frozen=True, slots=True)
+class TableCounts:
+    """The rows of one table.
+
+    Attributes:
+        name: the table.
+        parent: the table that it is nested in, None for a root table.
+        disposition: what becomes of the rows that the destination has: ``append``, ``replace``, ``merge``, ``skip``.
+        read: rows that the data holds.
+        loaded: rows that were handed to the destination.
+        rejected: rows that a contract refused for what is in them.
+        rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
+        values_rejected: values that a contract refused in rows that were loaded without them.
+        is_written: False where the contract lets no such table into the schema.
+    """
+
+    name: str
+    parent: str | None
+    disposition: str
+    read: int
+    loaded: int
+    rejected: int = 0
+    rejected_with_parent: int = 0
+    values_rejected: int = 0
+    is_written: bool = True
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether each row is accounted for."""
+        return self.read == self.loaded + self.rejected + self.rejected_with_parent
+
+
+@dataclass(frozen=True, slots=True)
+class UnfitFinding:
+    """Values that no column can hold: an integer past 64 bits in a ``bigint``, say.
+
+    Attributes:
+        column: the column that they were meant for.
+        source: where they stand in the data, formatted.
+        kind: what they are in the data; ``null`` where a key that rows are found by has no value.
+        expected: the data type that they were meant for, empty where there is none.
+    """
+
+    table: str
+    column: str
+    source: str
+    kind: str
+    expected: str
+    count: int
+    first: Position
+    example: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverwriteFinding:
+    """Values of several source paths that meet in one row and one column, or in one table under one key.
+
+    Attributes:
+        column: None where lists become one table.
+        sources: the paths, formatted.
+        count: rows in which several of them have a value.
+        first: the first document with such a row.
+    """
+
+    table: str
+    column: str | None
+    sources: tuple[str, ...]
+    count: int
+    first: Position
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizeReport:
+    """The result of ``schemactl normalize``.
+
+    Attributes:
+        name: the schema's name.
+        load_id: of this load.
+        destination: its address, without a password.
+        outcome: how it ended.
+        inference: what ``infer`` would have reported of the data; None where no data was read.
+        tables: rows by table, root tables before what is nested in them; empty where nothing was written.
+        unfit: values that no column can hold.
+        overwrites: values that would have overwritten one another.
+        seen: files that were left out because they were loaded before.
+        rejects: where rejected rows and values are kept, a table or a folder; None where nothing was rejected.
+        lineage: source paths by table and column; only where it was asked for.
+    """
+
+    name: str
+    load_id: str
+    destination: str
+    outcome: Outcome
+    inference: InferenceReport | None = None
+    tables: tuple[TableCounts, ...] = ()
+    unfit: tuple[UnfitFinding, ...] = ()
+    overwrites: tuple[OverwriteFinding, ...] = ()
+    seen: tuple[str, ...] = ()
+    rejects: str | None = None
+    lineage: Mapping[str, Mapping[str, tuple[str, ...]]] | None = field(default=None)
+
+    @property
+    def stops(self) -> tuple[Stop, ...]:
+        """What forbids the load; nothing unless it was stopped."""
+        if self.outcome is not Outcome.STOPPED:
+            return ()
+        found = {
+            Stop.CONTRACT: self.inference is not None and self.inference.is_refused,
+            Stop.NULLS: bool(self.inference and self.inference.nulls),
+            Stop.OVERWRITES: bool(self.overwrites),
+            Stop.UNFIT: bool(self.unfit),
+        }
+        return tuple(stop for stop, is_so in found.items() if is_so)
+
+    @property
+    def root(self) -> TableCounts | None:
+        """The counts of the documents' own table."""
+        name = self.inference.table if self.inference else None
+        return next((table for table in self.tables if table.name == name), None)
+
+    @property
+    def documents(self) -> int:
+        """How many documents were read."""
+        return self.inference.documents if self.inference else 0
+
+    @property
+    def bad(self) -> int:
+        """How many records could not be read and were skipped."""
+        return sum(file.bad for file in self.inference.files) if self.inference else 0
+
+    @property
+    def rows_loaded(self) -> int:
+        """How many rows all tables together were loaded with."""
+        return sum(table.loaded for table in self.tables)
+
+    @property
+    def rows_rejected(self) -> int:
+        """How many rows all tables together lack because of a contract."""
+        return sum(table.rejected + table.rejected_with_parent for table in self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        own = asdict(self)
+        own.pop("inference")
+        return {
+            **own,
+            "outcome": str(self.outcome),
+            "stops": [str(stop) for stop in self.stops],
+            "documents": self.documents,
+            "bad": self.bad,
+            "rows_loaded": self.rows_loaded,
+            "rows_rejected": self.rows_rejected,
+            "inference": self.inference.to_dict() if self.inference else None,
+        }

@@ -1,0 +1,36 @@
+"""What a normaliser makes its plan of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.resolve import Resolution
+from schemactl.schema.contract import Judgement
+from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.settings import NormalizerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """One load.
+
+    Attributes:
+        evidence: what the data holds: all of it, not a sample, as what no one has seen has no cell.
+        resolution: what the data asks for of the schema.
+        judgement: what the contract lets through of it.
+    """
+
+    evidence: Evidence
+    resolution: Resolution
+    judgement: Judgement
+
+    @property
+    def config(self) -> NormalizerConfig:
+        """The schema's ``normalizers`` section."""
+        return NormalizerConfig.of(self.resolution.schema.normalizers)
+
+    @property
+    def naming(self) -> Naming:
+        """The schema's naming convention within the limits of the destination."""
+        return load_naming(self.config.naming, self.resolution.max_identifier_length)

@@ -1,0 +1,140 @@
+"""What became of the rows and values of one load, counted by the engine: every row that was read is accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from schemactl.inference.evidence import Position
+from schemactl.inference.paths import Path
+from schemactl.schema.contract import Violation
+from schemactl.schema.types import Column, DataType
+
+REJECTS_COLUMNS: Final = tuple(
+    Column(name, {"data_type": data_type, "nullable": name not in ("load_id", "table_name", "file", "line")})
+    for name, data_type in (
+        ("load_id", DataType.TEXT),
+        ("table_name", DataType.TEXT),
+        ("column_name", DataType.TEXT),
+        ("entity", DataType.TEXT),
+        ("mode", DataType.TEXT),
+        ("expected", DataType.TEXT),
+        ("found", DataType.TEXT),
+        ("value", DataType.TEXT),
+        ("path", DataType.TEXT),
+        ("file", DataType.TEXT),
+        ("line", DataType.BIGINT),
+        ("row_key", DataType.TEXT),
+        ("row", DataType.JSON),
+        ("inserted_at", DataType.TIMESTAMP),
+    )
+)
+"""The columns of rejects: the refused change (as in ``Violation``), the value, where it stands (``path``: with its
+places in lists), the ``_dlt_id`` that its row has or would have had, and where the whole row is rejected, that as JSON.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """The rows of one table.
+
+    Attributes:
+        read: rows that the data holds.
+        rejected: rows that a contract refuses for what is in them, or because there may be no such table.
+        rejected_above: rows below a rejected row.
+        values_rejected: values that a contract refuses in rows that are loaded without them.
+    """
+
+    read: int = 0
+    rejected: int = 0
+    rejected_above: int = 0
+    values_rejected: int = 0
+
+    @property
+    def loaded(self) -> int:
+        """How many rows were written."""
+        return self.read - self.rejected - self.rejected_above
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """Values, none of them null, that no column can hold; they forbid the load.
+
+    Attributes:
+        column: the column that they were meant for.
+        path: where they stand in the data.
+        kind: what they are: a data type, or ``null`` where a primary key that rows are found by has no value.
+        expected: the data type of the column, empty where there is none.
+        count: how many.
+        first: the first record that has one.
+        example: the value there as a text, None for nulls.
+    """
+
+    table: str
+    column: str
+    path: Path
+    kind: str
+    expected: str
+    count: int
+    first: Position
+    example: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    """Rows in which the values of several paths meet in one column, or several lists in one table, under one key.
+
+    Attributes:
+        column: None where lists meet; ``table`` is then the one of their elements.
+        paths: where the values or lists stand, in the plan's order.
+        count: how many rows.
+        first: the first record with such a row.
+    """
+
+    table: str
+    column: str | None
+    paths: tuple[Path, ...]
+    count: int
+    first: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """What one violation of a contract kept out.
+
+    Attributes:
+        violation: as it stands in the plan.
+        count: values, or rows for a table.
+        first: the first record that has one.
+        example: the value there as a text; the row as JSON where there may be no such table.
+    """
+
+    violation: Violation
+    count: int
+    first: Position
+    example: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of all rows of a load.
+
+    Attributes:
+        tables: the rows by table, those of refused tables among them; in the plan's order.
+        unfit, overwritten: what would be lost; where there is any, the tables must not be loaded.
+    """
+
+    tables: Mapping[str, RowCounts] = field(default_factory=dict)
+    unfit: tuple[Unfit, ...] = ()
+    overwritten: tuple[Overwritten, ...] = ()
+
+    @property
+    def is_loadable(self) -> bool:
+        """Whether no value is lost but those that a contract refuses."""
+        return not self.unfit and not self.overwritten
+
+    @property
+    def has_rejects(self) -> bool:
+        """Whether a contract keeps anything out."""
+        return any(counts.rejected or counts.values_rejected for counts in self.tables.values())

@@ -1,0 +1,91 @@
+"""Which columns of a table may take the values of a source path: the column itself, and its variants (dlt.md §6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from schemactl.inference.values import ALWAYS_FITS
+from schemactl.normalization.plan import Target
+from schemactl.schema.contract import Judgement, Violation
+from schemactl.schema.naming import Naming
+from schemactl.schema.types import Column, DataType, Schema
+
+_TAKES: Final[Mapping[DataType, frozenset[DataType]]] = {
+    DataType.TEXT: frozenset(DataType),
+    DataType.BIGINT: frozenset({DataType.TEXT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
+    DataType.DOUBLE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DECIMAL, DataType.WEI}),
+    DataType.DECIMAL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.WEI}),
+    DataType.WEI: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL}),
+    DataType.BOOL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
+    DataType.BINARY: frozenset({DataType.TEXT, DataType.BIGINT}),
+    DataType.JSON: frozenset({DataType.TEXT}),
+    DataType.TIMESTAMP: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DATE}),
+    DataType.DATE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.TIMESTAMP}),
+    DataType.TIME: frozenset({DataType.TEXT}),
+}
+"""For each column type the types of which some value can be coerced (dlt.md §6.3, a test holds it to coercion)."""
+
+
+class Targets:
+    """Finds the columns for values.
+
+    Args:
+        schema: with all that the data asks for.
+        judgement: what the contract says of it.
+        naming: the schema's naming convention.
+        coerces: whether values may change their type.
+    """
+
+    def __init__(self, schema: Schema, judgement: Judgement, naming: Naming, *, coerces: bool) -> None:
+        self._schema = schema
+        self._naming = naming
+        self._coerces = coerces
+        self._refused = {(each.table, each.column): each for each in judgement.violations}
+
+    def refusal_of(self, table: str) -> Violation | None:
+        """Return what the contract has against the rows of ``table``."""
+        return self._refused.get((table, None))
+
+    def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[Target, ...]]:
+        """Return the columns for each kind of value that stands where ``column`` is fed from, in a fixed order."""
+        return {str(kind): tuple(self._chain(table, column, kind)) for kind in sorted(kinds)}
+
+    def made(self, table: str, column: str, kind: DataType) -> Target | None:
+        """Return the column for values of dlt's own making, which are not known yet: one that takes all of a kind."""
+        return next((each for each in self._chain(table, column, kind) if self._is_total(each, kind)), None)
+
+    def _chain(self, table: str, name: str, kind: DataType) -> Iterator[Target]:
+        """Yield the columns that values of a kind are tried in; none is tried after one that takes them all."""
+        for column in self._candidates(table, name, kind):
+            target = Target(column, self._refused.get((table, column.name)))
+            if self._may_take(target, kind):
+                yield target
+                if self._is_total(target, kind):
+                    return
+
+    def _candidates(self, table: str, name: str, kind: DataType) -> Iterator[Column]:
+        columns = self._schema.tables[table].columns if table in self._schema.tables else {}
+        if name in columns and columns[name].is_complete:
+            yield columns[name]
+        variant = self._naming.shorten_fragments(name, f"v_{kind}")
+        if kind is DataType.JSON:
+            old = self._naming.shorten_fragments(name, "v_complex")
+            variant = old if old in columns and columns[old].is_variant else variant
+        met = {name}
+        while variant in columns and columns[variant].is_complete and variant not in met:
+            yield columns[variant]
+            met.add(variant)
+            variant = self._naming.shorten_fragments(variant, f"v_{kind}")
+
+    def _may_take(self, target: Target, kind: DataType) -> bool:
+        data_type = target.column.data_type
+        if data_type is None or not self._coerces:
+            return data_type is kind
+        return data_type is kind or kind in _TAKES[data_type]
+
+    def _is_total(self, target: Target, kind: DataType) -> bool:
+        data_type = target.column.data_type
+        if data_type is None or not self._coerces:
+            return data_type is kind
+        return data_type is kind or kind in ALWAYS_FITS.get(data_type, frozenset())

@@ -1,0 +1,90 @@
+"""The paths of evidence as a tree: what stands at each place of the documents, in the order of the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.schema.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What stands at one path.
+
+    Attributes:
+        kinds: the types of scalars, and those that sources state; nulls are of none.
+        is_object, is_list: whether there are any.
+        keys: what stands below objects.
+        element: what stands in lists, None where all are empty.
+    """
+
+    kinds: frozenset[DataType] = frozenset()
+    is_object: bool = False
+    is_list: bool = False
+    keys: Mapping[str, Node] = field(default_factory=dict)
+    element: Node | None = None
+
+
+def tree_of(evidence: Evidence) -> Node:
+    """Return the documents as one tree; keys stand as the first document that has them has them."""
+    below: dict[Path, dict[str | None, None]] = {(): {}}
+    for path in _ordered(evidence):
+        for end in range(len(path)):
+            below.setdefault(path[:end], {}).setdefault(path[end])
+            below.setdefault(path[: end + 1], {})
+    return _node((), evidence, below)
+
+
+def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | None, None]]) -> Node:
+    names = evidence.paths.get(path, {})
+    kinds = {kind for name in names if (kind := _kind_of_class(name))}
+    if path in evidence.typed:
+        kinds.add(DataType(evidence.typed[path]["data_type"]))
+    met = {kind_of(name) for name in names}
+    inner = {step: _node((*path, step), evidence, below) for step in below[path]}
+    keys = {step: node for step, node in inner.items() if step is not ELEMENT}
+    return Node(
+        kinds=frozenset(kinds),
+        is_object=OBJECT in met or bool(keys),
+        is_list=LIST in met or ELEMENT in inner,
+        keys=keys,
+        element=inner.get(ELEMENT),
+    )
+
+
+def _kind_of_class(name: str) -> DataType | None:
+    """Return the type that values of a class have by themselves (``inference.values.kind``), None for null."""
+    kind, _, answers = name.partition(":")
+    if kind in (NULL, OBJECT, LIST):
+        return None
+    marks = answers.split(",")
+    if kind == DataType.BIGINT and "wide" in marks:
+        return DataType.WEI
+    if kind == DataType.BIGINT and "beyond-wei" in marks:
+        return DataType.TEXT
+    return DataType(kind)
+
+
+def _ordered(evidence: Evidence) -> Iterator[Path]:
+    """Yield all paths: as sources state them, then as witnesses hold them, the rest by name."""
+    yield from evidence.typed
+    for position in sorted(evidence.witnesses):
+        yield from _paths_in(evidence.witnesses[position], ())
+    yield from sorted(evidence.paths, key=json.dumps)
+
+
+def _paths_in(value: Any, path: Path) -> Iterator[Path]:
+    yield path
+    match value:
+        case dict():
+            for key, item in value.items():
+                yield from _paths_in(item, (*path, key))
+        case list():
+            for item in value:
+                yield from _paths_in(item, (*path, ELEMENT))
