@@ -1,0 +1,97 @@
+"""Coercion by the functions of ``schema.coercion``, for values that no Spark expression is sure of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from pyspark.sql import Column
+
+from schemactl.engine.udf import arrow_udf
+from schemactl.schema.coercion import coerce
+from schemactl.schema.types import DataType
+
+_PLAIN_TYPES: Final = {
+    DataType.TEXT: "string",
+    DataType.JSON: "string",
+    DataType.DECIMAL: "string",
+    DataType.WEI: "string",
+    DataType.BIGINT: "bigint",
+    DataType.TIMESTAMP: "bigint",
+    DataType.TIME: "bigint",
+    DataType.DATE: "int",
+    DataType.DOUBLE: "double",
+    DataType.BINARY: "binary",
+}
+
+_EPOCH: Final = datetime(1970, 1, 1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_INT64: Final = range(-(2**63), 2**63)
+_LARGEST_EXPONENT: Final = 38
+_SMALLEST_EXPONENT: Final = -39
+"""Of decimals that Spark's can hold, or that it rounds up to such."""
+
+
+def by_python(value: Column, kind: DataType, to: DataType) -> Column:
+    """Return what ``coerce`` makes of a value: null where it refuses, or where Spark has no such value.
+
+    Decimals come as a string of digits, timestamps and times in microseconds (since 1970, in UTC), dates in days, JSON
+    as dlt writes it.
+
+    Args:
+        value: a double, or a string: of decimals their digits.
+        kind: the value's data type: text, double or decimal.
+        to: the column's data type.
+    """
+
+    def convert(value: Any) -> Any:
+        return outcome(value, kind, to)
+
+    return arrow_udf(convert, _PLAIN_TYPES[to])(value)
+
+
+def outcome(value: bytes | float, kind: DataType, to: DataType) -> Any:
+    """Return the coerced value in its plain type, None where there is none."""
+    try:
+        return _plain(coerce(_python_value(value, kind), kind, to), to)
+    except (ValueError, OverflowError):  # the latter of timestamps that leave the calendar in UTC
+        return None
+
+
+def _python_value(value: bytes | float, kind: DataType) -> Any:
+    if isinstance(value, float):
+        return value
+    text = value.decode()
+    return Decimal(text) if kind == DataType.DECIMAL else text
+
+
+def _plain(value: Any, to: DataType) -> Any:
+    match to:
+        case DataType.JSON:
+            return coerce(value, DataType.JSON, DataType.TEXT)
+        case DataType.DECIMAL | DataType.WEI:
+            return _digits(value)
+        case DataType.BIGINT:
+            return value if value in _INT64 else None
+        case DataType.TIMESTAMP:
+            return _micros(value)
+        case DataType.DATE:
+            return value.toordinal() - _EPOCH.toordinal()
+        case DataType.TIME:
+            return (datetime.combine(_EPOCH, value) - _EPOCH) // _MICROSECOND
+        case _:
+            return value
+
+
+def _digits(number: Decimal) -> str | None:
+    if not number.is_finite():
+        return None
+    if not number or number.adjusted() < _SMALLEST_EXPONENT:
+        return "0"
+    return f"{number:f}" if number.adjusted() <= _LARGEST_EXPONENT else None
+
+
+def _micros(moment: datetime) -> int:
+    in_utc = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    return (in_utc - _EPOCH) // _MICROSECOND

@@ -1,0 +1,82 @@
+"""Row keys, ``_dlt_id``: 14 characters of Base64 for 10 bytes of a hash (dlt.md §5.4)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from schemactl.engine.coercions.canonical import read_json
+from schemactl.engine.udf import arrow_udf
+
+_HASH_BYTES: Final = 10
+_KEY_LENGTH: Final = 14
+
+
+def child_key(parent: Column, table: str, index: Column) -> Column:
+    """Return the key of a row of a nested table.
+
+    Args:
+        parent: the key of the row above.
+        table: the full name of the nested table.
+        index: the row's place in its list, from 0.
+    """
+    return arrow_udf(hash_text, "string")(F.concat(parent, F.lit(f"_{table}_"), index.cast("string")))
+
+
+def random_key(load_id: str, table: str, file: Column, number: Column) -> Column:
+    """Return the key of a row of a root table: no other row, of this load or another one, has it.
+
+    dlt draws it by lot; here it follows from where the record stands, so that a retry gives the same rows.
+
+    Args:
+        load_id: the load's.
+        table: the name of the table.
+        file: the file of the record.
+        number: the record's number in the file.
+    """
+    place = F.concat_ws("\n", F.lit(load_id), F.lit(table), number.cast("string"), file)
+    digest = F.unhex(F.substring(F.sha2(place, 256), 1, 2 * _HASH_BYTES))
+    return F.substring(F.base64(digest), 1, _KEY_LENGTH)
+
+
+def primary_key_hash(values_json: Column) -> Column:
+    """Return the key of a row that is known by its primary key: a JSON text of the key's columns and values."""
+    return arrow_udf(hash_json, "string")(values_json)
+
+
+def content_hash(text: Column) -> Column:
+    """Return the key of a document by its content, its JSON text: dlt's own keys at its top do not count."""
+    return arrow_udf(hash_document, "string")(text)
+
+
+def hash_text(text: bytes) -> str:
+    """Return the key for some bytes."""
+    from base64 import b64encode
+    from hashlib import shake_128
+
+    return b64encode(shake_128(text).digest(_HASH_BYTES)).decode("ascii")[:_KEY_LENGTH]
+
+
+def hash_json(text: bytes) -> str:
+    """Return the key for a JSON text, whatever the order of its keys."""
+    return hash_text(_canonical(read_json(text)))
+
+
+def hash_document(text: bytes) -> str:
+    """Return the key for the JSON text of an object, without its keys that start with ``_dlt``."""
+    document = read_json(text)
+    return hash_text(_canonical({key: value for key, value in document.items() if not key.startswith("_dlt")}))
+
+
+def _canonical(value: Any) -> bytes:
+    import json
+
+    import orjson
+
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        # integers past 64 bits and half surrogates, on which dlt fails
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()

@@ -1,0 +1,85 @@
+"""Row keys that Spark makes equal dlt's, over thousands of rows a job; dlt itself is run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from dlt.common.normalizers.json.helpers import get_nested_row_hash, get_row_hash
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+from schemactl.engine.row_keys import child_key, content_hash, primary_key_hash
+
+pytestmark = pytest.mark.spark
+
+words = st.text(st.characters(codec="utf-8"), max_size=6)
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-(10**9), 10**9).map(lambda number: number / 1000),
+    words,
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3), max_leaves=5
+)
+keys = words | st.sampled_from(["_dlt_id", "_dlt_load_id", "_dlt", "id", "_DLT_ID", "é", "€", "\U0001f600", "\ue000"])
+documents = st.dictionaries(keys, values, max_size=5)
+
+EXAMPLES = [
+    {},
+    {"a": "x", "b": {"Z": 1}, "l": [1]},
+    {"_dlt_id": "own", "a": {"_dlt_id": "kept"}},
+    {"a": 1.0, "b": 1e16, "c": 1e-7, "d": -0.0, "e": 2**64 - 1, "f": -(2**63), "g": 123456789012345678901234.5},
+    {"a": "12345678901234567890", "b": [{"z": 1, "y": 2}], "c": "\u2028/\x7f\x00\\"},
+]
+
+
+def made_up(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:
+    found: list[Any] = []
+
+    @settings(max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(strategy)
+    def collect(value: Any) -> None:
+        found.append(value)
+
+    collect()
+    return found
+
+
+def results(spark, columns: dict[str, list[Any]], key) -> list[str]:
+    return spark.createDataFrame(pa.table(columns)).select(key.alias("key")).toArrow()["key"].to_pylist()
+
+
+def test_keys_of_nested_rows_are_those_of_dlt(spark):
+    rows = made_up(st.tuples(words, st.integers(0, 2**40)), 2000)
+    table = "t__items__späte"
+    parents, places = ["root1", *(parent for parent, _ in rows)], [0, *(place for _, place in rows)]
+    found = results(spark, {"parent": parents, "place": places}, child_key(F.col("parent"), table, F.col("place")))
+    wanted = [get_nested_row_hash(parent, table, place) for parent, place in zip(parents, places, strict=True)]
+    assert found == wanted
+
+
+def test_keys_made_of_primary_keys_are_those_of_dlt(spark):
+    rows = [
+        {"id": 1, "k2": "b"},
+        {"id": 1.0},
+        {"id": None},
+        {"id": "é"},
+        *made_up(st.dictionaries(words, scalars, max_size=3), 2000),
+    ]
+    found = results(spark, {"text": [json.dumps(row) for row in rows]}, primary_key_hash(F.col("text")))
+    assert found == [get_row_hash(row, subset=list(row)) for row in rows]
+
+
+@pytest.mark.parametrize("indent", [None, 1], ids=["compact", "spread"])
+def test_keys_made_of_content_are_those_of_dlt(spark, indent):
+    rows = [*EXAMPLES, *made_up(documents, 2000)]
+    texts = [json.dumps(row, indent=indent, ensure_ascii=indent is None) for row in rows]
+    found = results(spark, {"text": texts}, content_hash(F.col("text")))
+    assert found == [get_row_hash(row) for row in rows]
