@@ -1,0 +1,237 @@
+"""Loads Parquet into tables of a Spark catalogue, which commits each table on its own.
+
+So a load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``),
+the rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, tells the
+steps: from then on the load is certain. Each step can be taken again: rows are appended unless their key is there,
+tables are overwritten. What is left of a load that was killed before is dropped, after it is carried out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.catalogue import (
+    SESSION_CATALOGUE,
+    HeldTable,
+    Namespace,
+    column_type,
+    held_tables,
+    quoted,
+    select,
+)
+from schemactl.engine.dispositions import Merge, complete
+from schemactl.engine.input import Input
+from schemactl.engine.merge import merge_tables, rows_of
+from schemactl.schema.types import Table
+
+PENDING: Final = "_schemactl_pending"
+NEW: Final = "_schemactl_new_"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done to one table.
+
+    Attributes:
+        source: the table that holds the rows; None to empty the table.
+        overwrites: the rows are all that the table holds afterwards.
+        key: the column by which rows are not appended twice; all columns where it is None.
+    """
+
+    table: str
+    source: str | None
+    overwrites: bool = False
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A load that is certain.
+
+    Attributes:
+        steps: in their order, the tables in which loads are kept last.
+    """
+
+    load_id: str
+    schema_name: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A table of a load.
+
+    Attributes:
+        files: new rows; none where the table is emptied, or is merged with others that have some.
+        key: the column that tells the rows; None where all columns do.
+        overwrites: the old rows go.
+    """
+
+    table: Table
+    files: tuple[Path, ...]
+    key: str | None = None
+    overwrites: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a load goes, and what is there."""
+
+    spark: SparkSession
+    namespace: Namespace
+    held: Mapping[str, HeldTable] = field(default_factory=dict)
+
+
+def read_pending(target: Target) -> Pending | None:
+    """Return the load that a killed command left certain, None where there is none."""
+    if PENDING not in target.held:
+        return None
+    rows = select(target.spark, f"SELECT load FROM {target.namespace.table(PENDING)}")
+    if not rows:
+        return None  # killed as it was made
+    told = json.loads(rows[0]["load"])
+    return Pending(told["load_id"], told["schema_name"], tuple(Step(**step) for step in told["steps"]))
+
+
+def recover(target: Target) -> Target:
+    """Finish or forget what a killed load has left; return what is there then."""
+    pending = read_pending(target)
+    if pending is not None:
+        carry_out(target, pending)
+    else:
+        forget(target)
+    return refreshed(target)
+
+
+def refreshed(target: Target) -> Target:
+    """Return a target with what is there now."""
+    return Target(target.spark, target.namespace, held_tables(target.spark, target.namespace))
+
+
+def prepare(target: Target, tables: Sequence[Table]) -> Target:
+    """Make the schema, the tables and the columns that are missing; return what is there then."""
+    target.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {target.namespace}")
+    for table in tables:
+        held = target.held.get(table.name)
+        columns = [each for each in complete(table) if held is None or each.name not in held.columns]
+        listed = ", ".join(f"{quoted(each.name)} {column_type(each)}" for each in columns)
+        name = target.namespace.table(table.name)
+        if held is None:
+            target.spark.sql(f"CREATE TABLE {name} ({listed}){_using(target)}")
+        elif columns:
+            target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({listed})")
+    return refreshed(target)
+
+
+def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
+    """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
+    new = {each.table.name: _read(target.spark, each.files) for each in brought}
+    if merge is not None:
+        family = [rows_of(each.table, _table(target, each.table), new[each.table.name]) for each in brought]
+        frames: Mapping[str, DataFrame | None] = merge_tables(family, merge)
+    else:
+        frames = new
+    return tuple(
+        _staged(target, each, frames[each.table.name], overwrites=each.overwrites or merge is not None)
+        for each in brought
+    )
+
+
+def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> Step:
+    name = each.table.name
+    if frame is None:
+        return Step(name, None, overwrites=True)
+    old = _table(target, each.table)
+    if not overwrites and old is not None and _shares_key(frame, old, each.key):
+        # Rows are not told from those that an earlier step of this load has appended: all are written anew.
+        frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
+    _create(target, f"{NEW}{name}", frame)
+    return Step(name, f"{NEW}{name}", overwrites, each.key)
+
+
+def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
+    names = [key] if key else frame.columns
+    keys = [F.col(quoted(name)) for name in names]
+    return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
+
+
+def stage_rows(target: Target, table: Table, rows: Sequence[Mapping[str, Any]]) -> Step:
+    """Put rows of ours beside one of the tables in which loads are kept."""
+    from schemactl.engine.coercions.stored import stored_type
+
+    columns = complete(table)
+    kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
+    frame = target.spark.createDataFrame([tuple(row[each.name] for each in columns) for row in rows], kinds)
+    _create(target, f"{NEW}{table.name}", frame)
+    return Step(table.name, f"{NEW}{table.name}")
+
+
+def commit(target: Target, pending: Pending) -> None:
+    """Make a staged load certain, and carry it out."""
+    frame = target.spark.createDataFrame([(json.dumps(asdict(pending)),)], "load string")
+    _create(target, PENDING, frame)
+    carry_out(refreshed(target), pending)
+
+
+def carry_out(target: Target, pending: Pending) -> None:
+    """Take the steps of a load that is certain, those again that were taken before."""
+    for step in pending.steps:
+        _take(target, step)
+    target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(PENDING)}")
+    forget(refreshed(target))
+
+
+def forget(target: Target) -> None:
+    """Drop the tables of a load that is not certain, or done."""
+    for name in target.held:
+        if name.startswith(NEW) or name == PENDING:
+            target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
+
+
+def _take(target: Target, step: Step) -> None:
+    spark, table = target.spark, target.namespace.table(step.table)
+    if step.source is None:
+        if step.table in target.held:
+            spark.sql(f"TRUNCATE TABLE {table}")
+        return
+    source = target.namespace.table(step.source)
+    columns = list(target.held[step.source].columns)
+    listed = ", ".join(quoted(name) for name in columns)
+    if step.overwrites:
+        nulls = [name for name in target.held[step.table].columns if name not in columns]
+        wanted = ", ".join([listed, *(f"NULL AS {quoted(name)}" for name in nulls)])
+        spark.sql(f"INSERT OVERWRITE TABLE {table} BY NAME SELECT {wanted} FROM {source}")
+        return
+    key = [step.key] if step.key else columns
+    same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in key)
+    spark.sql(
+        f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {source} n "
+        f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {same})"
+    )
+
+
+def _create(target: Target, name: str, frame: DataFrame) -> None:
+    """Make a table of a frame; one of this name that a killed load left is gone by then."""
+    writer = frame.write.mode("errorifexists")
+    if target.namespace.catalogue == SESSION_CATALOGUE:
+        writer = writer.format("parquet")
+    writer.saveAsTable(target.namespace.table(name))
+
+
+def _using(target: Target) -> str:
+    return " USING parquet" if target.namespace.catalogue == SESSION_CATALOGUE else ""
+
+
+def _table(target: Target, table: Table) -> DataFrame | None:
+    return target.spark.table(target.namespace.table(table.name)) if table.name in target.held else None
+
+
+def _read(spark: SparkSession, files: Sequence[Path]) -> DataFrame | None:
+    return spark.read.parquet(*(Input(str(file), "parquet").address for file in files)) if files else None

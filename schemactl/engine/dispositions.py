@@ -1,0 +1,155 @@
+"""How the rows of a table are merged as a load brings new ones: dlt's merge strategies, as data.
+
+It imports no Spark; ``merge`` does what stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from schemactl.errors import DestinationError
+from schemactl.schema.types import Column, DataType, Table
+
+
+class Strategy(StrEnum):
+    """How rows are merged; ``delete-insert`` where a table states none."""
+
+    DELETE_INSERT = "delete-insert"
+    UPSERT = "upsert"
+    INSERT_ONLY = "insert-only"
+    SCD2 = "scd2"
+
+
+UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope")
+"""Hints of dlt 1.31 that hold SQL of one database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How the rows of a root table and of those nested in it are merged.
+
+    Attributes:
+        primary_key: columns whose values tell rows; of several new rows with equal ones one is taken.
+        merge_key: columns; old rows that share their values with a new row go away.
+        hard_delete: the column that marks rows that are to go: a true flag, or any value of another type.
+        is_flag: whether that column is a bool.
+        dedup_sort: the column by which that one row is chosen, and whether the largest value wins.
+        is_deduplicated: the data has one row per key already.
+        row_version: for ``scd2``, the column with the hash of a row's content.
+        valid_from, valid_to: for ``scd2``, when a row began and ceased to hold.
+        active: what ``valid_to`` is in rows that hold; None is null.
+        boundary: when the new rows begin to hold.
+    """
+
+    strategy: Strategy
+    boundary: datetime
+    primary_key: tuple[str, ...] = ()
+    merge_key: tuple[str, ...] = ()
+    hard_delete: str | None = None
+    is_flag: bool = False
+    dedup_sort: tuple[str, bool] | None = None
+    is_deduplicated: bool = False
+    row_version: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    active: datetime | None = None
+
+
+def appends(root: Table) -> bool:
+    """Return whether a merge of a root table only appends: it has no key to find old rows by (as in dlt)."""
+    is_keyless = not (named(root, "primary_key") or named(root, "merge_key") or named(root, "hard_delete"))
+    return is_keyless and _strategy(root) is Strategy.DELETE_INSERT
+
+
+def merge_of(root: Table, now: datetime) -> Merge:
+    """Return how a root table's rows are merged.
+
+    Args:
+        root: the table, with hints.
+        now: when the load was made; what begins to hold does so then, unless the table says when.
+
+    Raises:
+        DestinationError: the strategy is not known, or the table lacks the columns that it needs.
+    """
+    strategy = _strategy(root)
+    deleted = first(root, "hard_delete")
+    valid_to = first(root, "x-valid-to")
+    merge = Merge(
+        strategy,
+        boundary=_moment(root.properties.get("x-boundary-timestamp")) or now,
+        primary_key=named(root, "primary_key"),
+        merge_key=named(root, "merge_key"),
+        hard_delete=deleted,
+        is_flag=deleted is not None and root.columns[deleted].data_type is DataType.BOOL,
+        dedup_sort=_dedup_sort(root),
+        is_deduplicated=bool(root.properties.get("x-stage-data-deduplicated")),
+        row_version=first(root, "x-row-version"),
+        valid_from=first(root, "x-valid-from"),
+        valid_to=valid_to,
+        active=_moment(root.columns[valid_to].properties.get("x-active-record-timestamp")) if valid_to else None,
+    )
+    _check(root, merge)
+    return merge
+
+
+def named(table: Table, hint: str) -> tuple[str, ...]:
+    """Return the names of the columns that have a hint."""
+    return tuple(column.name for column in complete(table) if column.properties.get(hint))
+
+
+def first(table: Table, hint: str) -> str | None:
+    """Return the name of the first column that has a hint."""
+    return next(iter(named(table, hint)), None)
+
+
+def row_key(table: Table) -> str:
+    """Return the column that tells a table's rows: the row key, else a unique one, else the only one of the key.
+
+    Raises:
+        DestinationError: there is none.
+    """
+    keys = named(table, "primary_key")
+    found = first(table, "row_key") or first(table, "unique") or (keys[0] if len(keys) == 1 else None)
+    if found is None:
+        raise DestinationError(f"no column of `{table.name}` tells its rows", hint="it needs one with `row_key: true`")
+    return found
+
+
+def complete(table: Table) -> tuple[Column, ...]:
+    """Return the columns that a destination has."""
+    return tuple(column for column in table.columns.values() if column.is_complete)
+
+
+def _strategy(root: Table) -> Strategy:
+    stated = root.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
+    if stated not in tuple(Strategy):
+        known = ", ".join(f"`{each}`" for each in Strategy)
+        raise DestinationError(f"`{root.name}` is merged by `{stated}`, which is not supported", hint=f"known: {known}")
+    return Strategy(stated)
+
+
+def _check(root: Table, merge: Merge) -> None:
+    for hint in UNSUPPORTED:
+        if root.properties.get(hint):
+            raise DestinationError(f"`{root.name}` has `{hint}`, which is not supported here")
+    match merge.strategy:
+        case Strategy.UPSERT | Strategy.INSERT_ONLY if not merge.primary_key:
+            raise DestinationError(f"`{root.name}` is merged by `{merge.strategy}` and has no primary key")
+        case Strategy.SCD2 if not (merge.row_version and merge.valid_from and merge.valid_to):
+            needed = "`x-row-version`, `x-valid-from` and `x-valid-to`"
+            raise DestinationError(f"`{root.name}` is merged by `scd2` and lacks columns with {needed}")
+
+
+def _dedup_sort(root: Table) -> tuple[str, bool] | None:
+    column = first(root, "dedup_sort")
+    return (column, root.columns[column].properties["dedup_sort"] == "desc") if column else None
+
+
+def _moment(stated: Any) -> datetime | None:
+    if stated is None:
+        return None
+    moment = stated if isinstance(stated, datetime) else datetime.fromisoformat(str(stated))
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

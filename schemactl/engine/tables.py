@@ -1,0 +1,211 @@
+"""Writes the tables of a load from staged documents: Parquet files with a table's columns, and counts of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from schemactl.engine.coercion import stored_type
+from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of, quoted
+from schemactl.engine.rows import RowFrame, row_frames
+from schemactl.engine.scan import Progress
+from schemactl.engine.stage import Staged, prepare_parquet
+from schemactl.inference.evidence import Position
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.tally import Overwritten, RowCounts, Tally, Unfit
+from schemactl.schema.types import Table
+
+_JOBS_AT_ONCE: Final = 2
+"""What one table's job leaves idle at its start and end, another one uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Tables as they are written.
+
+    Attributes:
+        folders: of Parquet files by table, in the plan's order; each holds one file at least.
+        tally: what became of all rows.
+    """
+
+    folders: Mapping[str, Path]
+    tally: Tally
+
+
+def write_tables(
+    spark: SparkSession,
+    staged: Sequence[Staged],
+    plan: Plan,
+    load_id: str,
+    folder: Path,
+    progress: Progress = lambda *_: None,
+) -> Written:
+    """Write every table of ``plan`` into a folder of its own below ``folder``, complete columns only.
+
+    Where the tally says that values would be lost (``Tally.is_loadable``), the files must not be loaded.
+
+    Args:
+        spark: a session.
+        staged: what ``stage`` has made for the same plan.
+        plan: as ``stage`` was given it.
+        load_id: as ``stage`` was given it.
+        folder: a folder of its own, which Spark's workers can write to.
+        progress: told each table.
+    """
+    prepare_parquet(spark)
+    frames = frames_by_table(spark, staged, plan, load_id)
+    names = list(dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables)))
+    folders = {name: folder / f"table-{at}" for at, name in enumerate(names) if name in plan.tables}
+
+    def write(name: str) -> _Counted:
+        table = plan.tables.get(name)
+        if table is not None:
+            return _write(spark, frames.get(name, []), table, plan, load_id, folders[name])
+        return _count(frames[name]) if name in frames else _Counted(RowCounts())
+
+    counted: dict[str, _Counted] = {}
+    with ThreadPoolExecutor(_JOBS_AT_ONCE) as pool:
+        for at, (name, counts) in enumerate(zip(names, pool.map(write, names), strict=True)):
+            progress("writing tables", (at + 1) / len(names))
+            counted[name] = counts
+    lossy = [each for name in names if counted[name].is_lossy for each in frames[name]]
+    unfit, overwritten = _find_losses(lossy, progress) if lossy else ((), ())
+    return Written(folders, Tally({name: each.rows for name, each in counted.items()}, unfit, overwritten))
+
+
+def frames_by_table(
+    spark: SparkSession, staged: Sequence[Staged], plan: Plan, load_id: str
+) -> dict[str, list[RowFrame]]:
+    """Return the rows of each table that has any, those of refused tables too."""
+    frames: dict[str, list[RowFrame]] = {}
+    for batch in staged:
+        for found in row_frames(spark, batch, plan, load_id):
+            frames.setdefault(found.rows.table, []).append(found)
+    return frames
+
+
+# --- one table ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The rows of a table, and whether values of theirs would be lost."""
+
+    rows: RowCounts
+    is_lossy: bool = False
+
+
+def _write(
+    spark: SparkSession, frames: Sequence[RowFrame], table: Table, plan: Plan, load_id: str, folder: Path
+) -> _Counted:
+    if not frames:
+        empty = spark.createDataFrame([], _row_type(table))
+        empty.coalesce(1).write.parquet(folder.as_uri())
+        return _Counted(RowCounts())
+    observation = Observation()
+    parts = [
+        each.frame.selectExpr(*columns_of(each, table, plan, load_id), *flags_of(each, problems_of(each)))
+        for each in frames
+    ]
+    observed = united(parts).observe(observation, *_counts())
+    above, itself = (quoted(name) for name in FLAGS[:2])
+    kept = observed.where(f"not {above} and not {itself}").drop(*FLAGS)
+    kept.write.parquet(folder.as_uri())
+    return _counted(observation.get)
+
+
+def _row_type(table: Table) -> T.StructType:
+    complete = (column for column in table.columns.values() if column.is_complete)
+    return T.StructType([T.StructField(column.name, stored_type(column)) for column in complete])
+
+
+def united(parts: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of all frames, column by column."""
+    return reduce(DataFrame.unionAll, parts)
+
+
+def _counts() -> list[Any]:
+    above, itself, values, unfit, overwrites = (F.col(quoted(name)) for name in FLAGS)
+    return [
+        F.count("*").alias("read"),
+        F.count_if(itself).alias("rejected"),
+        F.count_if(above).alias("rejected_above"),
+        F.coalesce(F.sum(values), F.lit(0)).alias("values_rejected"),
+        F.coalesce(F.sum(unfit + overwrites), F.lit(0)).alias("losses"),
+    ]
+
+
+def _counted(found: Mapping[str, Any]) -> _Counted:
+    counts = {name: int(value) for name, value in found.items()}
+    losses = counts.pop("losses")
+    return _Counted(RowCounts(**counts), losses > 0)
+
+
+def _count(frames: Sequence[RowFrame]) -> _Counted:
+    """Count the rows of a table that may not be."""
+    flags = united([each.frame.selectExpr(*flags_of(each, problems_of(each))) for each in frames])
+    return _counted(flags.agg(*_counts()).collect()[0].asDict())
+
+
+# --- what would be lost ---
+
+
+def found_problems(rows: RowFrame, frame: DataFrame, problems: Sequence[Problem], *also: str) -> DataFrame:
+    """Return a row for each problem that a row has: ``file``, ``number``, ``at`` (in ``problems``), ``value``.
+
+    Rows below refused ones are left out, and of a refused row all but what refuses it.
+
+    Args:
+        rows: which rows.
+        frame: theirs, with the columns that ``also`` needs.
+        problems: which problems.
+        also: further columns, as SQL with names.
+    """
+    structs = [
+        f"if({each.sql}{'' if each.refuses_row else ' and not `#itself`'}, "
+        f"named_struct('at', {at}, 'value', {each.text}), null)"
+        for at, each in enumerate(problems)
+    ]
+    flagged = frame.selectExpr("*", *flags_of(rows, ())[:2])
+    listed = flagged.where("not r").selectExpr(
+        "file", "number", *also, f"explode(array_compact(array({', '.join(structs)}))) as problem"
+    )
+    return listed.select("*", "problem.*").drop("problem")
+
+
+def _find_losses(frames: Iterable[RowFrame], progress: Progress) -> tuple[tuple[Unfit, ...], tuple[Overwritten, ...]]:
+    progress("finding values that would be lost", None)
+    unfit: list[Unfit] = []
+    overwritten: list[Overwritten] = []
+    for rows in frames:
+        problems = [each for each in problems_of(rows) if each.violation is None]
+        for problem, row in _summed(found_problems(rows, rows.frame, problems), problems) if problems else ():
+            first = Position(row["first"]["file"], row["first"]["number"])
+            column = problem.column
+            if problem.is_overwrite:
+                overwritten.append(Overwritten(problem.table, column, problem.paths, row["count"], first))
+                continue
+            unfit.append(
+                Unfit(
+                    problem.table, column or "", problem.paths[0], problem.kind, problem.expected,
+                    row["count"], first, row["example"],
+                )
+            )  # fmt: skip
+    return tuple(unfit), tuple(overwritten)
+
+
+def _summed(found: DataFrame, problems: Sequence[Problem]) -> list[tuple[Problem, Row]]:
+    """Return for each problem that is found how often (``count``), where ``first``, and an ``example``."""
+    place = F.struct("file", "number")
+    summed = found.groupBy("at").agg(
+        F.count("*").alias("count"), F.min(place).alias("first"), F.min_by("value", place).alias("example")
+    )
+    return [(problems[row["at"]], row) for row in sorted(summed.collect(), key=lambda row: row["at"])]
