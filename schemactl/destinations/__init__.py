@@ -6,12 +6,18 @@ stands in modules whose names start with ``_``. Third parties use the entry-poin
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.records import Run, StepRecord, Unfit, Version
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.steps import Step
 from schemactl.registry import Registry
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.types import Column, Properties, Schema, Table
 
 
 class Destination(Protocol):
@@ -40,6 +46,163 @@ class Destination(Protocol):
 
         ``stored`` of a catalogue's own column is what both have in common, so to compare by it is to compare what
         the destination keeps. A column with ``x-database-type`` keeps its type.
+        """
+        ...
+
+
+class Loader(Protocol):
+    """A destination module that takes rows."""
+
+    def read_past_loads(self, url: str, schema_name: str) -> PastLoads:
+        """Return what is known of earlier loads; nothing where the destination is not there yet.
+
+        Raises:
+            InputError: the address is wrong.
+            DestinationError: the destination cannot be reached or read, or its driver is missing.
+        """
+        ...
+
+    def check_tables(self, url: str, schema: Schema) -> None:
+        """Find out, before anything is read or written, whether the tables of ``schema`` could be loaded.
+
+        Raises:
+            InputError: the address is wrong.
+            DestinationError: the destination cannot be reached or written, a table there is not one of dlt's or ours
+                (it has no ``_dlt_id`` ...), or two names of the schema are one there.
+        """
+        ...
+
+    def load(self, url: str, package: LoadPackage, progress: Progress) -> None:
+        """Take the rows of one load, all or nothing; afterwards a reader sees all of it, before nothing.
+
+        Tables and columns that are missing are made, as dlt makes them (dlt.md §9.2); rows go in by the write
+        disposition of their root table; the rows of ``_dlt_version`` and ``_dlt_loads`` are written last. A load that
+        is there already is not loaded again. What a killed load left behind is removed first.
+
+        Raises:
+            DestinationError: it failed; the destination is as it was before.
+        """
+        ...
+
+
+class Migrator(Protocol):
+    """A destination module that carries out migrations."""
+
+    @property
+    def ABILITIES(self) -> Abilities:
+        """What it can do."""
+        ...
+
+    def render(self, step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
+        """Return the statements of a step.
+
+        Args:
+            step: what is done.
+            table: the step's table as the step finds it; None where it is not there.
+            dataset: that holds the tables.
+
+        Raises:
+            InputError: a name or a type cannot be written (a name with NUL ...), or dlt has no such type there.
+        """
+        ...
+
+    def connect(
+        self, url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+    ) -> AbstractContextManager[MigrationSession]:
+        """Open a destination for migrating; what is not in a ``transaction`` is kept at once.
+
+        Who may write is alone until the session ends: other migrations and loads of schemactl wait or fail. The lock
+        ends with the process, whatever ends it. A dataset that is not there yet is made with the first statement
+        that ``run`` runs or the first line of the ledger.
+
+        Args:
+            url: the destination's address. Without ``dataset`` it is the one that was loaded with this schema, else
+                the only one that holds tables, else one named as the schema.
+            schema_name: the schema's.
+            patience: seconds to wait for the lock.
+            is_read_only: nothing is written and no lock is taken.
+
+        Raises:
+            InputError: the address is wrong, or does not say which of several datasets is meant.
+            DestinationError: it cannot be reached, its driver is missing, or another process holds the lock.
+        """
+        ...
+
+
+class MigrationSession(Protocol):
+    """A destination that is open for migrating. All of its methods raise ``DestinationError`` where it fails."""
+
+    @property
+    def dataset(self) -> str:
+        """The dataset that is migrated."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """The destination's address without a password and a dataset, for ``Place`` and messages."""
+        ...
+
+    def catalogue(self) -> Catalogue:
+        """Return the tables as they are now; none where the dataset is not there."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a context whose statements and ledger lines are kept together, or not at all where it raises."""
+        ...
+
+    def run(self, statements: Sequence[str]) -> None:
+        """Run the statements of one step, in their order."""
+        ...
+
+    def row_count(self, table: str) -> int:
+        """Return how many rows a table holds."""
+        ...
+
+    def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
+        """Return those of some tables that are there and hold no rows; the number of queries does not grow."""
+        ...
+
+    def unfit(self, step: Step) -> Unfit:
+        """Return what of the data stands in a step's way, by one query over its table as it is now.
+
+        ``ChangeType``, ``Backfill``: values that dlt's coercion refuses or that would lose something; spellings that
+        the database itself cannot convert as dlt does count as such. ``SetNotNull``: nulls. ``AddUnique``: rows whose
+        value another row has. Nothing stands in the way of other steps.
+        """
+        ...
+
+    def runs(self) -> tuple[Run, ...]:
+        """Return all runs of the ledger, the first one first."""
+        ...
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+        """Return the steps of one run by their number."""
+        ...
+
+    def write_run(self, run: Run) -> None:
+        """Write a run into the ledger, in the place of the one with the same id."""
+        ...
+
+    def write_steps(self, steps: Sequence[StepRecord]) -> None:
+        """Write steps into the ledger, in the place of those with the same run and number."""
+        ...
+
+    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
+        """Return the schemas that dlt's ledger ``_dlt_version`` holds, the last one first."""
+        ...
+
+    def schema_of(self, version_hash: str) -> Schema | None:
+        """Return the schema that dlt's ledger holds under a hash; None where it holds none.
+
+        Raises:
+            InputError: what is stored there is no schema.
+        """
+        ...
+
+    def write_version(self, schema: Schema) -> None:
+        """Write a schema into ``_dlt_version`` as dlt does, as the last one: dlt takes it for what is there.
+
+        ``_dlt_version`` and ``_dlt_loads`` are made where they are missing.
         """
         ...
 

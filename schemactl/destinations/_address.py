@@ -29,14 +29,23 @@ def file_address(url: str) -> FileAddress:
     Raises:
         InputError: it is written another way, or there is no such file.
     """
+    address = parse_file_address(url)
+    if not address.path.is_file():
+        raise InputError(f"there is no file `{address.path}`", hint=_absolute(address))
+    return address
+
+
+def parse_file_address(url: str) -> FileAddress:
+    """Return what an address says of a file that need not be there yet.
+
+    Raises:
+        InputError: it is written another way than ``KIND:///PATH?dataset=NAME``.
+    """
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.startswith("///") or not stated.removeprefix("///"):
         raise InputError(f"`{url}` names no file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
-    address = FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
-    if not address.path.is_file():
-        raise InputError(f"there is no file `{address.path}`", hint=_absolute(address))
-    return address
+    return FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
 
 
 def dataset_of(query: str, kind: str) -> str | None:

@@ -90,7 +90,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         raise InputError(
             f"`{reference}` names no schema",
             hint="NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - or a destination "
-            "(duckdb:///PATH, sqlite:///PATH, postgresql://USER@HOST/DATABASE, parquet:FOLDER)",
+            "(duckdb:///PATH, sqlite:///PATH, postgresql://USER@HOST/DATABASE, parquet:FOLDER, iceberg:FOLDER ...)",
         )
     raise missing_schema(folder, reference)
 

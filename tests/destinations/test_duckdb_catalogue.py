@@ -11,6 +11,8 @@ import duckdb
 import pytest
 
 from schemactl.destinations import duckdb as destination
+from schemactl.destinations._address import file_address
+from schemactl.destinations.duckdb import _reader
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column, Schema
 
@@ -127,7 +129,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
                 return self.connection.execute(*arguments)
 
         with duckdb.connect(path, read_only=True) as connection:
-            destination._read(Counting(connection), destination.file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
+            _reader._read(Counting(connection), file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
         return len(asked)
 
     make(path, "create table _dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamp)")

@@ -11,6 +11,8 @@ import pytest
 
 from schemactl.destinations import postgresql as destination
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations.postgresql import _reader
+from schemactl.destinations.postgresql._address import parse_address
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column
 
@@ -126,7 +128,7 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
                 return self.connection.execute(*arguments)
 
         with psycopg.connect(database) as connection:
-            destination._read(Counting(connection), destination._parse(database))  # type: ignore[arg-type]
+            _reader._read(Counting(connection), parse_address(database))  # type: ignore[arg-type]
         return len(asked)
 
     versions = "_dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamptz)"

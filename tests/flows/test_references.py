@@ -158,7 +158,7 @@ def test_the_place_in_a_revision_is_told(history):
         ("git:", "names no schema", "git:REV"),
         ("http:x", "names no schema", "import:NAME"),
         ("postgres://u:secret@host/db", "there is no destination `postgres`", "did you mean `postgresql`?"),
-        ("mysql://u:secret@host/db", "there is no destination `mysql`", "known: duckdb, parquet, postgresql, sqlite"),
+        ("mysql://u:secret@host/db", "there is no destination `mysql`", "known: delta, duckdb, iceberg, parquet"),
         ("sqlite:///none.db", "there is no file `none.db`", ""),
         ("", "names no schema", "NAME"),
         ("x" * 5000, "there is no schema", "known"),

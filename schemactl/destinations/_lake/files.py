@@ -1,0 +1,181 @@
+"""Makes new files of a table: a finished one as it is where it fits, else its rows anew, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations._lake.table import DataFile, LakeTable
+from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._package import StagedTable
+from schemactl.errors import DestinationError
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
+_GROUP_ROWS: Final = 131_072
+
+Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
+"""Changes the values of rows that come."""
+
+
+def staged_files(staged: StagedTable) -> list[Path]:
+    """Return the files of a staged table, in the order of the input."""
+    return sorted(staged.folder.glob("*.parquet"))
+
+
+def read_staged(file: Path, columns: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a staged file; columns that it lacks are left out."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(file) as opened:
+        held = opened.schema_arrow.names
+        yield from opened.iter_batches(columns=None if columns is None else [name for name in columns if name in held])
+
+
+def add_staged(
+    table: LakeTable,
+    staged: StagedTable,
+    prefix: str,
+    masks: Sequence[pyarrow.BooleanArray] | None = None,
+    alter: Alter | None = None,
+) -> Iterator[str]:
+    """Yield the new files of a table for the rows of a load.
+
+    Args:
+        table: with all the columns of ``staged``.
+        staged: the rows.
+        prefix: of the names of new files.
+        masks: for each staged file, which of its rows go in; None for all.
+        alter: changes them first.
+
+    Raises:
+        DestinationError: a value has no room in its column, or is missing where none may be.
+    """
+    for number, file in enumerate(staged_files(staged)):
+        path = table.new_file(f"{prefix}-{number:05}.parquet")
+        if masks is None and alter is None and _rows(file) == 0:
+            continue
+        if masks is None and alter is None and _is_as_wanted(file, table.fields):
+            table.adopt(file, path)
+            yield path
+            continue
+        batches: Iterable[pyarrow.RecordBatch] = read_staged(file)
+        if masks is not None:
+            batches = filtered(batches, masks[number])
+        if write_rows(table, path, map(alter, batches) if alter else batches):
+            yield path
+
+
+def rewrite(table: LakeTable, file: DataFile, name: str, going: pyarrow.BooleanArray) -> str | None:
+    """Return a new file with the rows of another one but for some, None where it would have none."""
+    import pyarrow.compute as pc
+
+    path, kept = table.new_file(name), pc.invert(going)
+    return path if write_rows(table, path, filtered(table.read(file, table.fields.names), kept)) else None
+
+
+def filtered(batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows that a mask over all of them has."""
+    start = 0
+    for batch in batches:
+        yield batch.filter(mask.slice(start, batch.num_rows))
+        start += batch.num_rows
+
+
+def write_rows(table: LakeTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> int:
+    """Write rows into a new file of a table and return how many; without rows no file is made.
+
+    Raises:
+        DestinationError: a value has no room in its column, or is missing where none may be.
+    """
+    import pyarrow.parquet
+
+    count = 0
+    groups = _grouped(conform(batch, table) for batch in batches if batch.num_rows)
+    first = next(groups, None)
+    if first is None:
+        return 0
+    with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, table.fields, compression="zstd") as writer:
+        for group in chain((first,), groups):
+            writer.write_table(group)
+            count += group.num_rows
+    return count
+
+
+def _grouped(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+    """Yield batches together as groups of rows: files of many small groups are slow to read."""
+    import pyarrow
+
+    held: list[pyarrow.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= _GROUP_ROWS:
+            yield pyarrow.Table.from_batches(held)
+            held = []
+    if held:
+        yield pyarrow.Table.from_batches(held)
+
+
+def conform(batch: pyarrow.RecordBatch, table: LakeTable) -> pyarrow.RecordBatch:
+    """Return rows with a table's columns, in its order and types.
+
+    Raises:
+        DestinationError: a value has no room in its column, or is missing where none may be.
+    """
+    import pyarrow
+
+    values = [_values(batch, field, table.name) for field in table.fields]
+    return pyarrow.RecordBatch.from_arrays(values, schema=table.fields)
+
+
+def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pyarrow.Array:
+    import pyarrow
+
+    if field.name not in batch.schema.names:
+        values = pyarrow.nulls(batch.num_rows, field.type)
+    else:
+        try:
+            values = batch.column(field.name).cast(field.type)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+            raise DestinationError(
+                f"column `{field.name}` of `{table}` is `{field.type}` and has no room for a value: {error}",
+                hint="widen the column there, or load into a new dataset",
+            ) from error
+    if not field.nullable and values.null_count:
+        raise DestinationError(f"column `{field.name}` of `{table}` takes no nulls, and rows of this load have some")
+    return values
+
+
+def staged_rows(staged: StagedTable) -> int:
+    """Return how many rows the files of a staged table hold."""
+    return sum(map(_rows, staged_files(staged)))
+
+
+def _rows(file: Path) -> int:
+    import pyarrow.parquet
+
+    return int(pyarrow.parquet.read_metadata(file).num_rows)
+
+
+def _is_as_wanted(file: Path, fields: pyarrow.Schema) -> bool:
+    """Return whether a file can be a table's as it is: same types, values in all columns that need some."""
+    import pyarrow.parquet
+
+    footer = pyarrow.parquet.read_metadata(file)
+    held = footer.schema.to_arrow_schema()
+    is_typed = all(
+        name in fields.names and plain_type(held.field(name).type) == fields.field(name).type for name in held.names
+    )
+    return is_typed and all(_has_no_nulls(footer, field.name) for field in fields if not field.nullable)
+
+
+def _has_no_nulls(footer: pyarrow.parquet.FileMetaData, name: str) -> bool:
+    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
+    if name not in paths:
+        return False
+    groups = (footer.row_group(number).column(paths.index(name)) for number in range(footer.num_row_groups))
+    return all(each.statistics is not None and each.statistics.null_count == 0 for each in groups)

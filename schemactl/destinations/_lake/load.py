@@ -1,0 +1,228 @@
+"""Carries out one load on tables that are files, all or nothing.
+
+No format has a commit for several tables. So what the tables were is written into a journal first, then each table is
+committed once with the load's id, then `_dlt_version`, and last the row in `_dlt_loads` that completes the load. Until
+then a reader may see rows of the load in some tables and not in others: those whose ``_dlt_load_id`` is not in
+`_dlt_loads` yet; each single table is consistent at any time. A load that fails is undone at once, a load that was
+killed by the next one, whatever its id: tables are restored to the versions in the journal. Columns that it added stay.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from schemactl.destinations._chains import Chain, Disposition, Strategy, chains_of, emptied_by, merge_problem
+from schemactl.destinations._lake.check import check_table
+from schemactl.destinations._lake.files import Alter, add_staged, rewrite, staged_rows, write_rows
+from schemactl.destinations._lake.journal import Journal
+from schemactl.destinations._lake.keys import boundary_of, keys_of
+from schemactl.destinations._lake.merge import Merge, plan_merge
+from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
+from schemactl.destinations._lake.types import arrow_type
+from schemactl.destinations._package import LoadPackage, Progress
+from schemactl.errors import DestinationError
+from schemactl.schema.types import Column, Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
+    """Take the rows of one load; one that is there already is not loaded again.
+
+    Raises:
+        DestinationError: it failed, and everything is as it was before but for added columns.
+    """
+    with lake.locked():
+        settle(lake)
+        if lake.is_complete(package.schema.name, package.load_id):
+            return
+        chains = _chains(package)
+        there = {table.name: lake.open(table.name) for chain in chains for table in chain.tables}
+        _check(lake, chains, there)
+        journal = _journal(lake, package, there)
+        lake.write_journal(journal)
+        try:
+            for number, chain in enumerate(chains):
+                progress(f"load `{chain.root.name}`", number / len(chains))
+                _load_chain(lake, chain, journal, package.inserted_at)
+            lake.finish(package)
+        except BaseException:
+            settle(lake)
+            raise
+        lake.write_journal(None)
+        progress("loaded", 1.0)
+
+
+def _chains(package: LoadPackage) -> list[Chain]:
+    """Return what a load writes to: its tables, those that it empties, and the rejects."""
+    chains = list(chains_of(package.schema, package))
+    emptied = set(emptied_by(package.schema, tuple(chains)))
+    written = {table.name for chain in chains for table in chain.tables}
+    chains += [chain for chain in chains_of(package.schema) if chain.root.name in emptied - written]
+    if package.rejects is not None:
+        table = replace(package.rejects.table, properties={"write_disposition": "append"})
+        chains.append(Chain(table, (), {table.name: package.rejects}))
+    return chains
+
+
+def _check(lake: Lake, chains: Sequence[Chain], there: Mapping[str, LakeTable | None]) -> None:
+    for chain in chains:
+        if problem := merge_problem(chain):
+            raise problem
+        for name, staged in chain.staged.items():
+            check_table(lake, staged.table, there[name])
+
+
+def settle(lake: Lake) -> None:
+    """End the load that the journal tells of: undo it unless it is complete.
+
+    Raises:
+        DestinationError: someone else has written to its tables since.
+    """
+    journal = lake.read_journal()
+    if journal is None:
+        return
+    if not lake.is_complete(journal.schema_name, journal.load_id):
+        for name, version in journal.tables.items():
+            _undo(lake, name, version, journal)
+        lake.discard_own(journal)
+    lake.write_journal(None)
+
+
+def _undo(lake: Lake, name: str, version: int | None, journal: Journal) -> None:
+    table = lake.open(name)
+    if table is not None and table.version != version:
+        if table.is_touched_by_others(version, journal.load_id):
+            raise DestinationError(
+                f"load `{journal.load_id}` of `{lake.origin}` broke off, and others have written to `{name}` since",
+                hint=f"restore `{name}` to version {version}, or remove the journal, then load again",
+            )
+        if version is None:
+            lake.drop(name)
+        else:
+            table.restore(version, journal.load_id)
+    lake.discard_files(name, journal)
+
+
+def _journal(lake: Lake, package: LoadPackage, there: Mapping[str, LakeTable | None]) -> Journal:
+    own = {name: lake.open(name) for name in lake.own_tables()}
+    versions = {name: table.version if table else None for name, table in {**there, **own}.items()}
+    return Journal(package.load_id, package.schema.name, uuid.uuid4().hex, versions, tuple(lake.own_files(package)))
+
+
+def _load_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: datetime) -> None:
+    tables = {table.name: made for table in chain.tables if (made := _ready(lake, table, chain, journal)) is not None}
+    if chain.disposition is not Disposition.MERGE:
+        for name, table in tables.items():
+            removed = table.files() if chain.disposition is Disposition.REPLACE else ()
+            added = _all_staged(chain, name, table, journal)
+            if added or removed:
+                table.commit(added, removed, journal.load_id)
+        return
+    moment = boundary_of(chain.root, inserted_at)
+    for name, merge in plan_merge(chain, tables).items():
+        is_history = chain.strategy is Strategy.SCD2 and name == chain.root.name
+        _merge_table(tables[name], chain, merge, journal, moment if is_history else None)
+
+
+def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTable | None:
+    """Return the table with all columns of the load; None where it is not there and no rows come."""
+    there = lake.open(table.name)
+    if table.name not in chain.staged:
+        return there
+    columns = [column for column in table.columns.values() if column.is_complete]
+    if there is None:
+        fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
+        return lake.create(table.name, fields, journal.load_id)
+    # What is there already has no values for them.
+    missing = [column for column in columns if column.name not in there.fields.names]
+    fields = [_field(lake, column, is_nullable=True) for column in missing]
+    return there.add_columns(fields, journal.load_id) if fields else there
+
+
+def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
+    import pyarrow
+
+    return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), nullable=is_nullable)
+
+
+def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> list[str]:
+    staged = chain.staged.get(name)
+    if staged is None:
+        return []
+    found = staged_rows(staged)
+    if found != staged.rows:
+        raise DestinationError(f"the files of `{name}` hold {found:,} rows, not {staged.rows:,}")
+    return list(add_staged(table, staged, journal.attempt))
+
+
+def _merge_table(table: LakeTable, chain: Chain, merge: Merge, journal: Journal, ends_at: datetime | None) -> None:
+    """Commit what becomes of one table; ``ends_at`` for slowly changing dimensions, whose rows end and do not go."""
+    name = table.name
+    keys = keys_of(next(each for each in chain.tables if each.name == name))
+    removed = [file for file in table.files() if file.path in merge.going]
+    added = []
+    for number, file in enumerate(removed):
+        path = f"{journal.attempt}-kept-{number:05}.parquet"
+        going = merge.going[file.path]
+        if ends_at is None or keys.valid_to is None:
+            new = rewrite(table, file, path, going)
+        else:
+            new = _ended(table, file, path, going, {keys.valid_to: ends_at})
+        added += [new] if new else []
+    staged = chain.staged.get(name)
+    if staged:
+        stamp = {each: at for each, at in ((keys.valid_from, ends_at), (keys.valid_to, keys.active)) if each}
+        is_whole = all(mask.false_count == 0 for mask in merge.coming)
+        alter = _stamped(stamp) if ends_at else None
+        added += add_staged(table, staged, journal.attempt, None if is_whole else merge.coming, alter)
+    if added or removed:
+        table.commit(added, removed, journal.load_id)
+
+
+def _ended(
+    table: LakeTable, file: DataFile, name: str, ending: pyarrow.BooleanArray, stamp: Mapping[str, datetime]
+) -> str:
+    """Return a new file with the rows of another one, of which some have come to their end."""
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        start = 0
+        for batch in table.read(file, table.fields.names):
+            yield _with_values(batch, stamp, ending.slice(start, batch.num_rows))
+            start += batch.num_rows
+
+    path = table.new_file(name)
+    write_rows(table, path, batches())
+    return path
+
+
+def _stamped(values: Mapping[str, datetime | None]) -> Alter:
+    def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        return _with_values(batch, values, None)
+
+    return alter
+
+
+def _with_values(
+    batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None
+) -> pyarrow.RecordBatch:
+    """Return rows with constants in some columns: in all rows, or in those of a mask."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    for name, value in values.items():
+        of = pyarrow.timestamp("us", "UTC")
+        constant = pyarrow.scalar(value, of)
+        if name in batch.schema.names:
+            number = batch.schema.get_field_index(name)
+            old = batch.column(number).cast(of)
+            new = pyarrow.repeat(constant, batch.num_rows) if mask is None else pc.if_else(mask, constant, old)
+            batch = batch.set_column(number, name, new)
+        else:
+            batch = batch.append_column(name, pyarrow.repeat(constant, batch.num_rows))
+    return batch

@@ -1,0 +1,277 @@
+"""Merges one family of tables: files that hold rows to go are written anew without them, rows that come are added.
+
+What is held in memory are the keys of the rows of this load, and the keys of one file at a time of what is there.
+The effects are dlt's (its ``delete-insert``, ``upsert``, ``insert-only`` and ``scd2`` on databases); nested rows
+follow the rows that they are nested in, by the keys of their parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemactl.destinations._chains import Chain, Strategy
+from schemactl.destinations._lake import rows as select
+from schemactl.destinations._lake.files import read_staged, staged_files
+from schemactl.destinations._lake.keys import Keys, keys_of
+from schemactl.destinations._lake.table import DataFile, LakeTable
+from schemactl.destinations._package import StagedTable
+from schemactl.errors import DestinationError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What becomes of one table.
+
+    Attributes:
+        going: for files with such rows, which of their rows go (or, of slowly changing dimensions, end).
+        coming: for each staged file, which of its rows are added.
+    """
+
+    going: Mapping[str, pyarrow.BooleanArray] = field(default_factory=dict)
+    coming: Sequence[pyarrow.BooleanArray] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """The keys of a table's rows that come, file by file one after the other."""
+
+    keys: pyarrow.Table
+    counts: tuple[int, ...]
+
+    def per_file(self, mask: pyarrow.BooleanArray) -> list[pyarrow.BooleanArray]:
+        starts = [sum(self.counts[:number]) for number in range(len(self.counts))]
+        return [mask.slice(start, count) for start, count in zip(starts, self.counts, strict=True)]
+
+
+def plan_merge(chain: Chain, tables: Mapping[str, LakeTable]) -> dict[str, Merge]:
+    """Return what becomes of each table of a chain that is merged.
+
+    Args:
+        chain: with rows for its root.
+        tables: those that are there, with all columns of this load.
+
+    Raises:
+        DestinationError: nothing in a nested table leads to its root.
+    """
+    above = dict[str, _Moved]()
+    merges: dict[str, Merge] = {}
+    for table in chain.tables:
+        if table.name not in tables:
+            continue
+        lake, keys = tables[table.name], keys_of(table)
+        staged = _staged_keys(chain.staged.get(table.name), lake, keys)
+        if table.name == chain.root.name:
+            merge, moved = _root(chain, lake, keys, staged)
+        elif keys.root:
+            merge, moved = _nested(chain.strategy, lake, keys, staged, (keys.root, above[chain.root.name]))
+        elif keys.parent and table.parent in above:
+            merge, moved = _nested(chain.strategy, lake, keys, staged, (keys.parent, above[table.parent]))
+        else:
+            raise _unlinked(table.name, chain.root.name)
+        merges[table.name], above[table.name] = merge, moved
+    return merges
+
+
+def _unlinked(table: str, root: str) -> DestinationError:
+    hint = "`root_key_propagation: true` in the schema's `normalizers.json.config` gives it one"
+    return DestinationError(f"table `{table}` cannot be merged: nothing in it leads to the rows of `{root}`", hint=hint)
+
+
+_Moved = tuple["pyarrow.ChunkedArray", "pyarrow.ChunkedArray"]
+"""The keys of the rows that go, and of those that come."""
+
+_Outcome = tuple[Merge, _Moved]
+
+
+def _root(chain: Chain, lake: LakeTable, keys: Keys, staged: _Staged) -> _Outcome:
+    is_unique = bool(chain.root.properties.get("x-stage-data-deduplicated"))
+    match chain.strategy:
+        case Strategy.SCD2:
+            return _scd2(lake, keys, staged)
+        case Strategy.INSERT_ONLY:
+            there = (rows for _, rows in _read(lake, keys.primary))
+            coming = _and(_wanted(keys, staged, is_unique), _not(_found_in_any(staged.keys, there, keys.primary)))
+            return Merge({}, staged.per_file(coming)), (_no_keys(lake, keys), _picked(staged, keys, coming))
+        case Strategy.UPSERT | Strategy.DELETE_INSERT as strategy:
+            matched = [keys.primary] if strategy is Strategy.UPSERT else [keys.primary, keys.merge]
+            going, lost = _going(lake, keys, staged, [columns for columns in matched if columns])
+            coming = _wanted(keys, staged, is_unique)
+            return Merge(going, staged.per_file(coming)), (lost, _picked(staged, keys, coming))
+
+
+def _going(
+    lake: LakeTable, keys: Keys, staged: _Staged, matched: Sequence[Sequence[str]]
+) -> tuple[dict[str, pyarrow.BooleanArray], pyarrow.ChunkedArray]:
+    """Return the rows there that match rows that come by any of several keys, and their own keys."""
+    columns = tuple(dict.fromkeys((*(name for names in matched for name in names), keys.row)))
+    going: dict[str, pyarrow.BooleanArray] = {}
+    lost = []
+    for file, rows in _read(lake, columns) if matched else ():
+        mask = select.none_of(rows.num_rows)
+        for names in matched:
+            mask = _or(mask, select.found(rows, staged.keys, names))
+        if mask.true_count:
+            going[file.path] = mask
+            lost.append(rows[keys.row].filter(mask))
+    return going, _concatenated(lost, lake, keys)
+
+
+def _scd2(lake: LakeTable, keys: Keys, staged: _Staged) -> _Outcome:
+    """Rows that are valid and do not come end, those that come and are not valid are added.
+
+    With a merge key only those rows end whose merge key comes.
+    """
+    columns = tuple(dict.fromkeys((*keys.merge, keys.row, *((keys.valid_to,) if keys.valid_to else ()))))
+    ending: dict[str, pyarrow.BooleanArray] = {}
+    is_there = select.none_of(staged.keys.num_rows)
+    for file, rows in _read(lake, columns):
+        is_valid = _is_active(rows, keys, lake)
+        mask = _and(is_valid, _not(select.found_values(rows[keys.row], staged.keys[keys.row])))
+        if keys.merge:
+            mask = _and(mask, select.found(rows, staged.keys, keys.merge))
+        is_there = _or(is_there, select.found(staged.keys, rows.filter(is_valid), (keys.row,)))
+        if mask.true_count:
+            ending[file.path] = mask
+    coming = _not(is_there)
+    return Merge(ending, staged.per_file(coming)), (_no_keys(lake, keys), _picked(staged, keys, coming))
+
+
+def _is_active(rows: pyarrow.Table, keys: Keys, lake: LakeTable) -> pyarrow.BooleanArray:
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if keys.valid_to is None:
+        return select.all_of(rows.num_rows)
+    ends = rows[keys.valid_to]
+    if keys.active is None:
+        return select.joined(pc.is_null(ends))
+    at = pyarrow.scalar(keys.active, lake.fields.field(keys.valid_to).type)
+    return select.joined(pc.fill_null(pc.equal(ends, at), False))
+
+
+def _nested(strategy: Strategy, lake: LakeTable, keys: Keys, staged: _Staged, above: tuple[str, _Moved]) -> _Outcome:
+    """Rows go with those that they are nested in, and come with them, each key once.
+
+    Where nothing goes (``insert-only``, ``scd2``), those come whose keys are not there.
+    """
+    link, (gone, come) = above
+    once = select.first_of_each(staged.keys, (keys.row,))
+    if strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
+        there = (rows for _, rows in _read(lake, (keys.row,)))
+        coming = _and(once, _not(_found_in_any(staged.keys, there, (keys.row,))))
+        return Merge({}, staged.per_file(coming)), (_no_keys(lake, keys), _picked(staged, keys, coming))
+    going: dict[str, pyarrow.BooleanArray] = {}
+    lost = []
+    for file, rows in _read(lake, dict.fromkeys((keys.row, link))) if len(gone) else ():
+        mask = select.found_values(rows[link], gone)
+        if mask.true_count:
+            going[file.path] = mask
+            lost.append(rows[keys.row].filter(mask))
+    coming = _and(once, select.found_values(staged.keys[link], come))
+    return Merge(going, staged.per_file(coming)), (_concatenated(lost, lake, keys), _picked(staged, keys, coming))
+
+
+def _wanted(keys: Keys, staged: _Staged, is_unique: bool) -> pyarrow.BooleanArray:
+    """Return the rows to add: one for each primary key, and none that says that it is deleted."""
+    import pyarrow.compute as pc
+    import pyarrow.types as is_a
+
+    rows = staged.keys
+    wanted = select.all_of(rows.num_rows)
+    if keys.primary and not is_unique:
+        wanted = select.first_of_each(rows, keys.primary, keys.dedup_sort, keys.row)
+    if keys.hard_delete:
+        marks = rows[keys.hard_delete]
+        is_deleted = pc.fill_null(marks, False) if is_a.is_boolean(marks.type) else pc.is_valid(marks)
+        wanted = _and(wanted, _not(select.joined(is_deleted)))
+    return wanted
+
+
+def _staged_keys(staged: StagedTable | None, lake: LakeTable, keys: Keys) -> _Staged:
+    """Return the keys of the rows that come, in the types that they have there."""
+    import pyarrow
+
+    fields = pyarrow.schema(
+        [
+            lake.fields.field(name).with_nullable(True).remove_metadata()
+            for name in keys.all
+            if name in lake.fields.names
+        ]
+    )
+    found = [_keys_in(file, fields) for file in staged_files(staged)] if staged else []
+    return _Staged(
+        pyarrow.concat_tables(found) if found else fields.empty_table(), tuple(each.num_rows for each in found)
+    )
+
+
+def _keys_in(file: Path, fields: pyarrow.Schema) -> pyarrow.Table:
+    import pyarrow
+
+    batches = []
+    for batch in read_staged(file, fields.names):
+        columns = [
+            batch.column(each.name).cast(each.type)
+            if each.name in batch.schema.names
+            else pyarrow.nulls(batch.num_rows, each.type)
+            for each in fields
+        ]
+        batches.append(pyarrow.RecordBatch.from_arrays(columns, schema=fields))
+    return pyarrow.Table.from_batches(batches, fields)
+
+
+def _read(lake: LakeTable, columns: Iterable[str]) -> Iterator[tuple[DataFile, pyarrow.Table]]:
+    import pyarrow
+
+    # A column that is new here is null in all rows that are there.
+    fields = pyarrow.schema([lake.fields.field(name).with_nullable(True).remove_metadata() for name in columns])
+    for file in lake.files():
+        batches = (
+            pyarrow.RecordBatch.from_arrays([batch.column(each.name).cast(each.type) for each in fields], schema=fields)
+            for batch in lake.read(file, fields.names)
+        )
+        yield file, pyarrow.Table.from_batches(batches, fields)
+
+
+def _found_in_any(rows: pyarrow.Table, parts: Iterable[pyarrow.Table], columns: Sequence[str]) -> pyarrow.BooleanArray:
+    mask = select.none_of(rows.num_rows)
+    for part in parts:
+        mask = _or(mask, select.found(rows, part, columns))
+    return mask
+
+
+def _picked(staged: _Staged, keys: Keys, mask: pyarrow.BooleanArray) -> pyarrow.ChunkedArray:
+    return staged.keys[keys.row].filter(mask)
+
+
+def _no_keys(lake: LakeTable, keys: Keys) -> pyarrow.ChunkedArray:
+    return _concatenated([], lake, keys)
+
+
+def _concatenated(parts: Sequence[pyarrow.ChunkedArray], lake: LakeTable, keys: Keys) -> pyarrow.ChunkedArray:
+    import pyarrow
+
+    return pyarrow.chunked_array([chunk for part in parts for chunk in part.chunks], lake.fields.field(keys.row).type)
+
+
+def _and(left: pyarrow.BooleanArray, right: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
+    import pyarrow.compute as pc
+
+    return select.joined(pc.and_(left, right))
+
+
+def _or(left: pyarrow.BooleanArray, right: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
+    import pyarrow.compute as pc
+
+    return select.joined(pc.or_(left, right))
+
+
+def _not(mask: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
+    import pyarrow.compute as pc
+
+    return select.joined(pc.invert(mask))

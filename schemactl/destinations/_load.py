@@ -1,0 +1,181 @@
+"""Takes a load into a SQL database, within one transaction that its caller ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemactl.destinations._bookkeeping import bookkeeping_of, read_loads, write_bookkeeping
+from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
+from schemactl.destinations._merge import MergePlan, merge
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
+from schemactl.destinations._session import Session, fold, qualify, quote
+from schemactl.errors import DestinationError
+from schemactl.schema.types import Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    session: Session
+    package: LoadPackage
+    dataset: str
+    targets: dict[str, Target]
+    progress: Progress
+
+    def tell(self, table: str, done: int) -> None:
+        total = sum(each.rows for each in self.package.tables) or 1
+        self.progress(f"loading table `{table}`", min(done / total, 1.0))
+
+
+def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoads:
+    """Return what the dataset that a load would go into knows of earlier loads."""
+    dataset = choose_target(session, asked, schema_name)
+    with session.telling("read"):
+        known = {fold(name, session.names) for name in session.datasets()}
+        is_there = fold(dataset, session.names) in known
+        return read_loads(session, dataset, schema_name) if is_there else PastLoads()
+
+
+def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
+    """Try out whether the tables of a schema could be loaded; the caller takes back what this makes.
+
+    Raises:
+        DestinationError: they could not.
+    """
+    check_names(schema, session.names, session.shown)
+    chains = chains_of(schema)
+    _refuse_merges(chains)
+    dataset = choose_target(session, asked, schema.name)
+    # What is replaced is not emptied to try it out: that takes as long as the real thing.
+    replaced = set(emptied_by(schema, chains))
+    tables = [*(table for chain in chains for table in chain.tables), *bookkeeping_of(schema).tables]
+    check_relations(session, dataset, (table for table in tables if table.name in replaced))
+    make_ready(session, dataset, (table for table in tables if table.name not in replaced))
+
+
+def load_package(session: Session, asked: str | None, package: LoadPackage, progress: Progress) -> bool:
+    """Take a load; return whether there was anything to do: a load that is there already is not taken again.
+
+    Raises:
+        DestinationError: it is refused; the transaction must not be committed.
+    """
+    schema = package.schema
+    check_names(schema, session.names, session.shown)
+    chains = chains_of(schema, package)
+    _refuse_merges(chains)
+    dataset = choose_target(session, asked, schema.name)
+    progress(f"waiting for other loads into `{dataset}`", None)
+    with session.telling(f"lock dataset `{dataset}`"):
+        session.lock(dataset)
+    if package.load_id in past_loads(session, asked, schema.name).load_ids:
+        return False
+    _empty(session, dataset, schema, chains)
+    kept = bookkeeping_of(schema)
+    tables = [*_tables_of(session, dataset, chains), *kept.tables]
+    if package.rejects:
+        tables.append(package.rejects.table)
+    load = _Load(session, package, dataset, make_ready(session, dataset, tables), progress)
+    done = 0
+    for number, chain in enumerate(chains):
+        take = _merge_chain if _is_merged(chain) else _append_chain
+        done = take(load, chain, number, done)
+    if package.rejects:
+        _append(load, package.rejects, "rejects")
+    progress("completing the load", None)
+    with session.telling("write dlt's tables of loads"):
+        write_bookkeeping(session, dataset, kept, package)
+    return True
+
+
+def _refuse_merges(chains: tuple[Chain, ...]) -> None:
+    for problem in filter(None, map(merge_problem, chains)):
+        raise problem
+
+
+def _is_merged(chain: Chain) -> bool:
+    return chain.disposition is Disposition.MERGE
+
+
+def _tables_of(session: Session, dataset: str, chains: tuple[Chain, ...]) -> list[Table]:
+    """Return the tables to make ready: those with rows, and for merges those that are there."""
+    with session.telling(f"read dataset `{dataset}`"):
+        there = session.relations(dataset)
+    return [
+        chain.staged[table.name].table if table.name in chain.staged else table
+        for chain in chains
+        for table in chain.tables
+        if table.name in chain.staged or (_is_merged(chain) and fold(table.name, session.names) in there)
+    ]
+
+
+def _empty(session: Session, dataset: str, schema: Schema, chains: tuple[Chain, ...]) -> None:
+    """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""
+    with session.telling(f"read dataset `{dataset}`"):
+        there = session.relations(dataset)
+    for name in emptied_by(schema, chains):
+        found = there.get(fold(name, session.names))
+        if found is not None and found.is_table:
+            with session.telling(f"empty table `{name}`"):
+                session.execute(f"DELETE FROM {qualify(dataset, found.name)}")
+
+
+def _append_chain(load: _Load, chain: Chain, place: int, done: int) -> int:
+    for number, table in enumerate(chain.tables):
+        if table.name in chain.staged:
+            load.tell(table.name, done)
+            staged = chain.staged[table.name]
+            _append(load, staged, f"{place}_{number}")
+            done += staged.rows
+    return done
+
+
+def _append(load: _Load, staged: StagedTable, stage: str) -> None:
+    session, table = load.session, staged.table
+    target = load.targets[table.name]
+    if target.unlike:
+        fitted = quote(fit(session, table, target, _stage(load, staged, stage)))
+        columns = ", ".join(quote(name) for name in table.columns)
+        with session.telling(f"load table `{table.name}`"):
+            put = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
+    else:
+        with session.telling(f"load table `{table.name}`"):
+            put = session.append(target.name, staged)
+    _check_count(table, put, staged.rows)
+
+
+def _merge_chain(load: _Load, chain: Chain, number: int, done: int) -> int:
+    stages: dict[str, str] = {}
+    for place, table in enumerate(chain.tables):
+        if table.name not in chain.staged:
+            continue
+        load.tell(table.name, done)
+        staged = chain.staged[table.name]
+        stage = _stage(load, staged, f"{number}_{place}")
+        stages[table.name] = quote(fit(load.session, staged.table, load.targets[table.name], stage))
+        done += staged.rows
+    if chain.root.name not in stages:
+        # Nothing tells which root rows the nested ones belong to.
+        raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
+    targets = {table.name: load.targets[table.name].name for table in chain.tables if table.name in load.targets}
+    prefix = f"_schemactl_{number}"
+    plan = MergePlan(chain, targets, stages, prefix, load.session.column_type, load.package.inserted_at)
+    load.progress(f"merging table `{chain.root.name}`", None)
+    for statement in merge(plan):
+        with load.session.telling(f"merge table `{chain.root.name}`"):
+            load.session.execute(statement)
+    return done
+
+
+def _stage(load: _Load, staged: StagedTable, name: str) -> str:
+    stage = f"_schemactl_stage_{name}"
+    with load.session.telling(f"read the rows of table `{staged.table.name}`"):
+        load.session.stage(stage, staged)
+        found = load.session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0]
+    _check_count(staged.table, found, staged.rows)
+    return stage
+
+
+def _check_count(table: Table, found: int, expected: int) -> None:
+    if found != expected:
+        message = f"table `{table.name}`: {found} of {expected} rows have arrived; nothing is loaded"
+        raise DestinationError(message, hint="load again")

@@ -1,0 +1,81 @@
+"""What one load brings to a destination: tables as files of Parquet, made ready by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from schemactl.schema.types import Schema, Table
+
+Progress = Callable[[str, float | None], None]
+"""Told what is under way, and the share of the load that is done, None where that is not known."""
+
+INPUTS_TABLE: Final = "_schemactl_inputs"
+"""Where a destination keeps which files were loaded: load_id, schema_name, path, bytes, modified."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTable:
+    """One table of a load.
+
+    Attributes:
+        table: as the schema has it; complete columns only, in the order of the files.
+        folder: of Parquet files (``*.parquet``) with exactly these columns; there is at least one file.
+        rows: how many there are in all of them.
+    """
+
+    table: Table
+    folder: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedInput:
+    """A file that was loaded.
+
+    Attributes:
+        path: as the user named it, made absolute for local files.
+        bytes: its size.
+        modified: when it was written last, in UTC.
+    """
+
+    path: str
+    bytes: int
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPackage:
+    """What one load brings.
+
+    Attributes:
+        load_id: dlt's, seconds since 1970 as a text, or what the user named it.
+        schema: with its version and hash; tables without data are in it as well.
+        tables: root tables before those nested in them; tables that data had no rows for are left out.
+        rejects: what contracts have refused, to be appended; None to keep none beside the tables.
+        inputs: files to remember.
+        inserted_at: when the load was made, in UTC.
+    """
+
+    load_id: str
+    schema: Schema
+    tables: tuple[StagedTable, ...]
+    inserted_at: datetime
+    rejects: StagedTable | None = None
+    inputs: tuple[LoadedInput, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PastLoads:
+    """What a destination knows of earlier loads under one schema.
+
+    Attributes:
+        load_ids: of completed loads.
+        inputs: the files that they loaded, by path; the last load of a file counts.
+    """
+
+    load_ids: frozenset[str] = frozenset()
+    inputs: Mapping[str, LoadedInput] = field(default_factory=dict)

@@ -1,0 +1,116 @@
+"""What loading asks of a SQL database: one open transaction, seen the same way for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from schemactl.destinations._package import StagedTable
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table or view that stands in a dataset.
+
+    Attributes:
+        name: as it is written there.
+        is_table: whether rows can be put into it.
+        columns: their types by name, as the database writes them.
+        is_ours: whether the user may put rows into it.
+    """
+
+    name: str
+    is_table: bool
+    columns: Mapping[str, str]
+    is_ours: bool = True
+
+
+class Session(Protocol):
+    """One transaction. Nothing of it is seen by others before its owner commits."""
+
+    @property
+    def dialect(self) -> str:
+        """The name that sqlglot has for its SQL."""
+        ...
+
+    @property
+    def names(self) -> NameLimits:
+        """What it makes of names."""
+        ...
+
+    @property
+    def shown(self) -> str:
+        """The address for messages, without a password."""
+        ...
+
+    @property
+    def makes_unique(self) -> bool:
+        """Whether dlt makes ``unique`` a constraint there."""
+        ...
+
+    def column_type(self, column: Column) -> str:
+        """Return the type that dlt gives such a column, as the catalogue writes it."""
+        ...
+
+    def execute(self, statement: str) -> int:
+        """Run one statement; return how many rows it has written, 0 where that means nothing."""
+        ...
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        ...
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Put a few rows into a table."""
+        ...
+
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets, those without tables too."""
+        ...
+
+    def relations(self, dataset: str) -> Mapping[str, Relation]:
+        """Return tables and views of a dataset by folded name, with one query."""
+        ...
+
+    def stage(self, name: str, staged: StagedTable) -> None:
+        """Make the rows of a staged table readable under a name that ends with the transaction, with dlt's types."""
+        ...
+
+    def append(self, target: str, staged: StagedTable) -> int:
+        """Put the rows of a staged table into a table whose columns have dlt's types; return how many."""
+        ...
+
+    def lock(self, dataset: str) -> None:
+        """Wait until nobody else loads into this dataset."""
+        ...
+
+    def telling(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
+        """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
+
+        ``hint`` stands in where the error itself suggests nothing.
+        """
+        ...
+
+
+def quote(name: str) -> str:
+    """Return a name as standard SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def qualify(dataset: str, name: str) -> str:
+    """Return the full name of a table."""
+    return f"{quote(dataset)}.{quote(name)}"
+
+
+def literal(text: str) -> str:
+    """Return a text as standard SQL writes it; it must hold no NUL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def fold(name: str, limits: NameLimits) -> str:
+    """Return what two names have in common that are one name there."""
+    return name if limits.is_case_sensitive else name.lower()

@@ -1,0 +1,10 @@
+"""Delta tables, a folder for each, as dlt's filesystem lays them out: ``delta:FOLDER``, ``delta:FOLDER?dataset=NAME``.
+
+Times of day and ``wei`` are texts there, as dlt writes them. New tables are not partitioned, and rows are not loaded
+into tables that are. The folder is one that this machine sees; object stores are not written to.
+"""
+
+from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored
+from schemactl.destinations.delta.loading import check_tables, load, read_past_loads
+
+__all__ = ["NAMES", "check_tables", "load", "read_catalogue", "read_past_loads", "stored"]

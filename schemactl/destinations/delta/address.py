@@ -1,0 +1,97 @@
+"""Addresses of folders of Delta tables, and which dataset they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from schemactl.destinations._address import dataset_of
+from schemactl.destinations._catalogue import choose_dataset
+from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.journal import list_files
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.templates import LOADS_TABLE
+
+_SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE)
+LOG: Final = "_delta_log"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A folder, and a dataset in it: None for the folder itself or the only one."""
+
+    folder: Path
+    dataset: str | None
+
+
+def read_address(url: str) -> Address:
+    """Return what an address says.
+
+    Raises:
+        InputError: it names no folder of this machine.
+    """
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    folder = stated.removeprefix("//")
+    if not folder:
+        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER?dataset=NAME")
+    if _SCHEME.fullmatch(stated):
+        raise InputError(f"`{stated}` is no folder of this machine", hint=f"mount it, then {kind}:FOLDER?dataset=NAME")
+    dataset = dataset_of(query, kind)
+    if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
+        raise InputError(f"`{dataset}` cannot name a folder in `{folder}`")
+    return Address(Path(folder), dataset)
+
+
+def dataset_to_read(address: Address) -> Path:
+    """Return the folder of the dataset that is meant.
+
+    Raises:
+        InputError: there is none with tables, or there are several.
+        DestinationError: a folder cannot be listed.
+    """
+    folder = address.folder
+    if not folder.is_dir():
+        raise InputError(f"there is no folder `{folder}`")
+    if address.dataset is None and tables_in(folder):
+        return folder
+    found = {each.name: each for each in _folders(folder) if tables_in(each)}
+    return found[choose_dataset(found, address.dataset, f"delta:{folder}")]
+
+
+def dataset_to_load(address: Address, schema_name: str) -> Path:
+    """Return the folder of the dataset that a load of this schema goes to, which may not be there yet.
+
+    The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
+    schema, else one named as the schema.
+    """
+    folder = address.folder
+    if address.dataset is not None:
+        return folder / address.dataset
+    if folder.exists() and not folder.is_dir():
+        raise DestinationError(f"`{folder}` is a file, not a folder")
+    if folder.is_dir() and tables_in(folder):
+        return folder
+    ours = [each for each in _folders(folder) if _is_loaded_with(each, schema_name)] if folder.is_dir() else []
+    return ours[0] if len(ours) == 1 else folder / schema_name
+
+
+def _is_loaded_with(dataset: Path, schema_name: str) -> bool:
+    if not (dataset / LOADS_TABLE).is_dir():
+        return False
+    return schema_name in {each.name for each in stored_versions(list_files(dataset))}
+
+
+def tables_in(dataset: Path) -> dict[str, Path]:
+    """Return the folders of the Delta tables in a dataset, by name."""
+    return {each.name: each for each in _folders(dataset) if (each / LOG).is_dir()}
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    try:
+        yield from sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+    except OSError as error:
+        raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error

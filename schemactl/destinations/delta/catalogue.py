@@ -1,0 +1,119 @@
+"""What a folder of Delta tables holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._catalogue import (
+    Catalogue,
+    column_of,
+    hashes_of,
+    missing_driver,
+    schema_name,
+    schema_of,
+    unknown,
+    with_nullable,
+)
+from schemactl.destinations._lake.types import kind_of
+from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.destinations.delta.address import dataset_to_read, read_address, tables_in
+from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.journal import list_files
+from schemactl.errors import DestinationError
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column, Properties
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
+
+_KINDS: Final[dict[str, Properties]] = {
+    "string": {"data_type": "text"},
+    "double": {"data_type": "double"},
+    "float": {"data_type": "double"},
+    "boolean": {"data_type": "bool"},
+    "byte": integer(8),
+    "short": integer(16),
+    "integer": integer(32),
+    "long": integer(64),
+    "binary": {"data_type": "binary"},
+    "date": {"data_type": "date"},
+    "timestamp": {"data_type": "timestamp"},
+    "timestamp_ntz": {"data_type": "timestamp", "timezone": False},
+}
+
+
+def read_catalogue(url: str) -> Catalogue:
+    """Return the tables of one dataset, each as its last commit has it.
+
+    Raises:
+        InputError: the address is wrong, there is no such folder, or it names no dataset.
+        DestinationError: a table cannot be read, or the package `deltalake` is missing.
+    """
+    dataset = dataset_to_read(read_address(url))
+    versions = [(each.name, each.version_hash()) for each in stored_versions(list_files(dataset))]
+    columns = (
+        (name, column_of(each, kind, is_nullable))
+        for name, folder in tables_in(dataset).items()
+        for each, kind, is_nullable in columns_of(open_table(folder))
+    )
+    name = schema_name({name for name, _ in versions}, dataset.resolve().name)
+    return Catalogue(schema_of(name, columns), f"delta:{dataset}", hashes_of(versions))
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Tell a failure of Delta in our words; ``what`` was attempted."""
+    import pyarrow
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    try:
+        yield
+    except CommitFailedError as error:
+        raise DestinationError(
+            f"{what}: another program wrote to it at the same time: {error}", hint="load again"
+        ) from error
+    except (DeltaError, pyarrow.ArrowException, OSError) as error:
+        raise DestinationError(f"{what}: {error}") from error
+
+
+def open_table(folder: Path) -> DeltaTable:
+    """Return a table.
+
+    Raises:
+        DestinationError: it cannot be read, or the package is missing.
+    """
+    try:
+        from deltalake import DeltaTable
+    except ModuleNotFoundError:
+        raise missing_driver("deltalake", "delta") from None
+    with told(f"cannot read the Delta table `{folder}`"):
+        return DeltaTable(str(folder))
+
+
+def columns_of(table: DeltaTable) -> Iterator[tuple[str, Properties, bool]]:
+    """Yield name, type and whether it may be null of all columns."""
+    for field in table.schema().fields:
+        written: Any = getattr(field.type, "type", None)
+        yield field.name, _kind(written if isinstance(written, str) else str(field.type)), field.nullable
+
+
+def _kind(written: str) -> Properties:
+    parsed = parse_type(written)
+    if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
+        return decimal(*parsed.sizes)
+    return _KINDS.get(written) or unknown(written)
+
+
+def stored(column: Column) -> Properties:
+    """Return what Delta's catalogue says of such a column, as dlt writes it."""
+    return with_nullable(new_kind(column), column)
+
+
+def new_kind(column: Column) -> Properties:
+    """Return the type that a column gets."""
+    return kind_of(column, has_time=False, sizes=(8, 16, 32))

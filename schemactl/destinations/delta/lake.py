@@ -1,0 +1,263 @@
+"""A dataset of Delta tables as loads see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._lake.journal import Journal, journal_from_text
+from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.table import DataFile, LakeTable
+from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._package import LoadPackage
+from schemactl.destinations.delta.address import LOG
+from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, told
+from schemactl.destinations.parquet.bookkeeping import ENDING, INIT, new_files
+from schemactl.destinations.parquet.journal import list_files
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.templates import LOADS_TABLE
+from schemactl.schema.types import Column, Properties
+from schemactl.store.replace import replace_text
+
+if TYPE_CHECKING:
+    import pyarrow
+    from deltalake import CommitProperties, DeltaTable
+
+JOURNAL: Final = ".schemactl-journal.json"
+LOAD_ID: Final = "schemactlLoadId"
+"""Where a commit says which load it belongs to."""
+
+_WRITER_FEATURES: Final = frozenset(
+    ("appendOnly", "invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata")
+)
+_PLAIN_WRITER: Final = 2
+_NAMED_FEATURES: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaLakeTable:
+    """One table, as of its last commit."""
+
+    folder: Path
+    table: DeltaTable
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def fields(self) -> pyarrow.Schema:
+        import pyarrow
+
+        held = pyarrow.schema(self.table.schema().to_arrow())
+        return pyarrow.schema([pyarrow.field(each.name, plain_type(each.type), each.nullable) for each in held])
+
+    @property
+    def kinds(self) -> Mapping[str, Properties]:
+        return {name: kind for name, kind, _ in columns_of(self.table)}
+
+    @property
+    def version(self) -> int:
+        return int(self.table.version())
+
+    @property
+    def obstacle(self) -> str | None:
+        if self.table.metadata().partition_columns:
+            return "is partitioned, and only tables without partitions are loaded"
+        protocol = self.table.protocol()
+        features = set(protocol.writer_features or ())
+        is_plain = protocol.min_writer_version <= _PLAIN_WRITER
+        if not (is_plain or (protocol.min_writer_version == _NAMED_FEATURES and features <= _WRITER_FEATURES)):
+            named = ", ".join(sorted(features - _WRITER_FEATURES)) or f"writer version {protocol.min_writer_version}"
+            return f"asks of those who write to it what schemactl cannot do: {named}"
+        has_invariants = any("delta.invariants" in field.metadata for field in self.table.schema().fields)
+        return "has invariants, which schemactl does not check" if has_invariants else None
+
+    def files(self) -> Sequence[DataFile]:
+        import pyarrow
+
+        held = pyarrow.table(self.table.get_add_actions()).select(["path", "size_bytes"]).to_pylist()
+        return [DataFile(each["path"], each["size_bytes"]) for each in sorted(held, key=lambda each: each["path"])]
+
+    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow.dataset
+
+        with told(f"cannot read `{self.folder / file.path}`"):
+            held = self.table.to_pyarrow_dataset()
+            format_ = pyarrow.dataset.ParquetFileFormat()
+            fragment = format_.make_fragment(file.path, held.filesystem)
+            yield from fragment.to_batches(schema=held.schema, columns=list(columns), use_threads=False)
+
+    def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
+        from deltalake import Field
+
+        with told(f"cannot add columns to `{self.folder}`"):
+            self._allow_local_timestamps(fields, load_id)
+            self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
+        return DeltaLakeTable(self.folder, open_table(self.folder))
+
+    def _allow_local_timestamps(self, fields: Sequence[pyarrow.Field], load_id: str) -> None:
+        """Timestamps without zone are a feature that a table must have been given."""
+        import pyarrow.types as is_a
+        from deltalake import TableFeatures
+
+        is_needed = any(is_a.is_timestamp(each.type) and each.type.tz is None for each in fields)
+        if is_needed and "timestampNtz" not in (self.table.protocol().reader_features or ()):
+            self.table.alter.add_feature(
+                TableFeatures.TimestampWithoutTimezone,
+                allow_protocol_versions_increase=True,
+                commit_properties=_mark(load_id),
+            )
+
+    def new_file(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def write(self, path: str) -> IO[bytes]:
+        return Path(path).open("xb")
+
+    def adopt(self, source: Path, path: str) -> None:
+        try:
+            os.link(source, path)
+        except OSError:  # another file system, or one without links
+            shutil.copyfile(source, path)
+
+    def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:
+        from deltalake.transaction import AddAction, RemoveAction
+
+        now = int(time.time() * 1000)
+        adds = []
+        for path in map(Path, added):
+            size, at = path.stat().st_size, int(path.stat().st_mtime * 1000)
+            adds.append(AddAction(path.name, size, {}, at, True, _statistics(path)))
+        removes = [RemoveAction(each.path, True, now, each.handle, {}) for each in removed]
+        with told(f"cannot commit to `{self.folder}`"):
+            self.table.create_write_transaction(
+                [*adds, *removes], "append", self.table.schema(), commit_properties=_mark(load_id)
+            )
+
+    def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
+        count = self.version - (-1 if since is None else since)
+        return any(each.get(LOAD_ID) != load_id for each in self.table.history(count))
+
+    def restore(self, version: int, load_id: str) -> None:
+        with told(f"cannot restore `{self.folder}` to version {version}"):
+            self.table.restore(version, commit_properties=_mark(load_id))
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaLake:
+    """A dataset: a folder with one for each table."""
+
+    folder: Path
+
+    @property
+    def origin(self) -> str:
+        return f"delta:{self.folder}"
+
+    @property
+    def is_case_sensitive(self) -> bool:
+        return False
+
+    def kind_of(self, column: Column) -> Properties:
+        return new_kind(column)
+
+    def locked(self) -> AbstractContextManager[None]:
+        return holding(self.folder)
+
+    def open(self, name: str) -> DeltaLakeTable | None:
+        folder = self._folder(name)
+        if not (folder / LOG).is_dir():
+            if folder.is_dir() and any(each.suffix == ".parquet" for each in folder.iterdir()):
+                hint = "load into another dataset: `?dataset=NAME`"
+                raise DestinationError(f"`{folder}` holds Parquet files and is no Delta table", hint=hint)
+            return None
+        return DeltaLakeTable(folder, open_table(folder))
+
+    def _folder(self, name: str) -> Path:
+        if Path(name).name != name or name.startswith(".") or "%" in name:
+            raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
+        return self.folder / name
+
+    def create(self, name: str, fields: Sequence[pyarrow.Field], load_id: str) -> DeltaLakeTable:
+        import pyarrow
+        from deltalake import DeltaTable, Schema
+
+        folder = self._folder(name)
+        with told(f"cannot make the Delta table `{folder}`"):
+            schema = Schema.from_arrow(pyarrow.schema(fields))
+            return DeltaLakeTable(folder, DeltaTable.create(str(folder), schema, commit_properties=_mark(load_id)))
+
+    def drop(self, name: str) -> None:
+        with told(f"cannot remove `{self._folder(name)}`"):
+            shutil.rmtree(self._folder(name))
+
+    def read_journal(self) -> Journal | None:
+        path = self.folder / JOURNAL
+        try:
+            return journal_from_text(path.read_text(encoding="utf-8"), self.origin)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DestinationError(f"cannot read `{path}`: {error.strerror or error}") from error
+
+    def write_journal(self, journal: Journal | None) -> None:
+        path = self.folder / JOURNAL
+        if journal is None:
+            path.unlink(missing_ok=True)
+        else:
+            _write(path, journal.to_text())
+
+    def own_tables(self) -> Sequence[str]:
+        return ()
+
+    def own_files(self, package: LoadPackage) -> Sequence[str]:
+        *others, _ = (name for name, _ in new_files(list_files(self.folder), package))
+        return [name for name in others if name != INIT]
+
+    def is_complete(self, schema_name: str, load_id: str) -> bool:
+        return (self.folder / LOADS_TABLE / f"{schema_name}__{load_id}{ENDING}").is_file()
+
+    def finish(self, package: LoadPackage) -> None:
+        for name, text in new_files(list_files(self.folder), package):
+            _write(self.folder / name, text)
+
+    def discard_files(self, table: str, journal: Journal) -> None:
+        for file in self._folder(table).glob(f"{journal.attempt}-*"):
+            file.unlink(missing_ok=True)
+
+    def discard_own(self, journal: Journal) -> None:
+        for name in journal.files:
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        replace_text(path, text)
+    except InputError as error:
+        raise DestinationError(error.message, hint=error.hint) from error
+
+
+def _mark(load_id: str) -> CommitProperties:
+    from deltalake import CommitProperties
+
+    return CommitProperties(custom_metadata={LOAD_ID: load_id})
+
+
+def _statistics(path: Path) -> str:
+    """Return what a commit says of a file: its rows, and the nulls of each column."""
+    import pyarrow.parquet
+
+    footer = pyarrow.parquet.read_metadata(path)
+    nulls: dict[str, Any] = {}
+    for number in range(footer.num_columns):
+        each = [footer.row_group(group).column(number).statistics for group in range(footer.num_row_groups)]
+        if all(found is not None and found.has_null_count for found in each):
+            nulls[footer.schema.column(number).path] = sum(found.null_count for found in each)
+    return json.dumps({"numRecords": footer.num_rows, "nullCount": nulls}, ensure_ascii=False)

@@ -1,0 +1,65 @@
+"""Loads rows into Delta tables: the three functions of ``Loader``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._lake.check import check_schema
+from schemactl.destinations._lake.load import load_package
+from schemactl.destinations._lake.lock import check_writable
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations.delta.address import dataset_to_load, read_address
+from schemactl.destinations.delta.catalogue import told
+from schemactl.destinations.delta.lake import DeltaLake
+from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs
+from schemactl.destinations.parquet.journal import list_files
+from schemactl.schema.types import Schema
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return what is known of earlier loads; nothing where the dataset is not there yet.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: it cannot be read.
+    """
+    dataset = dataset_to_load(read_address(url), schema_name)
+    listing, journal = list_files(dataset), DeltaLake(dataset).read_journal()
+    if journal and not DeltaLake(dataset).is_complete(journal.schema_name, journal.load_id):
+        # What a killed load has written does not count.
+        files = {name: path for name, path in listing.files.items() if name not in journal.files}
+        listing = replace(listing, files=files)
+    return PastLoads(load_ids(listing, schema_name), loaded_inputs(listing, schema_name))
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether the tables of a schema can be loaded.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: they cannot, or the package `deltalake` is missing.
+    """
+    dataset = dataset_to_load(read_address(url), schema.name)
+    check_writable(dataset)
+    _require_driver()
+    check_schema(DeltaLake(dataset), schema)
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: it failed; the tables are as they were before.
+    """
+    dataset = dataset_to_load(read_address(url), package.schema.name)
+    _require_driver()
+    with told(f"cannot load into `{dataset}`"):
+        load_package(DeltaLake(dataset), package, progress)
+
+
+def _require_driver() -> None:
+    if find_spec("deltalake") is None:
+        raise missing_driver("deltalake", "delta")

@@ -1,0 +1,13 @@
+"""A DuckDB file: ``duckdb:///PATH?dataset=NAME``.
+
+Without ``dataset`` a load goes into the one dataset that was loaded with the schema before, else into one that is named
+as the schema.
+"""
+
+from __future__ import annotations
+
+from schemactl.destinations.duckdb._loader import check_tables, load, read_past_loads
+from schemactl.destinations.duckdb._reader import read_catalogue
+from schemactl.destinations.duckdb._types import NAMES, column_type, stored
+
+__all__ = ["NAMES", "check_tables", "column_type", "load", "read_catalogue", "read_past_loads", "stored"]

@@ -1,0 +1,90 @@
+"""Takes loads into a DuckDB file: what a load writes is one transaction, of which a killed process leaves nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from schemactl.destinations._address import FileAddress, parse_file_address
+from schemactl.destinations._load import check_schema, load_package, past_loads
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations._readiness import check_names
+from schemactl.destinations.duckdb._session import commit, open_session, told
+from schemactl.destinations.duckdb._types import NAMES
+from schemactl.errors import DestinationError
+from schemactl.schema.types import Schema
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return what the file knows of earlier loads; nothing where it is not there yet.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
+    """
+    address = parse_file_address(url)
+    if not address.path.exists():
+        return PastLoads()
+    with open_session(address, is_read_only=True) as session:
+        return past_loads(session, address.dataset, schema_name)
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: they could not, or the file cannot be written.
+    """
+    address = parse_file_address(url)
+    if address.path.exists():
+        with open_session(address) as session:
+            check_schema(session, address.dataset, schema)
+    else:
+        check_names(schema, NAMES, str(address))
+        _check_folder(address)
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: it failed; the file is as it was before.
+    """
+    address = parse_file_address(url)
+    is_new = not address.path.exists()
+    if is_new:
+        _check_folder(address)
+    try:
+        with told(address, "make the folder"):
+            address.path.parent.mkdir(parents=True, exist_ok=True)
+        with open_session(address) as session:
+            _remove_leftovers(address)
+            if load_package(session, address.dataset, package, progress):
+                commit(session)
+    except BaseException:
+        if is_new:
+            address.path.unlink(missing_ok=True)
+            Path(f"{address.path}.wal").unlink(missing_ok=True)
+        raise
+
+
+def _check_folder(address: FileAddress) -> None:
+    """Refuse a file that could not be made.
+
+    Raises:
+        DestinationError: its folder, or the nearest one that is there, cannot be written.
+    """
+    folder = next(parent for parent in address.path.absolute().parents if parent.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+        raise DestinationError(
+            f"cannot make `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'no folder'}",
+            hint="name another place: `duckdb:///PATH`",
+        )
+
+
+def _remove_leftovers(address: FileAddress) -> None:
+    """Remove what a killed DuckDB has put aside; whoever has the file open for writing is alone."""
+    for file in Path(f"{address.path}.tmp").glob("duckdb_temp_*"):
+        file.unlink(missing_ok=True)

@@ -1,0 +1,169 @@
+"""One transaction on a DuckDB file, as loading sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._address import FileAddress
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._package import StagedTable
+from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations.duckdb._types import NAMES, column_type
+from schemactl.errors import DestinationError
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_ALIAS: Final = "_schemactl_file"
+"""The file's name within the session. Its own would make `shop.orders` ambiguous in `shop.duckdb`."""
+
+_DATASETS: Final = """
+    select schema_name from duckdb_schemas()
+    where database_name = current_database() and schema_name not in ('information_schema', 'pg_catalog')
+    order by oid
+"""
+
+_RELATIONS: Final = """
+    select c.table_name, t.table_oid is not null, c.column_name, c.data_type
+    from duckdb_columns() c left join duckdb_tables() t using (database_name, schema_name, table_name)
+    where database_name = current_database() and lower(schema_name) = lower(?)
+    order by c.table_name, c.column_index
+"""
+
+_HINTS: Final[dict[str, str]] = {
+    "lock": "another process has it open; DuckDB lets one process write at a time: end that first",
+    "No space left": "make room on the disk, then load again",
+    "File too large": "make room on the disk, then load again",
+    "Permission denied": "check the rights of the file and its folder",
+    "Cannot open file": "check the rights of the file and its folder",
+    "not a valid DuckDB": "name a DuckDB file, or one that is not there yet",
+    "Out of Memory": "give the load more memory, or load fewer files at a time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDbSession:
+    """A transaction that is open; see ``destinations._session.Session``."""
+
+    connection: DuckDBPyConnection
+    address: FileAddress
+
+    @property
+    def dialect(self) -> str:
+        return "duckdb"
+
+    @property
+    def names(self) -> NameLimits:
+        return NAMES
+
+    @property
+    def shown(self) -> str:
+        return str(self.address)
+
+    @property
+    def makes_unique(self) -> bool:
+        return False
+
+    def column_type(self, column: Column) -> str:
+        return column_type(column)
+
+    def execute(self, statement: str) -> int:
+        row = self.connection.execute(statement).fetchone()
+        return row[0] if row and isinstance(row[0], int) else 0
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
+        return found
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        listed = ", ".join(quote(name) for name in columns)
+        places = ", ".join("?" for _ in columns)
+        self.connection.executemany(f"INSERT INTO {target} ({listed}) VALUES ({places})", [list(row) for row in rows])
+
+    def datasets(self) -> list[str]:
+        return [row[0] for row in self.query(_DATASETS)]
+
+    def relations(self, dataset: str) -> Mapping[str, Relation]:
+        columns: dict[tuple[str, bool], dict[str, str]] = {}
+        for table, is_table, name, kind in self.connection.execute(_RELATIONS, [dataset]).fetchall():
+            columns.setdefault((table, is_table), {})[name] = kind
+        return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
+
+    def stage(self, name: str, staged: StagedTable) -> None:
+        self.execute(f"CREATE TEMPORARY VIEW {quote(name)} AS {_select(staged)}")
+
+    def append(self, target: str, staged: StagedTable) -> int:
+        columns = ", ".join(quote(name) for name in staged.table.columns)
+        return self.execute(f"INSERT INTO {target} ({columns}) {_select(staged)}")
+
+    def lock(self, dataset: str) -> None:
+        """Do nothing: whoever has the file open for writing is alone."""
+
+    @contextmanager
+    def telling(self, task: str, hint: str | None = None) -> Iterator[None]:
+        with told(self.address, task, hint):
+            yield
+
+
+def _select(staged: StagedTable) -> str:
+    """Return the query of a staged table's rows, with the types that dlt gives its columns."""
+    columns = ", ".join(
+        f"CAST({quote(column.name)} AS {column_type(column)}) AS {quote(column.name)}"
+        for column in staged.table.columns.values()
+    )
+    files = ", ".join(literal(_as_glob(file)) for file in sorted(staged.folder.glob("*.parquet")))
+    return f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false)"
+
+
+def _as_glob(path: Path) -> str:
+    """Return a path so that DuckDB, which takes every path for a pattern, finds this very file."""
+    return "".join(f"[{each}]" if each in "[*?" else each for each in str(path.absolute()))
+
+
+@contextmanager
+def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[None]:
+    """Turn DuckDB's errors into ours."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        first = next(iter(str(error).splitlines()), "")
+        known = next((each for part, each in _HINTS.items() if part in str(error)), hint)
+        raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=known) from error
+
+
+@contextmanager
+def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
+    """Open a transaction on a file; it is taken back unless ``commit`` was called.
+
+    Raises:
+        DestinationError: the file cannot be opened, or DuckDB is not installed.
+    """
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise missing_driver("duckdb", "duckdb") from None
+    # Nothing is fetched from the network: what loading needs comes with the package.
+    offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
+    with duckdb.connect(config=offline) as connection:
+        with told(address, "open a table"):
+            mode = " (READ_ONLY)" if is_read_only else ""
+            connection.execute(f"ATTACH {literal(str(address.path.absolute()))} AS {quote(_ALIAS)}{mode}")
+            connection.execute(f"USE {quote(_ALIAS)}")
+            # Files may hold moments without their zone; all of them are in UTC.
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("BEGIN TRANSACTION")
+        yield DuckDbSession(connection, address)
+
+
+def commit(session: DuckDbSession) -> None:
+    """Keep what the transaction has done."""
+    with session.telling("complete the load"):
+        session.connection.execute("COMMIT")

@@ -1,0 +1,103 @@
+"""DuckDB's types and dlt's, both ways (dlt.md §9.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
+
+_WEI: Final[Properties] = {"data_type": "wei"}
+_NAIVE: Final[Properties] = {"data_type": "timestamp", "timezone": False}
+
+_KINDS: Final[dict[str, Properties]] = {
+    "VARCHAR": {"data_type": "text"},
+    "DOUBLE": {"data_type": "double"},
+    "FLOAT": {"data_type": "double"},
+    "BOOLEAN": {"data_type": "bool"},
+    "TINYINT": integer(8),
+    "SMALLINT": integer(16),
+    "INTEGER": integer(32),
+    "BIGINT": integer(64),
+    "UTINYINT": integer(16),
+    "USMALLINT": integer(32),
+    "UINTEGER": integer(64),
+    "HUGEINT": _WEI,
+    "BLOB": {"data_type": "binary"},
+    "JSON": {"data_type": "json"},
+    "DATE": {"data_type": "date"},
+    "TIME": {"data_type": "time"},
+    "TIMESTAMP WITH TIME ZONE": {"data_type": "timestamp"},
+    "TIMESTAMP": _NAIVE,
+    "TIMESTAMP_S": {**_NAIVE, "precision": 0},
+    "TIMESTAMP_MS": {**_NAIVE, "precision": 3},
+    "TIMESTAMP_NS": {**_NAIVE, "precision": 9},
+}
+
+
+def kind_of(written: str) -> Properties:
+    """Return dlt's type for one of DuckDB's, as its catalogue writes it."""
+    parsed = parse_type(written)
+    if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
+        precision, scale = parsed.sizes
+        return _WEI if (precision, scale) == (38, 0) else decimal(precision, scale)
+    return _KINDS.get(written.upper()) or unknown(written)
+
+
+def stored(column: Column) -> Properties:
+    """Return what a DuckDB catalogue says of such a column (dlt.md §9.3)."""
+    written = column.properties.get(DATABASE_TYPE)
+    return with_nullable(unknown(written) if written else kind_of(column_type(column)), column)
+
+
+_DATABASE_TYPES: Final = {
+    DataType.TEXT: "VARCHAR",
+    DataType.DOUBLE: "DOUBLE",
+    DataType.BOOL: "BOOLEAN",
+    DataType.BINARY: "BLOB",
+    DataType.JSON: "JSON",
+    DataType.DATE: "DATE",
+    DataType.TIME: "TIME",
+}
+
+
+def column_type(column: Column) -> str:
+    """Return the type that dlt gives a column on DuckDB, as its catalogue writes it.
+
+    Raises:
+        ValueError: the column is incomplete.
+    """
+    if DATABASE_TYPE in column.properties:
+        return str(column.properties[DATABASE_TYPE])
+    match column.data_type:
+        case DataType.BIGINT:
+            return _integer(column.properties.get("precision") or 64)
+        case DataType.DECIMAL:
+            return "DECIMAL({},{})".format(*decimal_sizes(column.properties))
+        case DataType.WEI:
+            precision, scale = column.properties.get("precision"), column.properties.get("scale")
+            return f"DECIMAL({precision or 38},{scale or 0})"
+        case DataType.TIMESTAMP:
+            return _timestamp(column.properties)
+        case None:
+            raise ValueError(f"column `{column.name}` has no type")
+        case other:
+            return _DATABASE_TYPES[other]
+
+
+def _integer(bits: int) -> str:
+    sizes = {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}
+    return next((name for limit, name in sizes.items() if bits <= limit), "HUGEINT")
+
+
+def _timestamp(properties: Properties) -> str:
+    if properties.get("timezone") is not False:
+        return "TIMESTAMP WITH TIME ZONE"
+    precision = properties.get("precision")
+    if precision is None or 3 < precision <= 6:
+        return "TIMESTAMP"
+    return "TIMESTAMP_S" if precision == 0 else "TIMESTAMP_MS" if precision <= 3 else "TIMESTAMP_NS"

@@ -1,0 +1,147 @@
+"""Addresses of Iceberg catalogues, and how they are opened."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from schemactl.destinations._address import dataset_of
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.errors import DestinationError, InputError
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+DATABASE: Final = "catalog.db"
+_USUAL_NAME: Final = "default"
+_SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A folder or the name of a configured catalogue, and a dataset in it, None for the only one."""
+
+    stated: str
+    folder: Path | None
+    dataset: str | None
+
+    def __str__(self) -> str:
+        return f"iceberg:{self.stated}"
+
+    @property
+    def database(self) -> Path | None:
+        """Return the file of the folder's catalogue, whether it is there or not."""
+        return self.folder.absolute() / DATABASE if self.folder else None
+
+
+def read_address(url: str) -> Address:
+    """Return what an address says: a configured catalogue where there is one of this name, else a folder.
+
+    Raises:
+        InputError: it names nothing, or an object store without a catalogue.
+        DestinationError: the package `pyiceberg` is missing.
+    """
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    stated = stated if _SCHEME.fullmatch(stated) else stated.removeprefix("//")
+    if not stated:
+        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER?dataset=NAME")
+    dataset = dataset_of(query, kind)
+    if _is_configured(stated):
+        return Address(stated, None, dataset)
+    if _SCHEME.fullmatch(stated):
+        hint = "name its catalogue in `.pyiceberg.yaml`, then iceberg:CATALOG?dataset=NAME"
+        raise InputError(f"`{stated}` is no folder of this machine", hint=hint)
+    if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
+        raise InputError(f"`{dataset}` cannot name a dataset in `{stated}`")
+    return Address(stated, Path(stated), dataset)
+
+
+def _is_configured(name: str) -> bool:
+    try:
+        from pyiceberg.utils.config import Config
+    except ModuleNotFoundError:
+        raise missing_driver("pyiceberg", "iceberg") from None
+    return Config().get_catalog_config(name) is not None
+
+
+def open_catalog(address: Address, *, is_written: bool) -> Catalog:
+    """Return the catalogue; a folder's is made where it is missing and ``is_written``.
+
+    Raises:
+        DestinationError: it cannot be reached or opened, or a package is missing.
+    """
+    if address.folder is None:
+        return _open_configured(address.stated)
+    try:
+        from pyiceberg.catalog.sql import SqlCatalog
+    except ModuleNotFoundError:
+        raise missing_driver("sqlalchemy", "iceberg") from None
+    database = address.folder.absolute() / DATABASE
+    with told(f"cannot open the catalogue `{database}`"):
+        return SqlCatalog(
+            _name_in(database),
+            uri=_sqlite_url(database, "rwc" if is_written else "ro"),
+            warehouse=str(address.folder.absolute()),
+            init_catalog_tables=str(is_written).lower(),
+        )
+
+
+def _open_configured(name: str) -> Catalog:
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.utils.config import Config
+
+    stated = Config().get_catalog_config(name) or {}
+    try:
+        with told(f"cannot open the catalogue `{name}`"):
+            return load_catalog(name, **{key: str(value) for key, value in stated.items()})
+    except ValueError as error:
+        raise InputError(f"the configuration of the catalogue `{name}` is wrong: {error}") from error
+
+
+def _sqlite_url(database: Path, mode: str) -> str:
+    from sqlalchemy.engine import URL
+
+    made = URL.create("sqlite", database=f"file:{quote(str(database))}", query={"mode": mode, "uri": "true"})
+    return made.render_as_string(hide_password=False)
+
+
+def _name_in(database: Path) -> str:
+    """Return the name under which the tables of a folder are kept: the only one there, else the usual one."""
+    if not database.is_file():
+        return _USUAL_NAME
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as connection:
+            found = connection.execute("select distinct catalog_name from iceberg_tables").fetchall()
+    except sqlite3.Error as error:
+        raise DestinationError(f"`{database}` is no catalogue of Iceberg: {error}") from error
+    return str(found[0][0]) if len(found) == 1 else _USUAL_NAME
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Tell a failure of Iceberg in our words; ``what`` was attempted."""
+    import pyarrow
+    from pyiceberg.exceptions import CommitFailedException, ValidationException
+
+    try:
+        yield
+    except (CommitFailedException, ValidationException) as error:
+        raise DestinationError(
+            f"{what}: another program wrote to it at the same time: {error}", hint="load again"
+        ) from error
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DestinationError(f"{what}: {error}") from error
+    except Exception as error:
+        # What pyiceberg raises, and the database below it, has no base of its own.
+        if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy", "sqlite3", "requests"):
+            raise
+        raise DestinationError(
+            f"{what}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+        ) from error

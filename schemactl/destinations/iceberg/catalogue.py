@@ -1,0 +1,162 @@
+"""What an Iceberg catalogue holds, or a folder of Iceberg tables that dlt made without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._catalogue import (
+    VERSIONS_TABLE,
+    Catalogue,
+    choose_dataset,
+    column_of,
+    hashes_of,
+    schema_name,
+    schema_of,
+    unknown,
+    with_nullable,
+)
+from schemactl.destinations._lake.types import kind_of
+from schemactl.destinations._package import INPUTS_TABLE
+from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
+from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.journal import list_files
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column, Properties
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+NAMES: Final = NameLimits()
+
+_KINDS: Final[dict[str, Properties]] = {
+    "string": {"data_type": "text"},
+    "double": {"data_type": "double"},
+    "float": {"data_type": "double"},
+    "boolean": {"data_type": "bool"},
+    "int": integer(32),
+    "long": integer(64),
+    "binary": {"data_type": "binary"},
+    "date": {"data_type": "date"},
+    "time": {"data_type": "time"},
+    "timestamptz": {"data_type": "timestamp"},
+    "timestamp": {"data_type": "timestamp", "timezone": False},
+}
+_METADATA: Final = "metadata"
+_ENDING: Final = ".metadata.json"
+
+
+def read_catalogue(url: str) -> Catalogue:
+    """Return the tables of one dataset, each as its last commit has it.
+
+    Raises:
+        InputError: the address is wrong, there is no such folder, or it names no dataset.
+        DestinationError: a table cannot be read, or the package `pyiceberg` is missing.
+    """
+    address = read_address(url)
+    if address.folder is not None and not address.folder.is_dir():
+        raise InputError(f"there is no folder `{address.folder}`")
+    if address.database is not None and not address.database.is_file():
+        return _read_folder(address, address.folder or Path())
+    catalog = open_catalog(address, is_written=False)
+    with told(f"cannot read `{address}`"):
+        held = {name: found for name in datasets_in(catalog) if (found := tables_in(catalog, name))}
+        dataset = choose_dataset(held, address.dataset, str(address))
+        shown = [name for name in held[dataset] if name != INPUTS_TABLE]
+        tables = {name: catalog.load_table((*dataset.split("."), name)) for name in shown}
+        stated = versions_in(tables[VERSIONS_TABLE]) if VERSIONS_TABLE in tables else []
+    return _catalogue(tables, stated, dataset, f"{address}?dataset={dataset}")
+
+
+def _read_folder(address: Address, folder: Path) -> Catalogue:
+    """Return what dlt's filesystem has made: tables without a catalogue, each with its own metadata."""
+    found = {each.name: each for each in _folders(folder) if _tables_of_folder(each)}
+    dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
+    dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
+    tables = {name: _static(file) for name, file in _tables_of_folder(dataset).items()}
+    versions = [(each.name, each.version_hash()) for each in stored_versions(list_files(dataset))]
+    return _catalogue(tables, versions, dataset.resolve().name, f"iceberg:{dataset}")
+
+
+def _static(file: Path) -> Table:
+    from pyiceberg.table import StaticTable
+
+    with told(f"cannot read `{file}`"):
+        return StaticTable.from_metadata(str(file.absolute()))
+
+
+def _tables_of_folder(folder: Path) -> dict[str, Path]:
+    """Return the newest metadata of each table in a folder; their names start with the version."""
+    found = ((each.name, max((each / _METADATA).glob(f"*{_ENDING}"), default=None)) for each in _folders(folder))
+    return {name: file for name, file in found if file}
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+    except OSError as error:
+        raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+
+
+def holds_tables_without_catalogue(dataset: Path) -> bool:
+    """Return whether a folder holds Iceberg tables that dlt's filesystem made."""
+    return dataset.is_dir() and bool(_tables_of_folder(dataset))
+
+
+def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dataset: str, origin: str) -> Catalogue:
+    columns = (
+        (name, column_of(each, kind, is_nullable))
+        for name, table in tables.items()
+        for each, kind, is_nullable in columns_of(table)
+    )
+    name = schema_name({name for name, _ in versions}, dataset)
+    return Catalogue(schema_of(name, columns), origin, hashes_of(versions))
+
+
+def datasets_in(catalog: Catalog) -> list[str]:
+    """Return the names of a catalogue's datasets."""
+    return sorted(".".join(each) for each in catalog.list_namespaces())
+
+
+def tables_in(catalog: Catalog, dataset: str) -> list[str]:
+    """Return the names of a dataset's tables."""
+    return sorted(each[-1] for each in catalog.list_tables(tuple(dataset.split("."))))
+
+
+def versions_in(table: Table) -> list[tuple[str, str]]:
+    """Return names and hashes of the schemas that a dataset keeps, the last one first."""
+    fields = ("inserted_at", "schema_name", "version_hash")
+    if not set(fields) <= {each.name for each in table.schema().fields}:
+        return []
+    rows: list[dict[str, Any]] = table.scan(selected_fields=fields).to_arrow().to_pylist()
+    newest_first = sorted(rows, key=lambda row: row["inserted_at"], reverse=True)
+    return [(row["schema_name"], row["version_hash"]) for row in newest_first]
+
+
+def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:
+    """Yield name, type and whether it may be null of all columns."""
+    for field in table.schema().fields:
+        yield field.name, _kind(str(field.field_type)), not field.required
+
+
+def _kind(written: str) -> Properties:
+    parsed = parse_type(written)
+    if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
+        return decimal(*parsed.sizes)
+    if written.startswith("fixed["):
+        return {"data_type": "binary"}
+    return _KINDS.get(written) or unknown(written)
+
+
+def stored(column: Column) -> Properties:
+    """Return what Iceberg's catalogue says of such a column, as dlt writes it."""
+    return with_nullable(new_kind(column), column)
+
+
+def new_kind(column: Column) -> Properties:
+    """Return the type that a column gets."""
+    return kind_of(column, has_time=True, sizes=(32,))

@@ -1,0 +1,110 @@
+"""Loads rows into Iceberg tables: the three functions of ``Loader``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemactl.destinations._lake.check import check_schema
+from schemactl.destinations._lake.load import load_package
+from schemactl.destinations._lake.lock import check_writable
+from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
+from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
+from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
+from schemactl.destinations.iceberg.catalogue import (
+    datasets_in,
+    holds_tables_without_catalogue,
+    tables_in,
+    versions_in,
+)
+from schemactl.destinations.iceberg.lake import IcebergLake
+from schemactl.errors import DestinationError
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
+from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return what is known of earlier loads; nothing where the dataset is not there yet.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: it cannot be reached or read, or the package `pyiceberg` is missing.
+    """
+    lake = _existing(read_address(url), schema_name)
+    loads = lake.open(LOADS_TABLE) if lake else None
+    if lake is None or loads is None:
+        return PastLoads()
+    inputs = lake.open(INPUTS_TABLE)
+    with told(f"cannot read `{lake.origin}`"):
+        done = completed(loads.table, schema_name)
+        return PastLoads(frozenset(done), loaded_inputs(inputs.table, schema_name, done) if inputs else {})
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether the tables of a schema can be loaded.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: they cannot, or the package `pyiceberg` is missing.
+    """
+    address = read_address(url)
+    _check_place(address, schema.name)
+    lake = _existing(address, schema.name)
+    if lake is not None:
+        check_schema(lake, schema)
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: it failed; the tables are as they were before.
+    """
+    address = read_address(url)
+    _check_place(address, package.schema.name)
+    if address.folder is not None:
+        address.folder.mkdir(parents=True, exist_ok=True)
+    catalog = open_catalog(address, is_written=True)
+    with told(f"cannot load into `{address}`"):
+        lake = IcebergLake(address, catalog, _dataset(address, package.schema.name, catalog))
+        load_package(lake, package, progress)
+
+
+def _check_place(address: Address, schema_name: str) -> None:
+    if address.folder is None:
+        return
+    check_writable(address.folder)
+    known = (address.folder, address.folder / (address.dataset or schema_name))
+    is_dlts = any(holds_tables_without_catalogue(each) for each in known)
+    if is_dlts and address.database is not None and not address.database.is_file():
+        raise DestinationError(
+            f"the tables in `{address.folder}` were made by dlt, without a catalogue, and are not loaded so",
+            hint="load into another folder, or give dlt and schemactl one catalogue: iceberg:CATALOG?dataset=NAME",
+        )
+
+
+def _existing(address: Address, schema_name: str) -> IcebergLake | None:
+    """Return the dataset that a load of this schema goes to, None where there is no catalogue yet."""
+    if address.database is not None and not address.database.is_file():
+        return None
+    catalog = open_catalog(address, is_written=False)
+    with told(f"cannot read `{address}`"):
+        return IcebergLake(address, catalog, _dataset(address, schema_name, catalog))
+
+
+def _dataset(address: Address, schema_name: str, catalog: Catalog) -> str:
+    """Return the one asked for, else the only one that was loaded with this schema, else one named as the schema."""
+    if address.dataset is not None:
+        return address.dataset
+    ours = [name for name in datasets_in(catalog) if _is_loaded_with(catalog, name, schema_name)]
+    return ours[0] if len(ours) == 1 else schema_name
+
+
+def _is_loaded_with(catalog: Catalog, dataset: str, schema_name: str) -> bool:
+    if VERSION_TABLE not in tables_in(catalog, dataset):
+        return False
+    versions = versions_in(catalog.load_table((*dataset.split("."), VERSION_TABLE)))
+    return schema_name in {name for name, _ in versions}

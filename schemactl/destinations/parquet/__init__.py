@@ -1,0 +1,11 @@
+"""A folder of Parquet, a folder in it for each table: ``parquet:FOLDER``, ``parquet:FOLDER?dataset=NAME``.
+
+It is laid out as dlt's ``filesystem`` destination lays out Parquet, so a pipeline of dlt can go on where a load of
+ours ended, and the other way round. A load is written down in a journal before anything is moved (``journal``).
+"""
+
+from schemactl.destinations.parquet.catalogue import NAMES, holds_tables, read_catalogue, stored
+from schemactl.destinations.parquet.check import check_tables
+from schemactl.destinations.parquet.load import load, read_past_loads
+
+__all__ = ["NAMES", "check_tables", "holds_tables", "load", "read_catalogue", "read_past_loads", "stored"]

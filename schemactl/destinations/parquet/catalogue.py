@@ -1,0 +1,206 @@
+"""What a folder of Parquet holds: the footers of its files, as dlt's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._catalogue import (
+    Catalogue,
+    choose_dataset,
+    column_of,
+    hashes_of,
+    schema_name,
+    schema_of,
+    unknown,
+)
+from schemactl.destinations._types import decimal, decimal_sizes, integer
+from schemactl.destinations.parquet.address import Address, read_address
+from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.journal import Listing, entries, list_files
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ENDING: Final = ".parquet"
+NAMES: Final = NameLimits()
+
+_UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+_USUAL_UNIT: Final = 6
+
+
+def read_catalogue(url: str) -> Catalogue:
+    """Return the tables of one dataset: each as the footer of its last file, by name, has it.
+
+    A load that was killed after it had become certain counts as done; nothing is moved for it.
+
+    Raises:
+        InputError: there is no such folder, or it names no dataset.
+        DestinationError: a file is no Parquet.
+    """
+    address = read_address(url)
+    if not address.folder.is_dir():
+        raise InputError(f"there is no folder `{address.folder}`")
+    listing = list_files(find_dataset(address))
+    held = (pair for table, name in _tables(listing).items() for pair in _columns(listing, table, name))
+    versions = stored_versions(listing)
+    name = schema_name({each.name for each in versions}, listing.dataset.resolve().name)
+    hashes = hashes_of([(each.name, each.version_hash()) for each in versions])
+    return Catalogue(schema_of(name, held), f"parquet:{listing.dataset}", hashes)
+
+
+def holds_tables(folder: Path) -> bool:
+    """Return whether a folder holds folders of Parquet."""
+    return bool(_tables(list_files(folder)))
+
+
+def find_dataset(address: Address, *, is_made: bool = False) -> Path:
+    """Return the folder of the dataset that is meant: the folder itself where it holds tables, else the one in it.
+
+    Args:
+        address: what the user names.
+        is_made: it may be one that is not there yet.
+
+    Raises:
+        InputError: there is none, or there are several.
+        DestinationError: a folder cannot be listed.
+    """
+    if is_made and address.dataset:
+        return address.folder / address.dataset
+    if address.dataset is None and holds_tables(address.folder):
+        return address.folder
+    found = {path.name: path for path in entries(address.folder) if path.is_dir() and holds_tables(path)}
+    if is_made and not found:
+        return address.folder
+    return found[choose_dataset(found, address.dataset, f"parquet:{address.folder}")]
+
+
+def _tables(listing: Listing) -> dict[str, str]:
+    """Return the last file of each table."""
+    found = ((table, max(table_files(listing, table), default=None)) for table in listing.folders())
+    return {table: name for table, name in found if name}
+
+
+def table_files(listing: Listing, table: str) -> dict[str, Path]:
+    """Return the files of Parquet that make a table, by their path in its folder."""
+    return {name: path for name, path in listing.of(table).items() if name.endswith(ENDING)}
+
+
+def _columns(listing: Listing, table: str, name: str) -> Iterator[tuple[str, Column]]:
+    columns = file_columns(listing.of(table)[name])
+    for column in columns.values():
+        yield table, column
+    for key in partition_keys(name):
+        # A column that a table is partitioned by stands in the names of folders only.
+        if key not in columns:
+            yield table, Column(key, {"data_type": "text"})
+
+
+def partition_keys(name: str) -> tuple[str, ...]:
+    """Return the columns that stand in the folders of a file's path."""
+    return tuple(part.partition("=")[0] for part in name.split("/")[:-1] if "=" in part)
+
+
+def file_columns(file: Path) -> dict[str, Column]:
+    """Return the columns of a file of Parquet, as its footer has them.
+
+    Raises:
+        DestinationError: it cannot be read.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        fields: pyarrow.Schema = pyarrow.parquet.read_schema(file)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DestinationError(f"cannot read `{file}`: {error}") from error
+    return {field.name: column_of(field.name, _kind(field.type), field.nullable) for field in fields}
+
+
+def _kind(of: pyarrow.DataType) -> Properties:
+    import pyarrow.types as is_a
+
+    if is_a.is_dictionary(of):
+        return _kind(of.value_type)
+    if is_a.is_signed_integer(of):
+        return integer(of.bit_width)
+    if is_a.is_unsigned_integer(of) and of.bit_width < 64:
+        return integer(of.bit_width * 2)
+    if is_a.is_decimal(of):
+        is_wei = of.scale == 0 and of.precision >= 38
+        return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
+    if is_a.is_timestamp(of):
+        zone: Properties = {} if of.tz else {"timezone": False}
+        return {"data_type": "timestamp", **zone, **_unit(of.unit)}
+    if is_a.is_time(of):
+        return {"data_type": "time", **_unit(of.unit)}
+    if is_a.is_fixed_size_binary(of):
+        return {"data_type": "binary", "precision": of.byte_width}
+    return _plain(of) or unknown(str(of))
+
+
+def _plain(of: Any) -> Properties | None:
+    import pyarrow.types as is_a
+
+    tests = {
+        "text": (is_a.is_string, is_a.is_large_string, is_a.is_string_view),
+        "double": (is_a.is_floating,),
+        "bool": (is_a.is_boolean,),
+        "binary": (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view),
+        "date": (is_a.is_date,),
+    }
+    return next(({"data_type": name} for name, some in tests.items() if any(test(of) for test in some)), None)
+
+
+def _unit(unit: str) -> Properties:
+    return {} if _UNITS[unit] == _USUAL_UNIT else {"precision": _UNITS[unit]}
+
+
+def stored(column: Column) -> Properties:
+    """Return what the footers of Parquet say of such a column, as dlt writes them.
+
+    Nothing is said of nulls: Spark writes all columns as such that may be null.
+    """
+    properties = column.properties
+    if DATABASE_TYPE in properties:
+        return unknown(properties[DATABASE_TYPE])
+    match column.data_type:
+        case DataType.JSON:
+            return {"data_type": "text"}
+        case DataType.DECIMAL:
+            return _decimal(properties)
+        case DataType.BIGINT:
+            return integer(_bits(properties.get("precision")))
+        case DataType.TIMESTAMP:
+            zone = {} if properties.get("timezone") is not False else {"timezone": False}
+            return {"data_type": "timestamp", **zone, **_precision(properties)}
+        case DataType.TIME:
+            return {"data_type": "time", **_precision(properties)}
+        case DataType.BINARY if properties.get("precision"):
+            return {"data_type": "binary", "precision": properties["precision"]}
+        case other:
+            return {"data_type": str(other)}
+
+
+def _decimal(properties: Properties) -> Properties:
+    """Return the size that dlt gives to a decimal in Parquet: each part counts only with the precision."""
+    if properties.get("precision") is None:
+        return decimal(*decimal_sizes({}))
+    precision, scale = properties["precision"], properties.get("scale") or 0
+    return {"data_type": "wei"} if scale == 0 and precision >= 38 else decimal(precision, scale)
+
+
+def _bits(precision: int | None) -> int:
+    return next((bits for bits in (8, 16, 32) if precision is not None and precision <= bits), 64)
+
+
+def _precision(properties: Properties) -> Properties:
+    """Return the unit that Parquet has for a precision: it has no seconds."""
+    precision = properties.get("precision")
+    if precision is None or 3 < precision <= 6:
+        return {}
+    return {"precision": 3 if precision <= 3 else 9}

@@ -1,0 +1,164 @@
+"""Finds out whether the tables of a schema can be loaded into a folder of Parquet, without writing anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from schemactl.destinations._chains import Disposition, chains_of
+from schemactl.destinations.parquet.address import read_address
+from schemactl.destinations.parquet.catalogue import (
+    ENDING,
+    file_columns,
+    find_dataset,
+    partition_keys,
+    stored,
+    table_files,
+)
+from schemactl.destinations.parquet.journal import Listing, list_files
+from schemactl.engine.dispositions import appends, complete, first, merge_of
+from schemactl.errors import DestinationError
+from schemactl.schema.naming import load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Column, DataType, Schema, Table
+
+MOST_NAME_BYTES: Final = 255
+"""What file systems allow of a folder's name."""
+
+New = Mapping[str, Path | None]
+"""A new file for each table, None for a table whose files go."""
+
+_ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ALWAYS: Final = ("data_type", "timezone")
+_SIZES: Final = ("precision", "scale")
+_OTHER: Final = "write the table anew with `write_disposition: replace`, or load into another folder"
+_HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether a folder takes the tables of a schema: it can be written, and they fit what is there.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: the folder cannot be written; a table's name cannot be a folder's; files of a table are not
+            ours or have columns of other types; a merge lacks the columns that it needs.
+    """
+    address = read_address(url)
+    _check_writable(address.folder)
+    dataset = find_dataset(address, is_made=True)
+    _check_writable(dataset)
+    listing = list_files(dataset)
+    for chain in chains_of(schema):
+        is_replaced = chain.disposition is Disposition.REPLACE
+        check_files(listing, schema, chain.tables, {each.name: None for each in chain.tables} if is_replaced else None)
+    for chain in chains_of(schema):
+        if chain.disposition is Disposition.MERGE and not appends(chain.root):
+            merge_of(chain.root, _ANY_TIME)
+
+
+def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
+    """Find out whether the files of tables are ours, and can be read together with new ones.
+
+    Args:
+        listing: the dataset.
+        schema: with all tables.
+        tables: those to look at.
+        new: a file that each table gets, whose columns count rather than what the schema says of them; None for a
+            table whose files go. Without it the schema counts.
+
+    Raises:
+        DestinationError: they are not, or cannot.
+    """
+    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
+    row_id = naming.normalize_identifier("_dlt_id")
+    for table in tables:
+        _check_name(table.name)
+        _check_layout(listing, table)
+        key = first(table, "row_key") or (row_id if row_id in table.columns else None)
+        expected = _expected(table, new)
+        for name, path in table_files(listing, table.name).items():
+            there = file_columns(path)
+            if key and key not in there:
+                hint = "name another folder, or another table: `--table`"
+                raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
+            _check_columns(path, name, there, expected, table.name)
+
+
+def _expected(table: Table, new: New | None) -> tuple[Column, ...] | None:
+    """Return the columns that old files are to agree with, None where they go."""
+    if new is None or table.name not in new:
+        return complete(table)
+    file = new[table.name]
+    return tuple(file_columns(file).values()) if file else None
+
+
+def _check_writable(folder: Path) -> None:
+    there = next((path for path in (folder, *folder.absolute().parents) if path.exists() or path.is_symlink()), None)
+    if there is None or not there.is_dir():
+        what = "is not a folder" if there is None or not there.is_symlink() else "is a link to nothing"
+        raise DestinationError(f"`{there or folder}` {what}", hint="name a folder: `--to FOLDER`")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise DestinationError(f"`{there}` cannot be written to", hint="it needs to be, or another folder named")
+
+
+def _check_name(name: str) -> None:
+    if len(os.fsencode(name)) > MOST_NAME_BYTES or set(name) & set("/\\\0") or name.startswith(".") or "=" in name:
+        hint = "the naming conventions `snake_case` and `sql_cs_v1` make names that can"
+        raise DestinationError(f"the table `{name}` cannot be a folder of this name", hint=hint)
+
+
+def _check_layout(listing: Listing, table: Table) -> None:
+    """Refuse what readers would not read together with our files."""
+    folder = listing.dataset / table.name
+    for mark, format in (("_delta_log", "delta"), ("metadata", "iceberg")):
+        if (folder / mark).is_dir():
+            raise DestinationError(f"`{folder}` is a table of {format.title()}", hint=f"--to {format}:FOLDER")
+    if folder.exists() and not folder.is_dir():
+        raise DestinationError(f"`{folder}` is in the place of a table's folder", hint="remove it")
+    other = next((name for name in listing.of(table.name) if not _is_ignored(name)), None)
+    if other and not table.name.startswith("_dlt_"):
+        hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'
+        raise DestinationError(f"`{folder}` holds `{other}`, which is no Parquet", hint=hint)
+
+
+def _is_ignored(name: str) -> bool:
+    last = name.rpartition("/")[2]
+    return last.endswith(ENDING) or last.startswith("_") or last == "init"
+
+
+def _check_columns(
+    path: Path, name: str, there: Mapping[str, Column], expected: tuple[Column, ...] | None, table: str
+) -> None:
+    if expected is None:
+        return
+    hidden = [each for each in partition_keys(name) if each not in there]
+    if hidden:
+        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which the files do not hold", hint=_OTHER)
+    for column in expected:
+        found = there.get(column.name)
+        if found and not _agree(found, column):
+            raise DestinationError(
+                f"`{table}.{column.name}` is {_shown(column)}, and {_shown(found)} in `{path}`", hint=_OTHER
+            )
+
+
+def _agree(found: Column, column: Column) -> bool:
+    """Return whether files with both can be read together: the units of timestamps and the width of binary may differ.
+
+    What a decimal is that states one size alone is not for the schema to say: writers of Parquet differ.
+    """
+    sizes = [column.properties.get(key) for key in _SIZES]
+    is_open = column.data_type is DataType.DECIMAL and sizes.count(None) == 1
+    compared = _ALWAYS if is_open or column.data_type not in _HAVE_SIZES else (*_ALWAYS, *_SIZES)
+    kinds = stored(found), stored(column)
+    return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
+
+
+def _shown(column: Column) -> str:
+    kind = stored(column)
+    sizes = [str(kind[key]) for key in ("precision", "scale") if kind.get(key) is not None]
+    name = kind.get("data_type") or next(iter(kind.values()))
+    return f"`{name}({', '.join(sizes)})`" if sizes else f"`{name}`"

@@ -1,0 +1,196 @@
+"""Puts the files of a load in their places, all or none.
+
+New files are first gathered in a hidden folder of the dataset, on the same file system. Then a journal is written,
+in one step: which files are to go, and which get which name. From then on the load is certain: should the process be
+killed, whoever comes next takes the same steps once more. Without a journal nothing has happened, and what was
+gathered is removed. Readers of ours that come in between see what the journal says (``Listing``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from schemactl.errors import DestinationError, InputError
+from schemactl.store.lock import locked
+from schemactl.store.replace import replace_text
+
+FOLDER: Final = ".schemactl-load"
+"""Where a load is gathered, in the dataset's folder."""
+
+_NAME: Final = "journal.json"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What a load does to the files of a dataset; paths are relative to its folder.
+
+    Attributes:
+        removals: files that go first.
+        moves: old and new names, in their order.
+    """
+
+    removals: tuple[str, ...] = ()
+    moves: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of a dataset as they are once a journal is carried out.
+
+    Attributes:
+        dataset: its folder.
+        files: where each file is, by its path in the dataset, sorted.
+    """
+
+    dataset: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    def of(self, folder: str) -> dict[str, Path]:
+        """Return the files in one of the folders, and in those below, by their path from there."""
+        head = f"{folder}/"
+        return {name.removeprefix(head): path for name, path in self.files.items() if name.startswith(head)}
+
+    def folders(self) -> tuple[str, ...]:
+        """Return the names of the folders that hold files."""
+        return tuple(sorted({name.partition("/")[0] for name in self.files if "/" in name}))
+
+
+def list_files(dataset: Path) -> Listing:
+    """Return the files of a dataset; hidden ones do not count. A folder that does not exist has none.
+
+    Raises:
+        DestinationError: a folder cannot be listed, or the journal of a killed load cannot be read.
+    """
+    journal = read_journal(dataset) or Journal()
+    files = {name: path for name, path in _walk(dataset, "") if name not in journal.removals}
+    waiting = {new: dataset / old for old, new in journal.moves if (dataset / old).is_file()}
+    return Listing(dataset, dict(sorted({**files, **waiting}.items())))
+
+
+def read_journal(dataset: Path) -> Journal | None:
+    """Return what a killed load had still to do, None where there is nothing.
+
+    Raises:
+        DestinationError: it cannot be read.
+    """
+    path = dataset / FOLDER / _NAME
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if held["version"] != _VERSION:
+            raise ValueError(f"it is of version {held['version']}")
+        return Journal(tuple(held["removals"]), tuple((old, new) for old, new in held["moves"]))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "another version of schemactl may have written it: finish the load with that one"
+        raise DestinationError(f"cannot read the journal `{path}`: {error}", hint=hint) from error
+
+
+def commit(dataset: Path, journal: Journal) -> None:
+    """Make a gathered load certain, and carry it out.
+
+    Raises:
+        OSError: a file cannot be moved; a journal that is written by then stays, for ``recover``.
+        DestinationError: the journal cannot be written.
+    """
+    for old, _ in journal.moves:
+        _sync(dataset / old)
+    held = {"version": _VERSION, "removals": journal.removals, "moves": journal.moves}
+    try:
+        replace_text(dataset / FOLDER / _NAME, json.dumps(held, ensure_ascii=False))
+    except InputError as error:
+        raise DestinationError(error.message, hint=error.hint) from error
+    _carry_out(dataset, journal)
+
+
+def recover(dataset: Path) -> None:
+    """Finish or forget what a killed load has left; call it while no other load can write.
+
+    Raises:
+        OSError: a file cannot be moved or removed.
+        DestinationError: the journal cannot be read, or files that it tells of are gone.
+    """
+    journal = read_journal(dataset)
+    if journal is not None:
+        _carry_out(dataset, journal)
+    elif (dataset / FOLDER).exists():
+        shutil.rmtree(dataset / FOLDER)
+
+
+@contextmanager
+def holding(dataset: Path) -> Iterator[None]:
+    """Hold the lock of a dataset; its folder is made.
+
+    Raises:
+        DestinationError: another load holds it, or the folder cannot be written to.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(dataset))
+        except InputError as error:
+            raise DestinationError(error.message, hint=error.hint) from error
+        yield
+
+
+def _carry_out(dataset: Path, journal: Journal) -> None:
+    touched = {(dataset / name).parent for name in (*journal.removals, *(new for _, new in journal.moves))}
+    for name in journal.removals:
+        (dataset / name).unlink(missing_ok=True)
+    for old, new in journal.moves:
+        _move(dataset / old, dataset / new)
+    for folder in touched:
+        _sync(folder)
+    # First the journal: without it, what is left of the folder is nothing.
+    (dataset / FOLDER / _NAME).unlink()
+    shutil.rmtree(dataset / FOLDER, ignore_errors=True)
+
+
+def _move(old: Path, new: Path) -> None:
+    new.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.replace(old, new)  # noqa: PTH105 - as the other steps, it is the system's own
+    except FileNotFoundError as error:
+        # A load that is carried out a second time finds it moved.
+        if not new.is_file():
+            raise DestinationError(f"`{old}` is gone: the load that was broken off cannot be finished") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
+    """Yield files, those of tables right in their folders or in partitions (``day=2024-01-31``)."""
+    for path in entries(folder):
+        if path.is_dir():
+            if head and "=" not in path.name:
+                continue
+            yield from _walk(path, f"{head}{path.name}/")
+        else:
+            yield f"{head}{path.name}", path
+
+
+def entries(folder: Path) -> Iterable[Path]:
+    """Return what stands in a folder, sorted, without what is hidden; nothing where there is no such folder.
+
+    Raises:
+        DestinationError: it cannot be listed.
+    """
+    if not folder.is_dir():
+        return ()
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error

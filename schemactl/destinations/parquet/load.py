@@ -1,0 +1,221 @@
+"""Loads rows into a folder of Parquet: gathers the files, and puts them in their places by a journal."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations.parquet.address import read_address
+from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
+from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
+from schemactl.destinations.parquet.check import New, check_files
+from schemactl.destinations.parquet.journal import FOLDER, Journal, Listing, commit, holding, list_files, recover
+from schemactl.engine.dispositions import appends, merge_of
+from schemactl.errors import DestinationError
+
+_NEW: Final = f"{FOLDER}/new"
+_MERGED: Final = f"{FOLDER}/merged"
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What becomes of one table: files that go, and files that come, by their paths in the dataset.
+
+    Attributes:
+        come: where each file is now, by its name in the table's folder.
+    """
+
+    table: str
+    gone: tuple[str, ...]
+    come: Mapping[str, Path]
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return the loads that a folder has had under a schema; one that was killed when it was certain counts.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: the folder cannot be read.
+    """
+    address = read_address(url)
+    if not address.folder.is_dir():
+        return PastLoads()
+    listing = list_files(find_dataset(address, is_made=True))
+    return PastLoads(load_ids(listing, schema_name), loaded_inputs(listing, schema_name))
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Put the rows of a load into a folder of Parquet, all or nothing.
+
+    A reader that knows no journal may see some tables before others for the moment in which files are renamed; the
+    row in ``_dlt_loads`` comes last. Merges are done by Spark, with the session that is open.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: the folder cannot be written, is in use, or holds what the rows do not go with.
+        EngineError: Spark is needed for a merge, and cannot be started.
+    """
+    address = read_address(url)
+    with _told(address.folder):
+        dataset = find_dataset(address, is_made=True)
+        with holding(dataset):
+            recover(dataset)
+            listing = list_files(dataset)
+            _, loads = system_names(package.schema)
+            if package.load_id in load_ids(listing, package.schema.name, loads):
+                return
+            try:
+                commit(dataset, _gather(listing, package, progress))
+            finally:
+                _forget(dataset)
+
+
+def _forget(dataset: Path) -> None:
+    """Remove what was gathered, unless the load is certain: then it is finished by the next one."""
+    with suppress(OSError, DestinationError):
+        if (dataset / FOLDER).exists() and not (dataset / FOLDER / "journal.json").exists():
+            shutil.rmtree(dataset / FOLDER)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = f"`{error.filename}`" if error.filename else f"`{folder}`"
+        hint = "nothing was loaded; a load that had begun to rename files is finished by the next one"
+        raise DestinationError(f"cannot write {place}: {error.strerror or error}", hint=hint) from error
+
+
+def _gather(listing: Listing, package: LoadPackage, progress: Progress) -> Journal:
+    """Bring everything that a load writes into the dataset's hidden folder."""
+    changes = list(_changes(listing, package, progress))
+    moves: list[tuple[str, str]] = []
+    for at, change in enumerate(changes):
+        progress(f"copying {change.table}", at / len(changes))
+        _check_device(listing.dataset / change.table, listing.dataset)
+        for name, path in change.come.items():
+            gathered = f"{_NEW}/{change.table}/{name}"
+            _bring(path, listing.dataset / gathered)
+            moves.append((gathered, f"{change.table}/{name}"))
+    progress("finishing", None)
+    for name, text in new_files(listing, package):
+        file = listing.dataset / _NEW / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        moves.append((f"{_NEW}/{name}", name))
+    return Journal(tuple(name for change in changes for name in change.gone), tuple(moves))
+
+
+def _changes(listing: Listing, package: LoadPackage, progress: Progress) -> Iterator[_Change]:
+    """Yield what becomes of each table, by the write disposition of its root."""
+    chains = chains_of(package.schema, package)
+    for each in (*package.tables, *((package.rejects,) if package.rejects else ())):
+        _check_count(each)
+    emptied = set(emptied_by(package.schema, chains))
+    for chain in chains:
+        is_replaced = chain.disposition is Disposition.REPLACE
+        check_files(listing, package.schema, chain.tables, _new(chain, is_replaced=is_replaced))
+        if is_replaced:
+            for name, staged in chain.staged.items():
+                files = _files(staged, is_first=True)
+                yield _Change(name, _held(listing, name), _named(package, name, files))
+            emptied -= set(chain.staged)
+            continue
+        if chain.disposition is Disposition.MERGE and not appends(chain.root):
+            progress(f"merging {chain.root.name}", None)
+            yield from _merged(listing, package, chain)
+        else:
+            yield from (_appended(listing, package, staged) for staged in chain.staged.values())
+    yield from (_Change(name, _held(listing, name), {}) for name in sorted(emptied))
+    if package.rejects:
+        check_files(listing, package.schema, (package.rejects.table,))
+        yield _appended(listing, package, package.rejects)
+
+
+def _new(chain: Chain, *, is_replaced: bool) -> New:
+    if is_replaced:
+        return {table.name: None for table in chain.tables}
+    return {name: _files(staged, is_first=True)[0] for name, staged in chain.staged.items()}
+
+
+def _appended(listing: Listing, package: LoadPackage, staged: StagedTable) -> _Change:
+    name = staged.table.name
+    files = _files(staged, is_first=not _held(listing, name))
+    return _Change(name, (), _named(package, name, files))
+
+
+def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
+    # Imported here: only merges need Spark.
+    from schemactl.engine.rewrite import Rewrite, rewrite_tables
+
+    rewrites = []
+    for table in chain.tables:
+        old = tuple(table_files(listing, table.name).values())
+        new = _files(chain.staged.get(table.name), is_first=not old)
+        if old or new:
+            rewrites.append(Rewrite(table, old, new, listing.dataset / _MERGED / table.name))
+    rewrite_tables(rewrites, merge_of(chain.root, package.inserted_at))
+    for each in rewrites:
+        files = tuple(sorted(each.target.glob(f"*{ENDING}")))
+        yield _Change(each.table.name, _held(listing, each.table.name), _named(package, each.table.name, files))
+
+
+def _held(listing: Listing, table: str) -> tuple[str, ...]:
+    """Return the files of a table, by their paths in the dataset."""
+    return tuple(f"{table}/{name}" for name in table_files(listing, table))
+
+
+def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
+    """Return the files that hold rows; one without any where it is to tell the columns of a new table."""
+    if staged is None:
+        return ()
+    files = tuple(sorted(staged.folder.glob(f"*{ENDING}")))
+    full = tuple(file for file in files if _count(file))
+    return full or (files[:1] if is_first else ())
+
+
+def _check_count(staged: StagedTable) -> None:
+    found = sum(_count(file) for file in staged.folder.glob(f"*{ENDING}"))
+    if found != staged.rows:
+        name = staged.table.name
+        raise DestinationError(f"`{name}` has {staged.rows} rows, and {found} in its files: nothing was loaded")
+
+
+def _count(file: Path) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return int(pyarrow.parquet.read_metadata(file).num_rows)
+    except pyarrow.ArrowException as error:
+        raise DestinationError(f"cannot read `{file}`: {error}") from error
+
+
+def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[str, Path]:
+    """Return files under the names that dlt's layout gives them: load id, id of the file."""
+    places = (f"{package.load_id}/{package.schema.name}/{table}/{at}" for at, _ in enumerate(files))
+    ids = (hashlib.sha256(place.encode()).hexdigest()[:10] for place in places)
+    return {f"{package.load_id}.{file_id}{ENDING}": file for file_id, file in zip(ids, files, strict=True)}
+
+
+def _bring(path: Path, to: Path) -> None:
+    """Give a file a second name, or copy it where that cannot be: it is on another file system, for one."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(path, to)
+    except OSError:
+        shutil.copyfile(path, to)
+
+
+def _check_device(folder: Path, dataset: Path) -> None:
+    if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
+        raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")

@@ -1,0 +1,13 @@
+"""A PostgreSQL server: ``postgresql://USER@HOST:PORT/DATABASE?dataset=NAME``, else as libpq's URIs.
+
+Without ``dataset`` a load goes into the one dataset that was loaded with the schema before, else into one that is named
+as the schema.
+"""
+
+from __future__ import annotations
+
+from schemactl.destinations.postgresql._loader import check_tables, load, read_past_loads
+from schemactl.destinations.postgresql._reader import read_catalogue
+from schemactl.destinations.postgresql._types import NAMES, column_type, stored
+
+__all__ = ["NAMES", "check_tables", "column_type", "load", "read_catalogue", "read_past_loads", "stored"]

@@ -1,0 +1,83 @@
+"""Rows of Parquet files as the text that PostgreSQL's COPY reads, a batch at a time.
+
+Arrow writes the text. Texts are quoted, nulls are not: so an empty text and a null stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._package import StagedTable
+from schemactl.errors import DestinationError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH_BYTES: Final = 8 << 20
+_MOST_ROWS: Final = 65_536
+
+
+def csv_of(staged: StagedTable) -> Iterator[memoryview]:
+    """Yield the rows of a staged table as CSV without a header, in the order of the table's columns.
+
+    Raises:
+        DestinationError: a text holds a NUL character, which PostgreSQL does not take.
+    """
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    for path in sorted(staged.folder.glob("*.parquet")):
+        with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
+                sink = pa.BufferOutputStream()
+                csv.write_csv(_readable(batch.select(list(staged.table.columns)), staged), sink, options)
+                yield memoryview(sink.getvalue())
+
+
+def _batch_rows(metadata: Any) -> int:
+    """Return how many rows make a batch of some megabytes; sizes in a file's footer are those before compression."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    widest = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=1.0)
+    return max(1, min(_MOST_ROWS, int(_BATCH_BYTES / max(widest, 1.0))))
+
+
+def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
+    """Return a batch in types that Arrow writes as PostgreSQL reads them."""
+    import pyarrow as pa
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        kind = column.type
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            columns.append(_hex(column))
+            continue
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            _refuse_nul(column, name, staged)
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _refuse_nul(column: pa.Array, name: str, staged: StagedTable) -> None:
+    import pyarrow.compute as pc
+
+    found = pc.sum(pc.match_substring(column, "\0")).as_py()
+    if found:
+        message = f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters"
+        raise DestinationError(message, hint="take `\\u0000` out of the data, or load into a destination that keeps it")
+
+
+def _hex(column: pa.Array) -> pa.Array:
+    """Return bytes as PostgreSQL's hexadecimal texts, without a step for each row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = column.cast(pa.large_binary())
+    _, places, data = wide.buffers()
+    offsets = pa.Array.from_buffers(pa.int64(), len(wide) + 1, [None, places], offset=wide.offset)
+    digits = pa.py_buffer(data.to_pybytes().hex().encode() if data is not None else b"")
+    doubled = pc.multiply(offsets, 2).buffers()[1]
+    texts = pa.LargeStringArray.from_buffers(len(wide), doubled, digits)
+    marked = pc.binary_join_element_wise(pa.scalar("\\x", pa.large_string()), texts, pa.scalar("", pa.large_string()))
+    return pc.if_else(wide.is_valid(), marked, pa.scalar(None, pa.large_string()))

@@ -1,0 +1,175 @@
+"""One transaction on a PostgreSQL server, as loading sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._package import StagedTable
+from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations.postgresql._address import Address, without_password
+from schemactl.destinations.postgresql._copy import csv_of
+from schemactl.destinations.postgresql._types import NAMES, column_type
+from schemactl.errors import DestinationError
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Error
+
+_DATASETS: Final = """
+    select nspname from pg_catalog.pg_namespace
+    where nspname <> 'information_schema' and nspname !~ '^pg_' order by oid
+"""
+
+_RELATIONS: Final = """
+    select relname, relkind in ('r', 'p', 'f'), pg_catalog.has_table_privilege(tables.oid, 'INSERT'),
+        attname, pg_catalog.format_type(atttypid, atttypmod)
+    from pg_catalog.pg_class as tables
+        join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
+        left join pg_catalog.pg_attribute on attrelid = tables.oid and attnum > 0 and not attisdropped
+    where nspname = %s and relkind in ('r', 'p', 'f', 'v', 'm')
+    order by tables.oid, attnum
+"""
+
+_PATIENCE_FOR_LOADS: Final = "10min"
+_PATIENCE_FOR_OTHERS: Final = "60s"
+
+_HINTS: Final[dict[str, str]] = {
+    "42501": "grant the user CREATE on the database and the dataset, and SELECT, INSERT, UPDATE, DELETE on its tables",
+    "55P03": "another session holds a lock on it: end that first, or wait",
+    "22P05": "PostgreSQL keeps no NUL characters: take `\\u0000` out of the data",
+    "53100": "make room on the server's disk, then load again",
+    "22001": "the column there is narrower than the schema's",
+    "23505": "two rows have the same value in a column that is `unique`",
+    "23502": "the table there has a column that takes no nulls, and the load brings none or null for it",
+}
+"""What to do about errors, by SQLSTATE."""
+
+_LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSession:
+    """A transaction that is open; see ``destinations._session.Session``."""
+
+    connection: Connection[Any]
+    address: Address
+
+    @property
+    def dialect(self) -> str:
+        return "postgres"
+
+    @property
+    def names(self) -> NameLimits:
+        return NAMES
+
+    @property
+    def shown(self) -> str:
+        return self.address.shown
+
+    @property
+    def makes_unique(self) -> bool:
+        return True
+
+    def column_type(self, column: Column) -> str:
+        return column_type(column)
+
+    def execute(self, statement: str) -> int:
+        return max(self.connection.execute(statement.encode()).rowcount, 0)
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        return self.connection.execute(statement.encode()).fetchall()
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        listed = ", ".join(quote(name) for name in columns)
+        start = f"INSERT INTO {target} ({listed}) VALUES (".replace("%", "%%")
+        with self.connection.cursor() as cursor:
+            cursor.executemany(f"{start}{', '.join('%s' for _ in columns)})".encode(), rows)
+
+    def datasets(self) -> list[str]:
+        return [row[0] for row in self.query(_DATASETS)]
+
+    def relations(self, dataset: str) -> Mapping[str, Relation]:
+        columns: dict[tuple[str, bool, bool], dict[str, str]] = {}
+        for *table, name, kind in self.connection.execute(_RELATIONS, [dataset]).fetchall():
+            held = columns.setdefault((table[0], table[1], table[2]), {})
+            if name is not None:  # a table may have no columns
+                held[name] = kind
+        return {name: Relation(name, is_table, held, is_ours) for (name, is_table, is_ours), held in columns.items()}
+
+    def stage(self, name: str, staged: StagedTable) -> None:
+        columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())
+        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns}) ON COMMIT DROP")
+        self.append(quote(name), staged)
+        self.execute(f"ANALYZE {quote(name)}")
+
+    def append(self, target: str, staged: StagedTable) -> int:
+        columns = ", ".join(quote(name) for name in staged.table.columns)
+        with self.connection.cursor() as cursor:
+            with cursor.copy(f"COPY {target} ({columns}) FROM STDIN (FORMAT csv)".encode()) as copy:
+                for part in csv_of(staged):
+                    copy.write(part)
+            return cursor.rowcount
+
+    def lock(self, dataset: str) -> None:
+        self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_LOADS}'")
+        self.query(f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))")
+        self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
+
+    @contextmanager
+    def telling(self, task: str, hint: str | None = None) -> Iterator[None]:
+        import psycopg
+
+        try:
+            yield
+        except psycopg.Error as error:
+            # The driver's own error may hold the address with its password.
+            raise _told(error, task, self.address, _LOST if self.connection.closed else hint) from None
+
+
+def _told(error: Error, task: str, address: Address, hint: str | None = None) -> DestinationError:
+    said = error.diag
+    context = "; ".join((said.context or "").splitlines())
+    stated = ". ".join(part.rstrip(".") for part in (said.message_primary, said.message_detail, context) if part)
+    message = without_password(" ".join((stated or str(error)).split()), address)
+    found = hint if hint == _LOST else _HINTS.get(said.sqlstate or "", hint)
+    return DestinationError(f"cannot {task} in `{address.shown}`: {message}", hint=found)
+
+
+@contextmanager
+def open_session(address: Address) -> Iterator[PostgresSession]:
+    """Open a transaction; it is taken back unless ``commit`` was called.
+
+    Raises:
+        DestinationError: the server cannot be reached, or psycopg is not installed.
+    """
+    try:
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+    except ModuleNotFoundError:
+        raise missing_driver("psycopg", "postgres") from None
+    try:
+        connection = psycopg.connect(make_conninfo(**{**address.parameters, "client_encoding": "UTF8"}))
+    except psycopg.Error as error:
+        raise _told(error, "reach the server", address) from None
+    session = PostgresSession(connection, address)
+    try:
+        with session.telling("begin a load"):
+            # Files may hold moments without their zone; all of them are in UTC.
+            session.execute("SET LOCAL TimeZone = 'UTC'")
+            session.execute("SET LOCAL DateStyle = 'ISO'")
+            session.execute("SET LOCAL standard_conforming_strings = on")
+            session.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
+        yield session
+    finally:
+        connection.close()
+
+
+def commit(session: PostgresSession) -> None:
+    """Keep what the transaction has done."""
+    with session.telling("complete the load"):
+        session.connection.commit()

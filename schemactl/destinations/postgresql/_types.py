@@ -1,0 +1,107 @@
+"""PostgreSQL's types and dlt's, both ways (dlt.md §9.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._types import DatabaseType, decimal, decimal_sizes, integer, parse_type
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+
+NAMES: Final = NameLimits(max_bytes=63)
+
+_WEI: Final = frozenset(((156, 78), (78, 0)))
+
+_KINDS: Final[dict[str, Properties]] = {
+    "CHARACTER VARYING": {"data_type": "text"},
+    "TEXT": {"data_type": "text"},
+    "DOUBLE PRECISION": {"data_type": "double"},
+    "REAL": {"data_type": "double"},
+    "BOOLEAN": {"data_type": "bool"},
+    "SMALLINT": integer(16),
+    "INTEGER": integer(32),
+    "BIGINT": integer(64),
+    "BYTEA": {"data_type": "binary"},
+    "JSONB": {"data_type": "json"},
+    "JSON": {"data_type": "json"},
+    "DATE": {"data_type": "date"},
+    "TIME WITHOUT TIME ZONE": {"data_type": "time"},
+    "TIMESTAMP WITH TIME ZONE": {"data_type": "timestamp"},
+    "TIMESTAMP WITHOUT TIME ZONE": {"data_type": "timestamp", "timezone": False},
+}
+
+_SIZED: Final = frozenset(("text", "time", "timestamp"))
+_USUAL_PRECISION: Final = 6
+
+
+def kind_of(written: str) -> Properties:
+    """Return dlt's type for one of PostgreSQL's, as its catalogue writes it."""
+    parsed = parse_type(written)
+    if parsed is None:
+        return unknown(written)
+    if parsed.name == "NUMERIC":
+        return _numeric(parsed)
+    kind = _KINDS.get(parsed.name)
+    if kind is None:
+        return unknown(written)
+    precision = parsed.sizes[0] if parsed.sizes and kind["data_type"] in _SIZED else None
+    is_usual = precision is None or (kind["data_type"] != "text" and precision == _USUAL_PRECISION)
+    return kind if is_usual else {**kind, "precision": precision}
+
+
+def _numeric(parsed: DatabaseType) -> Properties:
+    match parsed.sizes:
+        case (precision, scale):
+            return {"data_type": "wei"} if (precision, scale) in _WEI else decimal(precision, scale)
+        case _:
+            # Without sizes it holds any number, which dlt's decimal without sizes does not.
+            return {"data_type": "decimal", **unknown("numeric")}
+
+
+def stored(column: Column) -> Properties:
+    """Return what PostgreSQL's catalogue says of such a column (dlt.md §9.3)."""
+    properties = column.properties
+    kinds = ("data_type", DATABASE_TYPE)
+    if DATABASE_TYPE in properties:
+        return with_nullable({key: properties[key] for key in kinds if key in properties}, column)
+    return with_nullable(kind_of(column_type(column)), column)
+
+
+_DATABASE_TYPES: Final = {
+    DataType.DOUBLE: "double precision",
+    DataType.BOOL: "boolean",
+    DataType.BINARY: "bytea",
+    DataType.JSON: "jsonb",
+    DataType.DATE: "date",
+}
+
+
+def column_type(column: Column) -> str:
+    """Return the type that dlt gives a column on PostgreSQL, as its catalogue writes it.
+
+    Raises:
+        ValueError: the column is incomplete.
+    """
+    if DATABASE_TYPE in column.properties:
+        return str(column.properties[DATABASE_TYPE])
+    properties = column.properties
+    precision = properties.get("precision")
+    size = "" if precision is None else f"({precision})"
+    match column.data_type:
+        case DataType.TEXT:
+            return f"character varying{size}"
+        case DataType.BIGINT:
+            return "bigint" if precision is None or precision > 32 else "smallint" if precision <= 16 else "integer"
+        case DataType.DECIMAL:
+            return "numeric({},{})".format(*decimal_sizes(properties))
+        case DataType.WEI:
+            return f"numeric({precision or 156},{78 if properties.get('scale') is None else properties['scale']})"
+        case DataType.TIME:
+            return f"time{size} without time zone"
+        case DataType.TIMESTAMP:
+            return f"timestamp{size} {'without' if properties.get('timezone') is False else 'with'} time zone"
+        case None:
+            raise ValueError(f"column `{column.name}` has no type")
+        case other:
+            return _DATABASE_TYPES[other]

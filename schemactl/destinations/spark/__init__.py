@@ -1,0 +1,11 @@
+"""A schema of a Spark catalogue: ``spark:CATALOG.SCHEMA``, for one ``spark:spark_catalog.analytics``.
+
+It works with the session that is open, which knows the user's ``--conf``; where none is open, with one of its own,
+which knows Spark's ``spark-defaults.conf`` alone. Spark's catalogue in memory forgets its tables with the session:
+a lasting one (Hive, JDBC, Iceberg …) comes by the user's settings.
+"""
+
+from schemactl.destinations.spark.catalogue import NAMES, read_catalogue, stored
+from schemactl.destinations.spark.load import check_tables, load, read_past_loads
+
+__all__ = ["NAMES", "check_tables", "load", "read_catalogue", "read_past_loads", "stored"]

@@ -1,0 +1,138 @@
+"""What a schema of a Spark catalogue holds, as dlt's columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._address import dataset_of
+from schemactl.destinations._catalogue import (
+    VERSIONS_TABLE,
+    Catalogue,
+    column_of,
+    hashes_of,
+    keeps_versions,
+    schema_name,
+    schema_of,
+    unknown,
+)
+from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.errors import InputError
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+
+if TYPE_CHECKING:
+    from schemactl.engine.catalogue import Namespace
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
+"""Hive's metastore folds names, whatever Spark does."""
+
+INTERNAL: Final = "_schemactl_"
+"""How the names of tables start that a load makes for itself."""
+
+_PLAIN: Final[Mapping[str, Properties]] = {
+    "STRING": {"data_type": "text"},
+    "VARCHAR": {"data_type": "text"},
+    "CHAR": {"data_type": "text"},
+    "BOOLEAN": {"data_type": "bool"},
+    "FLOAT": {"data_type": "double"},
+    "DOUBLE": {"data_type": "double"},
+    "DATE": {"data_type": "date"},
+    "BINARY": {"data_type": "binary"},
+    "TIMESTAMP": {"data_type": "timestamp"},
+    "TIMESTAMP_NTZ": {"data_type": "timestamp", "timezone": False},
+    "TIME": {"data_type": "time"},
+}
+_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+_PART: Final = re.compile(r"[^\W\d]\w*")
+
+
+def read_catalogue(url: str) -> Catalogue:
+    """Return the tables of one schema.
+
+    Raises:
+        InputError: the address is wrong, or there is no such schema.
+        DestinationError: Spark failed.
+        EngineError: Spark cannot be started.
+    """
+    from schemactl.engine.catalogue import held_tables, select
+    from schemactl.engine.running import running_session
+
+    namespace = read_address(url)
+    with running_session() as spark:
+        held = {name: table for name, table in held_tables(spark, namespace).items() if not name.startswith(INTERNAL)}
+        if not held:
+            raise InputError(f"there are no tables in `{namespace.catalogue}.{namespace.schema}`")
+        pairs = [(name, column) for name, table in held.items() for column in table.columns]
+        versions: list[tuple[str, str]] = []
+        if keeps_versions(pairs):
+            rows = select(
+                spark,
+                f"SELECT schema_name, version_hash FROM {namespace.table(VERSIONS_TABLE)} ORDER BY inserted_at DESC",
+            )
+            versions = [(row["schema_name"], row["version_hash"]) for row in rows]
+    columns = [
+        (name, column_of(column, _kind(written), is_nullable=True))
+        for name, table in held.items()
+        for column, written in table.columns.items()
+    ]
+    found = schema_name({name for name, _ in versions}, namespace.schema)
+    return Catalogue(schema_of(found, columns), f"spark:{namespace.catalogue}.{namespace.schema}", hashes_of(versions))
+
+
+def read_address(url: str) -> Namespace:
+    """Return the schema that an address names: ``spark:CATALOG.SCHEMA``, ``spark:CATALOG?dataset=SCHEMA``.
+
+    Raises:
+        InputError: it names none.
+    """
+    from schemactl.engine.catalogue import Namespace
+
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    asked = dataset_of(query, kind)
+    parts = [*stated.split("."), *([asked] if asked else [])]
+    if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
+        raise InputError(
+            f"`{url}` names no schema of a Spark catalogue",
+            hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
+        )
+    return Namespace(*parts)
+
+
+def _kind(written: str) -> Properties:
+    found = parse_type(written)
+    if found is None:
+        return unknown(written)
+    if found.name in _BITS:
+        return integer(_BITS[found.name])
+    if found.name == "DECIMAL" and len(found.sizes) == 2:
+        precision, scale = found.sizes
+        return {"data_type": "wei"} if (precision, scale) == (38, 0) else decimal(precision, scale)
+    return _PLAIN.get(found.name) or unknown(written)
+
+
+def stored(column: Column) -> Properties:
+    """Return what Spark's catalogue says of such a column. Nothing is said of nulls: all columns may be null."""
+    properties = column.properties
+    if DATABASE_TYPE in properties:
+        return unknown(properties[DATABASE_TYPE])
+    match column.data_type:
+        case DataType.JSON:
+            return {"data_type": "text"}
+        case DataType.BIGINT:
+            return integer(_bits(properties.get("precision")))
+        case DataType.WEI if properties.get("precision"):
+            return decimal(properties["precision"], properties.get("scale") or 0)
+        case DataType.DECIMAL:
+            precision, scale = decimal_sizes(properties)
+            return {"data_type": "wei"} if (precision, scale) == (38, 0) else decimal(precision, scale)
+        case DataType.TIMESTAMP if properties.get("timezone") is False:
+            return {"data_type": "timestamp", "timezone": False}
+        case other:
+            return {"data_type": str(other)}
+
+
+def _bits(precision: Any) -> int:
+    return next((bits for bits in (8, 16, 32) if precision is not None and precision <= bits), 64)

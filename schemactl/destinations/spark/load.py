@@ -1,0 +1,237 @@
+"""Loads rows into a schema of a Spark catalogue.
+
+Spark commits each table on its own. A load that was killed before it was certain leaves nothing but tables named
+``_schemactl_new_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
+reader may see the new rows of some tables and not yet those of others; the row in ``_dlt_loads`` comes last. There is
+no lock: one load at a time is the caller's to see to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
+from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
+from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations.spark.catalogue import INTERNAL, read_address
+from schemactl.engine.dispositions import appends, complete, first, merge_of
+from schemactl.errors import DestinationError
+from schemactl.schema.templates import LOADS_TABLE
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    from schemactl.engine.catalogue import HeldTable
+    from schemactl.engine.catalogue_load import Brought, Step, Target
+
+_SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+"""What Spark's own catalogue takes as a table's name."""
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return the loads that a schema of a catalogue has had; one that was killed when it was certain counts.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: Spark failed.
+        EngineError: Spark cannot be started.
+    """
+    from schemactl.engine.catalogue import held_tables
+    from schemactl.engine.catalogue_load import Target, read_pending
+    from schemactl.engine.running import running_session
+
+    namespace = read_address(url)
+    with running_session() as spark:
+        target = Target(spark, namespace, held_tables(spark, namespace))
+        done = _load_ids(target, LOADS_TABLE, schema_name)
+        pending = read_pending(target)
+        if pending is not None and pending.schema_name == schema_name:
+            done |= {pending.load_id}
+        return PastLoads(done, _inputs(target, schema_name))
+
+
+def _load_ids(target: Target, table: str, schema_name: str) -> frozenset[str]:
+    from schemactl.engine.catalogue import select
+
+    if table not in target.held:
+        return frozenset()
+    rows = select(target.spark, f"SELECT * FROM {target.namespace.table(table)} WHERE status = 0")
+    return frozenset(row["load_id"] for row in rows if row["schema_name"] == schema_name)
+
+
+def _inputs(target: Target, schema_name: str) -> Mapping[str, LoadedInput]:
+    from schemactl.engine.catalogue import select
+    from schemactl.engine.catalogue_load import NEW, read_pending
+
+    tables = [INPUTS_TABLE, *([f"{NEW}{INPUTS_TABLE}"] if read_pending(target) else [])]
+    query = "SELECT load_id, schema_name, path, bytes, unix_micros(modified) AS modified FROM "
+    rows = [
+        row
+        for table in tables
+        if table in target.held
+        for row in select(target.spark, query + target.namespace.table(table))
+        if row["schema_name"] == schema_name
+    ]
+    rows.sort(key=lambda row: _sortable(row["load_id"]))
+    return {row["path"]: LoadedInput(row["path"], row["bytes"], _moment(row["modified"])) for row in rows}
+
+
+def _sortable(load_id: str) -> tuple[float, str]:
+    return (float(load_id) if re.fullmatch(r"\d+(\.\d+)?", load_id) else 0.0, load_id)
+
+
+def _moment(microseconds: int) -> Any:
+    from datetime import UTC, datetime, timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether a catalogue takes the tables of a schema.
+
+    Where no session is open only the schema is looked at: a session of its own would not know the user's catalogues.
+    ``load`` looks at the tables that are there.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: they cannot be loaded, or Spark failed.
+    """
+    from schemactl.engine.catalogue import held_tables
+    from schemactl.engine.running import active_session, running_session
+
+    namespace = read_address(url)
+    held: Mapping[str, HeldTable] = {}
+    if active_session() is not None:
+        with running_session() as spark:
+            held = held_tables(spark, namespace)
+    chains = chains_of(schema)
+    for chain in chains:
+        _check_chain(chain, held, namespace.catalogue)
+    _check_spelling(table.name for chain in chains for table in chain.tables)
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Bring the rows of a load into a schema of a catalogue; see the module for what is not atomic.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: Spark failed, or what is there does not go with the rows.
+        EngineError: Spark cannot be started.
+    """
+    from schemactl.engine.catalogue_load import Pending, Target, commit, forget, prepare, recover, refreshed
+    from schemactl.engine.rewrite import configured
+    from schemactl.engine.running import running_session
+
+    namespace, kept = read_address(url), bookkeeping_of(package.schema)
+    with running_session() as spark, configured(spark):
+        target = recover(refreshed(Target(spark, namespace)))
+        if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
+            return
+        chains = chains_of(package.schema, package)
+        for chain in chains:
+            _check_chain(chain, target.held, namespace.catalogue)
+        target = prepare(target, _tables(package, chains, kept))
+        try:
+            steps = [*_steps(target, package, chains, progress), *_kept(target, package, kept)]
+        except BaseException:
+            forget(refreshed(target))
+            raise
+        progress("finishing", None)
+        commit(target, Pending(package.load_id, package.schema.name, tuple(steps)))
+
+
+def _tables(package: LoadPackage, chains: tuple[Chain, ...], kept: Bookkeeping) -> list[Table]:
+    staged = [each.table for chain in chains for each in chain.staged.values()]
+    return [*staged, *([package.rejects.table] if package.rejects else []), *kept.tables]
+
+
+def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], progress: Progress) -> Iterator[Step]:
+    from schemactl.engine.catalogue_load import Step, stage
+
+    emptied = set(emptied_by(package.schema, chains))
+    for at, chain in enumerate(chains):
+        progress(f"staging {chain.root.name}", at / len(chains))
+        if chain.disposition is Disposition.MERGE and not appends(chain.root):
+            merge = merge_of(chain.root, package.inserted_at)
+            family = [table for table in chain.tables if table.name in target.held]
+            yield from stage(target, [_brought(table, chain.staged.get(table.name)) for table in family], merge)
+            continue
+        replaces = chain.disposition is Disposition.REPLACE
+        brought = [_brought(each.table, each, overwrites=replaces) for each in chain.staged.values()]
+        yield from stage(target, brought, None)
+        emptied -= set(chain.staged)
+    yield from (Step(name, None, overwrites=True) for name in sorted(emptied) if name in target.held)
+    if package.rejects:
+        yield from stage(target, [_brought(package.rejects.table, package.rejects)], None)
+
+
+def _brought(table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
+    from schemactl.engine.catalogue_load import Brought
+
+    files = tuple(sorted(staged.folder.glob("*.parquet"))) if staged else ()
+    return Brought(table, files, first(table, "row_key"), overwrites)
+
+
+def _kept(target: Target, package: LoadPackage, kept: Bookkeeping) -> Iterator[Step]:
+    """Yield the steps that write down the load, the one that completes it last."""
+    import json
+
+    from schemactl.engine.catalogue import select
+    from schemactl.engine.catalogue_load import stage_rows
+
+    schema, at = package.schema, package.inserted_at
+    rows = select(target.spark, f"SELECT * FROM {target.namespace.table(kept.versions.name)}")
+    if all(schema.version_hash not in row.values() for row in rows):
+        text = json.dumps(schema.to_dict(), ensure_ascii=False, separators=(",", ":"))
+        values = (schema.version, schema.engine_version, at, schema.name, schema.version_hash, text)
+        yield stage_rows(target, kept.versions, [_row(kept.versions, values)])
+    if package.inputs:
+        files = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
+        yield stage_rows(target, kept.inputs, [_row(kept.inputs, values) for values in files])
+    done = (package.load_id, schema.name, 0, at, schema.version_hash)
+    yield stage_rows(target, kept.loads, [_row(kept.loads, done)])
+
+
+def _row(table: Table, values: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(table.columns, values, strict=True))
+
+
+def _check_chain(chain: Chain, held: Mapping[str, HeldTable], catalogue: str) -> None:
+    from schemactl.engine.catalogue import SESSION_CATALOGUE
+
+    if chain.disposition is Disposition.MERGE and not appends(chain.root):
+        from datetime import UTC, datetime
+
+        merge_of(chain.root, datetime.now(UTC))
+    for table in chain.tables:
+        name = table.name
+        if name.startswith(INTERNAL):
+            raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint="rename the table")
+        if catalogue == SESSION_CATALOGUE and not _SESSION_NAME.fullmatch(name):
+            hint = "the naming convention `sql_cs_v1` makes names that it takes"
+            raise DestinationError(f"Spark's own catalogue takes no table named `{name}`", hint=hint)
+        if name in held:
+            _check_table(table, held[name], is_replaced=chain.disposition is Disposition.REPLACE)
+
+
+def _check_table(table: Table, held: HeldTable, *, is_replaced: bool) -> None:
+    from schemactl.engine.catalogue import column_type
+
+    key = first(table, "row_key")
+    if held.is_view or (key and key not in held.columns):
+        why = "is a view" if held.is_view else f"was not made by dlt or schemactl: it has no `{key}`"
+        raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
+    for column in complete(table):
+        there, wanted = held.columns.get(column.name), column_type(column)
+        if there and there != wanted:
+            hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
+            raise DestinationError(f"`{table.name}.{column.name}` is {wanted}, and {there} in the catalogue", hint=hint)
+
+
+def _check_spelling(names: Iterator[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise DestinationError(f"`{other}` and `{name}` are one table to a catalogue", hint="rename one of them")

@@ -1,0 +1,450 @@
+"""Loading into a DuckDB file."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import TYPED
+from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
+
+from schemactl.destinations import duckdb as destination
+from schemactl.destinations._package import LoadPackage, StagedTable
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.types import table_from_dict
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "shop.duckdb"
+
+
+def load(path: Path, made: LoadPackage, dataset: str = "sales") -> None:
+    destination.load(f"duckdb:///{path}?dataset={dataset}", made, quiet)
+
+
+def ask(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        connection.execute(f'use "{path.stem}".sales')
+        return connection.execute(query).fetchall()
+
+
+def make(path: Path, *statements: str) -> None:
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def two(folder: Path, load_id: str = "1", **properties: Any) -> LoadPackage:
+    """A load of orders 1 and 2 with two lines."""
+    rows = {
+        "orders": [order(1, load_id, note="a"), order(2, load_id)],
+        "orders__lines": [line(f"r1.{load_id}", 0, "x"), line(f"r2.{load_id}", 0, "y")],
+    }
+    return package(folder, shop(orders(**properties), lines()), load_id, rows)
+
+
+def test_a_load_makes_the_file_the_dataset_and_its_tables(path: Path, tmp_path: Path) -> None:
+    path = path.parent / "new" / "folder" / path.name
+    made = two(tmp_path)
+    load(path, made)
+    assert ask(path, "select id, note from orders order by id") == [(1, "a"), (2, None)]
+    assert ask(path, "select sku from orders__lines order by sku") == [("x",), ("y",)]
+    loads = ask(path, "select load_id, schema_name, status, schema_version_hash, inserted_at::varchar from _dlt_loads")
+    assert loads == [("1", "shop", 0, made.schema.version_hash, "1970-01-01 00:00:01+00")]
+    catalogue = destination.read_catalogue(f"duckdb:///{path}?dataset=sales")
+    assert catalogue.hashes == (made.schema.version_hash,)
+    for table in (orders(), lines()):
+        found = catalogue.schema.tables[table.name].columns
+        assert list(found) == list(table.columns)
+        for name, column in table.columns.items():
+            assert destination.stored(found[name]) == destination.stored(column)
+
+
+def test_every_type_is_made_as_the_catalogue_reads_it(path: Path, tmp_path: Path) -> None:
+    columns = {name: kind for name, kind in TYPED.items() if "data_type" in kind}
+    made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
+    load(path, made)
+    found = destination.read_catalogue(f"duckdb:///{path}?dataset=sales").schema.tables["orders"].columns
+    for name, column in made.schema.tables["orders"].columns.items():
+        assert destination.stored(found[name]) == destination.stored(column)
+
+
+VALUES: dict[str, list[Any]] = {
+    "a_text": ["", "a'b\"c\n\r\t", "ж🐘", "\\.", "\x00in it"],
+    "a_double": [float("inf"), float("-inf"), 5e-324, 0.1, -0.0],
+    "a_bool": [True, False],
+    "a_timestamp": [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)],
+    "naive": [datetime(2026, 1, 2, 3, 4, 5, 678901)],
+    "a_bigint": [-(2**63), 2**63 - 1, 0],
+    "a_binary": [b"", b"\x00\xff\\x41", b"'"],
+    "a_json": ['{"b":1,"a":[null,"\\u0001"]}', "[]", '"x"'],
+    "a_decimal": [Decimal("0.000000001"), Decimal("-12345678901234567890123456789.123456789")],
+    "a_wei": [Decimal(10**38 - 1), Decimal(-(10**37))],
+    "a_date": [date(1, 1, 1), date(9999, 12, 31)],
+    "a_time": [time(0), time(23, 59, 59, 999999)],
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_arrive_as_they_are(name: str, path: Path, tmp_path: Path) -> None:
+    values = [*VALUES[name], None]
+    rows = [order(number, **{name: value}) for number, value in enumerate(values)]
+    load(path, package(tmp_path, shop(orders({name: TYPED[name]})), "1", {"orders": rows}))
+    assert [row[0] for row in ask(path, f"select {name} from orders order by id")] == values
+
+
+def test_moments_in_sparks_old_form_are_in_utc(path: Path, tmp_path: Path) -> None:
+    table = orders({"a_timestamp": TYPED["a_timestamp"]})
+    folder = tmp_path / "it's [old]*"
+    folder.mkdir()
+    rows = pa.table(
+        {
+            "id": [1],
+            "note": ["x"],
+            "a_timestamp": pa.array([datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)], pa.timestamp("us", "UTC")),
+            "_dlt_load_id": ["1"],
+            "_dlt_id": ["r"],
+        }
+    )
+    pq.write_table(rows, folder / "it's?.parquet", use_deprecated_int96_timestamps=True)
+    made = LoadPackage("1", shop(table), (StagedTable(table, folder, 1),), datetime.now(UTC))
+    load(path, made)
+    assert ask(path, "select a_timestamp::varchar from orders") == [("2026-01-02 03:04:05+00",)]
+
+
+def test_the_same_load_again_does_nothing(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path))
+    load(path, two(tmp_path))
+    load(path, two(tmp_path, "2"))
+    assert ask(path, "select count(*) from orders") == [(4,)]
+    assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
+    assert ask(path, "select count(*) from _dlt_version") == [(1,)]
+
+
+def test_past_loads_are_remembered_with_their_files(path: Path, tmp_path: Path) -> None:
+    url = f"duckdb:///{path}"
+    assert destination.read_past_loads(url, "shop").load_ids == frozenset()
+    assert not path.exists()
+    load(path, replace(two(tmp_path), inputs=(an_input("/a"), an_input("/b", 2))))
+    load(path, replace(two(tmp_path, "2"), inputs=(an_input("/b", 3),)))
+    found = destination.read_past_loads(url, "shop")
+    assert found.load_ids == {"1", "2"}
+    assert found.inputs == {"/a": an_input("/a"), "/b": an_input("/b", 3)}
+    assert destination.read_past_loads(url, "other").load_ids == frozenset()
+
+
+def test_without_a_dataset_the_one_loaded_before_is_meant(path: Path, tmp_path: Path) -> None:
+    url = f"duckdb:///{path}"
+    destination.load(url, two(tmp_path), quiet)
+    with duckdb.connect(str(path)) as connection:
+        # The file, the schema and the dataset are all `shop`.
+        assert connection.execute("select count(*) from shop.shop.orders").fetchone() == (2,)
+    assert destination.read_catalogue(url).schema.name == "shop"
+    other = path.with_name("other.duckdb")
+    load(other, two(tmp_path))
+    destination.load(f"duckdb:///{other}", two(tmp_path, "2"), quiet)
+    assert ask(other, "select count(*) from orders") == [(4,)]
+    load(other, two(tmp_path), "more")
+    with pytest.raises(InputError, match="holds 2 datasets of schema `shop`: `more`, `sales`") as caught:
+        destination.load(f"duckdb:///{other}", two(tmp_path, "3"), quiet)
+    assert caught.value.hint == "name one: `?dataset=more`"
+
+
+def test_what_is_replaced_loses_its_nested_rows_too(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path, write_disposition="replace"))
+    schema = shop(orders(write_disposition="replace"), lines())
+    load(path, package(tmp_path, schema, "2", {"orders": [order(7, "2")]}))
+    assert ask(path, "select id from orders") == [(7,)]
+    assert ask(path, "select count(*) from orders__lines") == [(0,)]
+    load(path, package(tmp_path, schema, "3", {"orders": []}))
+    assert ask(path, "select count(*) from orders") == [(0,)]
+
+
+def test_what_is_skipped_is_not_loaded(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path, write_disposition="skip"))
+    tables = ask(path, "select table_name from duckdb_tables() where not starts_with(table_name, '_')")
+    assert tables == []
+    assert ask(path, "select count(*) from _dlt_loads") == [(1,)]
+
+
+def test_new_columns_are_added(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path))
+    schema = shop(orders({"new": {"data_type": "double"}}), lines())
+    load(path, package(tmp_path, schema, "2", {"orders": [order(3, "2", new=0.5)]}))
+    assert ask(path, "select id, new from orders order by id") == [(1, None), (2, None), (3, 0.5)]
+    assert ask(path, "select count(*) from _dlt_version") == [(2,)]
+
+
+def test_rejects_are_appended(path: Path, tmp_path: Path) -> None:
+    table = table_from_dict("_rejects", {"columns": {"why": {"data_type": "text"}, "row": {"data_type": "json"}}})
+    for load_id in "12":
+        rejects = staged(tmp_path, table, [{"why": "frozen", "row": '{"a":1}'}])
+        load(path, replace(two(tmp_path, load_id), rejects=rejects))
+    assert ask(path, "select why, row from _rejects") == [("frozen", '{"a":1}')] * 2
+
+
+def merged(strategy: str, **more: Any) -> dict[str, Any]:
+    return {"write_disposition": "merge", "x-merge-strategy": strategy, **more}
+
+
+@pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "insert-only"])
+def test_of_rows_with_one_key_the_answer_is_the_same_in_any_order(strategy: str, path: Path, tmp_path: Path) -> None:
+    key = {"id": {"data_type": "bigint", "primary_key": True}, "v": {"data_type": "text"}}
+    rows = [order(1, v=text, _dlt_id=f"k{text}" if strategy == "delete-insert" else "k") for text in "cab"]
+    answers = set()
+    for number in range(3):
+        file = path.with_name(f"{number}.duckdb")
+        turned = rows[number:] + rows[:number]
+        load(file, package(tmp_path, shop(orders(key, **merged(strategy))), "1", {"orders": turned}))
+        answers.add(tuple(ask(file, "select v from orders")))
+    assert answers == {(("a",),)}
+
+
+def test_nested_rows_follow_their_parents_where_there_is_no_root_key(path: Path, tmp_path: Path) -> None:
+    key = {"id": {"data_type": "bigint", "primary_key": True}}
+    tags = table_from_dict(
+        "orders__lines__tags",
+        {
+            "columns": {
+                "_dlt_parent_id": {"data_type": "text", "nullable": False, "parent_key": True},
+                "_dlt_id": {"data_type": "text", "nullable": False, "row_key": True},
+            },
+            "parent": "orders__lines",
+        },
+    )
+    schema = shop(orders(key, write_disposition="merge"), lines(has_root_key=False), tags)
+    for load_id, number in (("1", 1), ("1.5", 2), ("2", 1)):
+        root = f"r{number}.{load_id}"
+        rows = {
+            "orders": [order(number, load_id)],
+            "orders__lines": [line(root, 0, load_id)],
+            "orders__lines__tags": [{"_dlt_parent_id": f"{root}.0", "_dlt_id": f"t{load_id}"}],
+        }
+        load(path, package(tmp_path, schema, load_id, rows))
+    assert ask(path, "select sku from orders__lines order by 1") == [("1.5",), ("2",)]
+    assert ask(path, "select _dlt_id from orders__lines__tags order by 1") == [("t1.5",), ("t2",)]
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        (merged("cdc"), "the merge strategy `cdc` is not supported"),
+        (merged("upsert"), "its strategy `upsert` needs a primary key"),
+        (merged("scd2"), "needs a column with the hint `x-valid-from`"),
+        (merged("upsert", **{"x-merge-source-filter": "id > 1"}), "`x-merge-source-filter` is not supported"),
+    ],
+)
+def test_a_merge_that_cannot_be_done_is_refused(
+    properties: dict[str, Any], message: str, path: Path, tmp_path: Path
+) -> None:
+    made = two(tmp_path, **properties)
+    make(path, "select 1")
+    for attempt in (lambda: load(path, made), lambda: destination.check_tables(f"duckdb:///{path}", made.schema)):
+        with pytest.raises(DestinationError, match=message):
+            attempt()
+
+
+REFUSED = {
+    "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
+    "a table of somebody else": (
+        ["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
+        "is not one that dlt or schemactl has made",
+        {},
+    ),
+    "a column without values": (
+        [
+            "create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
+            "insert into sales.orders values ('a', 'b')",
+        ],
+        "holds rows, and `needed` may not be null",
+        {"needed": {"data_type": "bigint", "nullable": False}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_in_the_way_is_told_before_and_nothing_is_written(case: str, path: Path, tmp_path: Path) -> None:
+    statements, message, columns = REFUSED[case]
+    make(path, "create schema sales", *statements)
+    before = ask(path, "select * from orders")
+    made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
+    for attempt in (
+        lambda: destination.check_tables(f"duckdb:///{path}?dataset=sales", made.schema),
+        lambda: load(path, made),
+    ):
+        with pytest.raises(DestinationError, match=message) as caught:
+            attempt()
+        assert caught.value.hint
+        assert ask(path, "select * from orders") == before
+        assert ask(path, "select table_name from duckdb_tables()") == ([("orders",)] if case != "a view" else [])
+
+
+def test_an_empty_table_of_somebody_else_gets_the_columns_that_it_lacks(path: Path, tmp_path: Path) -> None:
+    make(path, "create schema sales", "create table sales.orders (id bigint)")
+    destination.check_tables(f"duckdb:///{path}?dataset=sales", two(tmp_path).schema)
+    assert ask(path, "select count(*) from duckdb_columns() where table_name = 'orders'") == [(1,)]
+    load(path, two(tmp_path))
+    assert ask(path, "select count(*) from orders") == [(2,)]
+
+
+UNLIKE = [
+    ("a_bigint", "INTEGER", 2**40, None),
+    ("a_bigint", "INTEGER", 7, 7),
+    ("a_bigint", "HUGEINT", 7, 7),
+    ("a_double", "BIGINT", 1.5, None),
+    ("a_double", "FLOAT", 0.1, None),
+    ("a_double", "FLOAT", 0.5, 0.5),
+    ("a_decimal", "DECIMAL(10,2)", Decimal("1.239"), None),
+    ("a_timestamp", "DATE", datetime(2026, 1, 2, 3, tzinfo=UTC), None),
+    ("a_text", "BIGINT", "07", None),
+    ("a_text", "BIGINT", "x", None),
+    ("a_json", "VARCHAR", "[1]", "[1]"),
+]
+
+
+@pytest.mark.parametrize("disposition", ["append", "merge"])
+@pytest.mark.parametrize(("name", "there", "value", "expected"), UNLIKE)
+def test_a_column_of_another_type_takes_what_it_can_hold_and_no_more(
+    name: str, there: str, value: Any, expected: Any, disposition: str, path: Path, tmp_path: Path
+) -> None:
+    make(path, "create schema sales", f"create table sales.orders (id bigint, {name} {there})")
+    table = orders({name: TYPED[name]}, write_disposition=disposition)
+    made = package(tmp_path, shop(table), "1", {"orders": [order(1, **{name: value})]})
+    if expected is None:
+        place = f"column `{name}` of table `orders` (`{there}` there"
+        with pytest.raises(DestinationError, match=re.escape(place)) as caught:
+            load(path, made)
+        assert caught.value.hint
+        assert ask(path, "select count(*) from orders") == [(0,)]
+        assert ask(path, "select count(*) from duckdb_tables()") == [(1,)]
+    else:
+        load(path, made)
+        assert ask(path, f"select {name} from orders") == [(expected,)]
+
+
+def test_names_that_are_one_name_there_are_refused(path: Path, tmp_path: Path) -> None:
+    schema = shop(orders({"Note": {"data_type": "text"}}))
+    with pytest.raises(DestinationError, match="does not tell `note` from `Note`"):
+        destination.check_tables(f"duckdb:///{path}", schema)
+    with pytest.raises(DestinationError, match="does not tell `note` from `Note`"):
+        load(path, package(tmp_path, schema, "1", {"orders": []}))
+    assert not path.exists()
+
+
+def test_rows_that_do_not_arrive_stop_the_load(path: Path, tmp_path: Path) -> None:
+    made = two(tmp_path)
+    short = replace(made, tables=(replace(made.tables[0], rows=3), made.tables[1]))
+    with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows have arrived"):
+        load(path, short)
+    assert not path.exists()
+
+
+def test_a_file_that_another_process_holds_is_told(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path))
+    holding = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        for attempt in (
+            lambda: load(path, two(tmp_path, "2")),
+            lambda: destination.check_tables(f"duckdb:///{path}", two(tmp_path).schema),
+            lambda: destination.read_past_loads(f"duckdb:///{path}", "shop"),
+        ):
+            with pytest.raises(DestinationError, match="lock") as caught:
+                attempt()
+            assert "another process has it open" in str(caught.value.hint)
+        holder.kill()
+    load(path, two(tmp_path, "2"))
+
+
+def test_files_and_folders_that_will_not_do_are_told(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("nothing of DuckDB's" * 1000)
+    schema = two(tmp_path).schema
+    for url in (f"duckdb:///{text}", f"duckdb:///{tmp_path}"):
+        with pytest.raises(DestinationError, match="cannot open"):
+            destination.check_tables(url, schema)
+    assert text.read_text() == "nothing of DuckDB's" * 1000
+    with pytest.raises(DestinationError, match="is no folder"):
+        destination.check_tables(f"duckdb:///{text}/shop.duckdb", schema)
+    with pytest.raises(InputError, match="names no file"):
+        destination.check_tables("duckdb:shop", schema)
+
+
+IN_A_PROCESS = """
+import pickle, resource, signal, sys
+from schemactl.destinations import duckdb
+from schemactl.errors import DestinationError
+url, file, stop, limit = sys.argv[1:]
+made = pickle.loads(open(file, "rb").read())
+if int(limit):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+told = 0
+def progress(what, share):
+    global told
+    told += 1
+    if told == int(stop):
+        import os
+        os.kill(os.getpid(), signal.SIGKILL)
+try:
+    duckdb.load(url, made, progress)
+except DestinationError as error:
+    print(error)
+    sys.exit(error.code)
+print(told)
+"""
+
+
+def run(path: Path, made: LoadPackage, folder: Path, *, stop: int = 0, limit: int = 0) -> tuple[int, str]:
+    """Load in a process that dies at one of the moments it tells of, or may write no file over a size in bytes."""
+    import pickle
+
+    file = folder / "package"
+    file.write_bytes(pickle.dumps(made))
+    arguments = [f"duckdb:///{path}?dataset=sales", str(file), str(stop), str(limit)]
+    done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip() or done.stderr
+
+
+def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path, write_disposition="replace"))
+    before = ask(path, "select * from orders order by id")
+    code, told = run(path.with_name("other.duckdb"), two(tmp_path, "2", write_disposition="replace"), tmp_path)
+    assert code == 0, told
+    for stop in range(1, int(told) + 1):
+        code, _ = run(path, two(tmp_path, "2", write_disposition="replace"), tmp_path, stop=stop)
+        assert code == -signal.SIGKILL
+        assert ask(path, "select * from orders order by id") == before
+        assert destination.read_past_loads(f"duckdb:///{path}", "shop").load_ids == {"1"}
+    load(path, two(tmp_path, "2", write_disposition="replace"))
+    assert ask(path, "select distinct _dlt_load_id from orders") == [("2",)]
+    assert ask(path, "select count(*) from orders__lines") == [(2,)]
+
+
+def test_a_full_disk_is_told_and_leaves_the_old_state(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path))
+    rows = [order(number, "2", note=os.urandom(400).hex()) for number in range(20_000)]
+    made = package(tmp_path, shop(orders(), lines()), "2", {"orders": rows})
+    code, said = run(path, made, tmp_path, limit=4 << 20)
+    assert code == 3, said
+    assert "cannot" in said
+    assert ask(path, "select count(*) from orders") == [(2,)]
+    load(path, made)
+    assert ask(path, "select count(*) from orders") == [(20_002,)]
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 4 << 20

@@ -1,0 +1,208 @@
+"""Loads into a schema of Spark's own catalogue, in memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from staged_loads import TEXT, an_input, line, lines, order, orders, package, quiet, shop, staged
+
+from schemactl.destinations import spark as destination
+from schemactl.engine import catalogue_load
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.types import Column, table_from_dict
+
+_COUNT = itertools.count()
+
+
+@pytest.fixture
+def url(spark: Any) -> Iterator[str]:
+    name = f"loads{next(_COUNT)}"
+    yield f"spark:spark_catalog.{name}"
+    spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+
+
+@pytest.fixture
+def rows(spark: Any, url: str) -> Callable[..., list[tuple[Any, ...]]]:
+    def read(table: str, *columns: str) -> list[tuple[Any, ...]]:
+        held = spark.table(f"{url.partition(':')[2]}.{table}").select(*columns).collect()
+        return sorted((tuple(row) for row in held), key=repr)
+
+    return read
+
+
+def test_loads_one_after_the_other(tmp_path: Path, url: str, rows: Any) -> None:
+    assert destination.read_past_loads(url, "shop").load_ids == frozenset()
+    schema = shop(orders(), lines())
+    held = {"orders": [order(1), order(2)], "orders__lines": [line("r1.1", 0, "a")]}
+    first = package(tmp_path, schema, "1", held, inputs=(an_input("/a"),))
+    destination.check_tables(url, schema)
+    destination.load(url, first, quiet)
+    assert rows("orders", "id") == [(1,), (2,)]
+    assert rows("orders__lines", "sku", "_dlt_parent_id") == [("a", "r1.1")]
+    assert rows("_dlt_loads", "load_id", "schema_name", "status", "inserted_at", "schema_version_hash") == [
+        ("1", "shop", 0, datetime(1970, 1, 1, 0, 0, 1), schema.version_hash)
+    ]
+    # A second time nothing happens,
+    destination.load(url, first, quiet)
+    # a new column is null in older rows, and rows that bring a key that is there are rows all the same.
+    wide = shop(orders({"paid": {"data_type": "bool"}}), lines())
+    again = [order(3, "2", paid=True), {**order(1, "1"), "id": 10}]
+    bad = staged(tmp_path, table_from_dict("_rejects", {"columns": {"load_id": TEXT, "value": TEXT}}), [{"value": "x"}])
+    second = package(tmp_path, wide, "2", {"orders": again}, inputs=(an_input("/a", 5), an_input("/b")), rejects=bad)
+    destination.load(url, second, quiet)
+    assert rows("orders", "id", "paid") == [(1, None), (10, None), (2, None), (3, True)]
+    assert rows("_rejects", "value") == [("x",)]
+    past = destination.read_past_loads(url, "shop")
+    assert past.load_ids == {"1", "2"}
+    assert past.inputs == {"/a": an_input("/a", 5), "/b": an_input("/b")}
+    catalogue = destination.read_catalogue(url)
+    assert catalogue.hashes == (wide.version_hash, schema.version_hash)
+    assert {"orders", "orders__lines", "_rejects", "_dlt_loads"} <= set(catalogue.schema.tables)
+    assert not any(name.startswith("_schemactl") for name in catalogue.schema.tables)
+
+
+def test_replaced_and_merged_tables(tmp_path: Path, url: str, rows: Any) -> None:
+    schema = shop(orders(write_disposition="replace"), lines())
+    held = {"orders": [order(1)], "orders__lines": [line("r1.1", 0, "a")]}
+    destination.load(url, package(tmp_path, schema, "1", held), quiet)
+    destination.load(url, package(tmp_path, schema, "2", {"orders": [order(2), order(3)]}), quiet)
+    assert rows("orders", "id") == [(2,), (3,)]
+    assert rows("orders__lines", "sku") == []
+    key = {"id": {"data_type": "bigint", "nullable": False, "primary_key": True}}
+    merged = shop(orders(key, write_disposition="merge"), lines())
+    held = {"orders": [order(2, "3", note="new"), order(4, "3")], "orders__lines": [line("r4.3", 0, "b")]}
+    destination.load(url, package(tmp_path, merged, "3", held), quiet)
+    assert rows("orders", "id", "note") == [(2, "new"), (3, None), (4, None)]
+    assert rows("orders__lines", "sku") == [("b",)]
+
+
+def test_all_types(tmp_path: Path, url: str, rows: Any) -> None:
+    values: dict[str, Any] = {
+        "text": "ä",
+        "json": "{}",
+        "bigint": 2**62,
+        "double": 1.5,
+        "bool": True,
+        "timestamp": datetime(2026, 1, 2, 3, 4, 5, 6, UTC),
+        "date": date(2026, 1, 2),
+        "time": time(1, 2, 3, 4),
+        "binary": b"\x00\xff",
+        "decimal": Decimal("1.500000000"),
+        "wei": Decimal(10**30),
+    }
+    columns = {f"a_{name}": {"data_type": name} for name in values}
+    naive = {"naive": {"data_type": "timestamp", "timezone": False}, "odd `name. x": {"data_type": "text"}}
+    schema = shop(orders({**columns, **naive}))
+    row = order(1, naive=datetime(2026, 1, 2), **{f"a_{name}": value for name, value in values.items()})
+    row["odd `name. x"] = "odd"
+    destination.load(url, package(tmp_path, schema, "1", {"orders": [row]}), quiet)
+    quoted = [*(f"a_{name}" for name in values if name != "timestamp"), "naive", "`odd ``name. x`"]
+    expected = [*(value for name, value in values.items() if name != "timestamp"), datetime(2026, 1, 2), "odd"]
+    assert [tuple(row) for row in rows("orders", *quoted)] == [tuple(expected)]
+    found = destination.read_catalogue(url).schema.tables["orders"].columns
+    for name, column in schema.tables["orders"].columns.items():
+        assert found[name].properties == destination.stored(column), name
+        assert destination.stored(found[name]) == found[name].properties
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nobody cleans up."""
+
+
+def test_a_load_that_is_killed_is_forgotten_or_finished(
+    tmp_path: Path, url: str, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock = replace(orders(), name="stock", properties={"write_disposition": "replace", "resource": "stock"})
+    schema = shop(orders(), stock)
+    destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)], "stock": [order(5)]}), quiet)
+    # Killed before the journal, with tables that were staged:
+    with monkeypatch.context() as patched:
+        patched.setattr(catalogue_load, "_create", _until(catalogue_load._create, 3))
+        patched.setattr(catalogue_load, "forget", lambda target: None)
+        with pytest.raises(Killed):
+            destination.load(url, package(tmp_path, schema, "9", {"orders": [order(9)], "stock": []}), quiet)
+    assert destination.read_past_loads(url, "shop").load_ids == {"1"}
+    assert rows("orders", "id") == [(1,)]
+    # and after it, with one step taken and others not.
+    held = {"orders": [order(2, "2")], "stock": [order(6, "2")]}
+    with monkeypatch.context() as patched:
+        patched.setattr(catalogue_load, "_take", _until(catalogue_load._take, 2))
+        with pytest.raises(Killed):
+            destination.load(url, package(tmp_path, schema, "2", held, inputs=(an_input("/a"),)), quiet)
+    past = destination.read_past_loads(url, "shop")
+    assert past.load_ids == {"1", "2"}
+    assert set(past.inputs) == {"/a"}
+    destination.load(url, package(tmp_path, schema, "3", {"orders": [order(3, "3")]}), quiet)
+    assert rows("orders", "id") == [(1,), (2,), (3,)]
+    assert rows("stock", "id") == [(6,)]
+    assert rows("_dlt_loads", "load_id") == [("1",), ("2",), ("3",)]
+
+
+def _until(real: Callable[..., None], step: int) -> Callable[..., None]:
+    taken = itertools.count(1)
+
+    def run(*arguments: Any) -> None:
+        if next(taken) == step:
+            raise Killed
+        real(*arguments)
+
+    return run
+
+
+def test_what_is_there_and_does_not_fit_is_told(tmp_path: Path, url: str, spark: Any) -> None:
+    name = url.partition(":")[2]
+    schema = shop(orders())
+    spark.sql(f"CREATE SCHEMA {name}")
+    spark.sql(f"CREATE VIEW {name}.orders AS SELECT 1 AS id")
+
+    def refused() -> str:
+        with pytest.raises(DestinationError) as checked:
+            destination.check_tables(url, schema)
+        with pytest.raises(DestinationError):
+            destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)]}), quiet)
+        return checked.value.message
+
+    assert refused() == "`orders` is a view"
+    spark.sql(f"DROP VIEW {name}.orders")
+    spark.sql(f"CREATE TABLE {name}.orders (id BIGINT) USING parquet")
+    assert refused() == "`orders` was not made by dlt or schemactl: it has no `_dlt_id`"
+    spark.sql(f"ALTER TABLE {name}.orders ADD COLUMNS (_dlt_id STRING, note DOUBLE)")
+    assert refused() == "`orders.note` is string, and double in the catalogue"
+    assert [row.tableName for row in spark.sql(f"SHOW TABLES IN {name}").collect()] == ["orders"]
+
+
+def test_names_that_the_catalogue_cannot_keep_are_told(url: str, spark: Any) -> None:
+    with pytest.raises(DestinationError, match="takes no table named `żółw`"):
+        destination.check_tables(url, shop(replace(orders(), name="żółw")))
+    with pytest.raises(DestinationError, match="`orders` and `ORDERS` are one table"):
+        destination.check_tables(url, shop(orders(), replace(orders(), name="ORDERS")))
+
+
+@pytest.mark.parametrize("address", ["spark:", "spark:one", "spark:a.b.c", "spark:a.b?dataset=c", "spark:a.1b"])
+def test_addresses_that_name_no_schema(address: str) -> None:
+    with pytest.raises(InputError, match="names no schema"):
+        destination.read_catalogue(address)
+
+
+def test_catalogues_that_are_not_there(spark: Any) -> None:
+    with pytest.raises(InputError, match="there are no tables in `spark_catalog"):
+        destination.read_catalogue("spark:spark_catalog.nothing")
+    with pytest.raises(InputError, match="there are no tables in `nowhere"):
+        destination.read_catalogue("spark:nowhere?dataset=nothing")
+
+
+def test_a_type_that_dlt_lacks_is_kept_as_it_is(spark: Any, url: str) -> None:
+    name = url.partition(":")[2]
+    spark.sql(f"CREATE SCHEMA {name}")
+    spark.sql(f"CREATE TABLE {name}.t (a ARRAY<INT>, b VARCHAR(5), c DECIMAL(10,2)) USING parquet")
+    found = destination.read_catalogue(url).schema.tables["t"].columns
+    assert found["a"] == Column("a", {"x-database-type": "array<int>"})
+    assert found["b"].properties == {"data_type": "text"}
+    assert found["c"].properties == {"data_type": "decimal", "precision": 10, "scale": 2}

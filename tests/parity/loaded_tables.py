@@ -1,0 +1,238 @@
+"""Loads the same documents into DuckDB by dlt and by ``schemactl normalize``, and reads back what has arrived."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import dlt
+import duckdb
+import yaml
+from dlt.common.normalizers.json.helpers import get_nested_row_hash
+from dlt.common.schema import Schema as DltSchema
+from test_inference_parity import PLAIN, comparable
+
+from schemactl.flows.infer import InferRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
+from schemactl.normalization.report import Outcome
+
+DATASET = "made"
+OUR_OWN = ("_rejects", "_schemactl_inputs")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a database holds.
+
+    Attributes:
+        schema: as it was saved, made comparable.
+        columns: by table, in their order: name, type, whether null may stand there.
+        rows: by table.
+        loads: ids, in the order of the loads.
+        parents: by nested table.
+    """
+
+    schema: dict
+    columns: dict
+    rows: dict
+    loads: list
+    parents: dict = field(default_factory=dict)
+
+
+# dlt
+
+
+class ByDlt:
+    """A pipeline of dlt that loads into a DuckDB file."""
+
+    def __init__(self, folder, stored=PLAIN, table="data"):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "dlt.duckdb"
+        self._stored = stored
+        self._table = table
+        self._pipeline = dlt.pipeline(
+            "parity",
+            pipelines_dir=str(folder / "pipelines"),
+            destination=dlt.destinations.duckdb(str(self.path)),
+            dataset_name=DATASET,
+            progress=None,
+        )
+
+    def load(self, documents, **hints):
+        schema = None if self._pipeline.schemas else DltSchema.from_dict(copy.deepcopy(self._stored))
+        resource = dlt.resource(copy.deepcopy(documents), name=self._table, **hints)
+        self._pipeline.run(resource, schema=schema).raise_on_failed_jobs()
+
+    @property
+    def stored(self):
+        schema = self._pipeline.default_schema.to_dict()
+        return {**schema, "tables": {n: t for n, t in schema["tables"].items() if n != "_dlt_pipeline_state"}}
+
+    def loaded(self):
+        return read(self.path, DltSchema.from_dict(copy.deepcopy(self.stored)).to_dict())
+
+
+# schemactl
+
+
+class BySchemactl:
+    """Loads by ``schemactl normalize`` into a DuckDB file, from a stored schema and perhaps a database of dlt."""
+
+    def __init__(self, spark, folder, stored=PLAIN, table="data", database=None):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "ours.duckdb"
+        if database is not None:
+            shutil.copy(database, self.path)
+        self._spark, self._folder, self._table = spark, folder, table
+        self._file = folder / "schemas" / "export" / f"{stored['name']}.schema.yaml"
+        self._file.parent.mkdir(parents=True)
+        self._file.write_text(DltSchema.from_dict(copy.deepcopy(stored)).to_pretty_yaml(), encoding="utf-8")
+
+    def load(self, documents, **asked):
+        source = self._folder / "data.jsonl"
+        source.write_text("".join(json.dumps(each) + "\n" for each in documents), encoding="utf-8")
+        return self.load_files([source], **asked)
+
+    def load_files(self, files, is_stopped=False, **asked):
+        inference = InferRequest(
+            sources=tuple(map(str, files)),
+            name=self._file.name.partition(".")[0],
+            table=self._table,
+            schemas=self._folder / "schemas",
+            **asked,
+        )
+        request = NormalizeRequest(inference, f"duckdb:///{self.path}?dataset={DATASET}", staging=self._folder)
+        report = normalize(request, None, lambda _: nullcontext(self._spark))
+        assert report.outcome is (Outcome.STOPPED if is_stopped else Outcome.LOADED), report
+        assert all(table.is_balanced for table in report.tables)
+        return report
+
+    @property
+    def stored(self):
+        return DltSchema.from_dict(yaml.safe_load(self._file.read_text(encoding="utf-8"))).to_dict()
+
+    def loaded(self):
+        return read(self.path, self.stored)
+
+    def rejects(self, *columns):
+        with duckdb.connect(str(self.path), read_only=True) as database:
+            return sorted(database.execute(f"select {', '.join(columns)} from {DATASET}._rejects").fetchall())
+
+
+# what has arrived
+
+
+def read(path, stored):
+    """Return what stands in a database of either; dlt's own tables and ours only by their loads."""
+    with duckdb.connect(str(path), read_only=True) as database:
+        database.execute("set TimeZone = 'UTC'")
+        listed = database.execute(
+            "select table_name, column_name, data_type, is_nullable from duckdb_columns() where schema_name = ? "
+            "order by table_name, column_index",
+            [DATASET],
+        ).fetchall()
+        columns = {}
+        for table, *column in listed:
+            if not table.startswith("_dlt") and table not in OUR_OWN:
+                columns.setdefault(table, []).append(tuple(column))
+        rows = {table: _rows(database, table, found) for table, found in columns.items()}
+        loads = database.execute(f"select load_id from {DATASET}._dlt_loads order by inserted_at").fetchall()
+    parents = {name: table["parent"] for name, table in stored["tables"].items() if table.get("parent")}
+    return Loaded(comparable(stored), columns, rows, [load for (load,) in loads], parents)
+
+
+def _rows(database, table, columns):
+    names = [name for name, *_ in columns]
+    found = database.execute(f'select * from {DATASET}."{table}"').fetchall()
+    return [{name: _plain(value) for name, value in zip(names, row, strict=True) if value is not None} for row in found]
+
+
+def _plain(value):
+    return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def as_keyed_by(theirs, ours, key="_dlt_id"):
+    """Return their rows with the load ids and the random keys of ours.
+
+    Rows of root tables are paired by content; keys of rows nested in them follow by dlt's rule, not by pairing.
+    """
+    known = dict(zip(theirs.loads, ours.loads, strict=True))
+    renamed = {}
+    for table in sorted(theirs.rows, key=lambda name: _depth(theirs, name)):
+        rows = [{name: _renamed(value, known) for name, value in row.items()} for row in theirs.rows[table]]
+        if table in theirs.parents:
+            known |= _nested_keys(table, theirs.rows[table], rows, key)
+        else:
+            known |= _paired_keys(rows, ours.rows.get(table, []), key)
+        renamed[table] = [{name: _renamed(value, known) for name, value in row.items()} for row in rows]
+    return renamed
+
+
+def _depth(loaded, table):
+    return 1 + _depth(loaded, loaded.parents[table]) if table in loaded.parents else 0
+
+
+def _renamed(value, known):
+    return known.get(value, value) if isinstance(value, str) else value
+
+
+def _nested_keys(table, before, after, key):
+    """Return the keys that dlt's rule gives under the new keys of the rows above, by their old ones."""
+    found = {}
+    for old, new in zip(before, after, strict=True):
+        if old.get("_dlt_parent_id") and "_dlt_list_idx" in old:
+            assert old[key] == get_nested_row_hash(old["_dlt_parent_id"], table, old["_dlt_list_idx"])
+            found[old[key]] = get_nested_row_hash(new["_dlt_parent_id"], table, new["_dlt_list_idx"])
+    return found
+
+
+def _paired_keys(rows, others, key):
+    by_content = {}
+    for row in others:
+        by_content.setdefault(_content(row, key), []).append(row.get(key))
+    pairs = ((row.get(key), by_content.get(_content(row, key), [])) for row in rows)
+    return {own: of_others.pop() for own, of_others in pairs if own and of_others and own not in of_others}
+
+
+def _content(row, key):
+    return told({name: value for name, value in row.items() if name != key})
+
+
+def told(row):
+    """Return a row in a form that is equal for equal values of one type only."""
+    return tuple(sorted((name, type(value).__name__, _shown(value)) for name, value in row.items()))
+
+
+def _shown(value):
+    return repr(sorted(value.items())) if isinstance(value, dict) else repr(value)
+
+
+def assert_same(ours, theirs):
+    """Compare schemas, tables of the database, and rows."""
+    assert_equal("tables", told(ours.schema["tables"]), told(theirs.schema["tables"]))
+    assert_equal("schema", told(ours.schema), told(theirs.schema))
+    assert_equal("columns", told(ours.columns), told(theirs.columns))
+    assert_same_rows(ours, theirs)
+
+
+def assert_same_rows(ours, theirs):
+    renamed = as_keyed_by(theirs, ours)
+    assert ours.rows.keys() == renamed.keys()
+    for table, rows in renamed.items():
+        assert_equal(table, map(told, ours.rows[table]), map(told, rows))
+
+
+def assert_equal(what, ours, theirs):
+    """Compare multisets, and tell no more than what they differ in."""
+    ours, theirs = Counter(ours), Counter(theirs)
+    assert ours == theirs, f"{what}: ours\n{_only(ours, theirs)}\ntheirs\n{_only(theirs, ours)}"
+
+
+def _only(these, those):
+    left, right = list((these - those).elements()), set().union(*(those - these).elements())
+    return "\n".join(str([part for part in parts if part not in right]) for parts in left)
