@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError, Location, Problem
+from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.flows.schemas import Opened, open_schemas, save, to_save
-from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import (
     find_collisions,
@@ -18,16 +18,13 @@ from schemactl.inference.findings import (
     find_nulls,
     find_tables,
     find_violations,
-    separate,
 )
 from schemactl.inference.report import InferenceReport
-from schemactl.inference.resolve import Resolution, resolve
+from schemactl.inference.resolve import Resolution
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, read_evidence, write_evidence
-from schemactl.schema.contract import Contract, judge
+from schemactl.schema.contract import Contract, Judgement, judge
 from schemactl.schema.hash import bump
-from schemactl.schema.naming import Naming, load_naming
-from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
@@ -37,16 +34,13 @@ from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.engine.scan import BadRecord
+    from schemactl.engine.scan import BadRecord, Scan
     from schemactl.engine.settings import SparkOptions
 
 Progress = Callable[[str, float | None], None]
 
-SOURCE_NAMES = "x-source-names"
-"""Property of a root table: names that colliding source keys were given, by JSONPath."""
-
-_MOST_ROUNDS = 20
-_MOST_ATTEMPTS = 10
+MOST_ATTEMPTS = 10
+"""How often a command begins anew because another one has saved the schema meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +79,30 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
         InputError: a source or the schema cannot be read, or holds no records.
         EngineError: Spark failed.
     """
-    check_name(request.name)
     sample = parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
-    # Before Spark is started: what is wrong with the call or a schema file is told at once.
-    _check_contract(request.contract)
     _check_evidence_file(request.evidence_file)
-    before = _before(open_schemas(folder, request.name), request.name)
-    if request.table is not None:
-        root_table(before, request.table)
+    check_request(request, folder)
     evidence = collect(request, sample, progress or (lambda *_: None))
     return evolve(request, folder, evidence)
+
+
+def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
+    """Tell what is wrong with the call or a schema file at once, before Spark is started.
+
+    Returns:
+        The schema as it is, a new one where there is none.
+
+    Raises:
+        InputError: something is wrong.
+    """
+    check_name(request.name)
+    if request.contract:
+        Contract.of(request.contract)
+    before = schema_before(open_schemas(folder, request.name))
+    if request.table is not None:
+        root_table(before, request.table)
+    return before
 
 
 def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> InferenceReport:
@@ -104,26 +111,36 @@ def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> 
     Raises:
         InputError: the schema cannot be read or written.
     """
-    for _ in range(_MOST_ATTEMPTS):
+    for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
-        report, evolved = _evolve(request, folder, opened, evidence)
+        evolution = evolve_schema(request, folder, opened, evidence)
+        report = evolution.report
         if request.is_check or report.is_refused:
             return report
-        try:
-            written = save(folder, opened, evolved)
-        except InputError:
-            now = open_schemas(folder, request.name)
-            if (now.import_file, now.export_file) == (opened.import_file, opened.export_file):
-                raise
-            # Another command was quicker: build on what it has saved rather than read the data again.
-            continue
-        return replace(report, saved=bool(written), written=(*written, *_save_evidence(request, evidence)))
-    raise InputError(f"the schema `{request.name}` changes all the time", hint="run the command again")
+        # Where another command was quicker: build on what it has saved rather than read the data again.
+        if (written := try_save(folder, opened, evolution.schema)) is not None:
+            return replace(report, saved=bool(written), written=(*written, *_save_evidence(request, evidence)))
+    raise unsteady(request.name)
 
 
-def _check_contract(stated: str | None) -> None:
-    if stated:
-        Contract.of(stated)
+def try_save(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[str, ...] | None:
+    """Save as ``save`` does, and return the files written; None where another command has saved meanwhile.
+
+    Raises:
+        InputError: the folder is in use or cannot be written.
+    """
+    try:
+        return save(folder, opened, schema)
+    except InputError:
+        now = open_schemas(folder, opened.name)
+        if (now.import_file, now.export_file) == (opened.import_file, opened.export_file):
+            raise
+        return None
+
+
+def unsteady(name: str) -> InputError:
+    """Return the error for a schema that others change again and again."""
+    return InputError(f"the schema `{name}` changes all the time", hint="run the command again")
 
 
 def _check_evidence_file(path: Path | None) -> None:
@@ -153,13 +170,22 @@ def collect(request: InferRequest, sample: Sample, progress: Progress) -> Eviden
     evidence = read_saved(saved, {each.path for each in inputs})
     if inputs:
         evidence = merge(evidence, _scan(request, inputs, sample, progress))
+    check_documents(request.sources, evidence)
+    return evidence
+
+
+def check_documents(sources: Iterable[str], evidence: Evidence) -> None:
+    """Refuse sources in which nothing was found.
+
+    Raises:
+        InputError: there is no document.
+    """
     if not evidence.documents:
-        names = ", ".join(f"`{source}`" for source in request.sources)
+        names = ", ".join(f"`{source}`" for source in sources)
         bad = sum(file.bad for file in evidence.files.values())
         raise InputError(
             f"none of the {bad:,} records in {names} can be read" if bad else f"there are no records in {names}"
         )
-    return evidence
 
 
 def find_sources(request: InferRequest) -> tuple[list[str], tuple[Input, ...]]:
@@ -194,9 +220,18 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions()) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
+    check_bad_records(request, scan)
+    return scan.evidence
+
+
+def check_bad_records(request: InferRequest, scan: Scan) -> None:
+    """Refuse records that cannot be read, unless they are to be skipped.
+
+    Raises:
+        InputError: there are such records.
+    """
     if scan.bad_records and request.on_bad_record == "stop":
         raise bad_records_error(scan.bad_records, scan.evidence)
-    return scan.evidence
 
 
 def bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputError:
@@ -213,20 +248,57 @@ def bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputEr
     return InputError(what, hint=hint, problems=tuple(problems))
 
 
-def _evolve(
-    request: InferRequest, folder: SchemasFolder, opened: Opened, evidence: Evidence
-) -> tuple[InferenceReport, Schema]:
-    """Return what is found, and the schema for ``save``."""
-    before = _before(opened, request.name)
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """What becomes of a schema by evidence.
+
+    Attributes:
+        report: what is found; nothing is saved so far.
+        schema: for ``save``.
+        stored: the schema as ``save`` would store it, with its version and hash.
+        resolution: all that the data asks for.
+        judgement: what the contract says of it.
+    """
+
+    report: InferenceReport
+    schema: Schema
+    stored: Schema
+    resolution: Resolution
+    judgement: Judgement
+
+
+def evolve_schema(
+    request: InferRequest,
+    folder: SchemasFolder,
+    opened: Opened,
+    evidence: Evidence,
+    max_identifier_length: int | None = None,
+    is_loaded: bool = False,
+) -> Evolution:
+    """Return what the evidence makes of a schema; nothing is written.
+
+    Args:
+        request: what was asked for.
+        folder: what ``opened`` was read from.
+        opened: the schema.
+        evidence: what the data holds.
+        max_identifier_length: of the destination; None for no limit.
+        is_loaded: whether the data is loaded there.
+
+    Raises:
+        InputError: the schema does not allow such data.
+    """
+    before = schema_before(opened)
     table = table_of(request, evidence)
-    resolution = resolve_data(evidence, before, table, request.resolve_collisions)
+    separates = request.resolve_collisions
+    resolution = resolve_data(evidence, before, table, separates, max_identifier_length, is_loaded)
     judgement = judge(before, resolution.schema, request.contract)
     evolved = before if judgement.is_refused else judgement.schema
     after = to_save(folder, opened, evolved)
     stored = bump(opened.export_document.schema) if opened.export_document else opened.schema
     report = InferenceReport(
         name=request.name,
-        table=root_table(before, table),
+        table=root_table(before, table, max_identifier_length),
         sample=request.sample,
         files=find_files(evidence),
         tables=find_tables(before, judgement.schema, resolution, evidence),
@@ -241,11 +313,12 @@ def _evolve(
         saved=False,
         import_adopted=opened.import_adopted,
     )
-    return report, evolved
+    return Evolution(report, evolved, after, resolution, judgement)
 
 
-def _before(opened: Opened, name: str) -> Schema:
-    return opened.schema or new_schema(name)
+def schema_before(opened: Opened) -> Schema:
+    """Return the schema as it was, a new one where there was none."""
+    return opened.schema or new_schema(opened.name)
 
 
 def table_of(request: InferRequest, evidence: Evidence) -> str:
@@ -254,73 +327,3 @@ def table_of(request: InferRequest, evidence: Evidence) -> str:
         return request.table
     has_saved = any(is_evidence_file(source) for source in request.sources)
     return table_name(sorted(evidence.files) if has_saved else request.sources, default=request.name)
-
-
-def root_table(schema: Schema, table: str) -> str:
-    """Return the root table of data that the user names ``table``.
-
-    Raises:
-        InputError: it is no name, or the schema has a nested table of that name.
-    """
-    config = NormalizerConfig.of(schema.normalizers)
-    naming = load_naming(config.naming)
-    breaks_path = config.use_break_path_on_normalize
-    root = (naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)(table)
-    if not root:
-        raise InputError(f"`{table}` is no name for a table")
-    known = schema.tables.get(root)
-    if known is not None and known.is_nested:
-        hint = "name another table with `--table`"
-        raise InputError(f"`{root}` is nested in `{known.parent}` and cannot be a root table", hint=hint)
-    return root
-
-
-def resolve_data(evidence: Evidence, before: Schema, table: str, separates: bool) -> Resolution:
-    """Resolve under the names that colliding keys have got before; give further ones where that is asked for."""
-    naming = load_naming(NormalizerConfig.of(before.normalizers).naming)
-    root = root_table(before, table)
-    known = _known_names(before, root)
-    names = {
-        path: known[text]
-        for path in (_all_paths(evidence) if known else ())
-        if (text := paths.format_path(path)) in known
-    }
-    resolution = resolve(evidence, before, table, renamed=names)
-    reserved = {*known.values(), *_name_parts(before, naming)}
-    for _ in range(_MOST_ROUNDS if separates else 0):
-        further = separate(resolution, names, naming, reserved)
-        if further == names:
-            break
-        names = further
-        resolution = resolve(evidence, before, table, renamed=names)
-    return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
-
-
-def _name_parts(schema: Schema, naming: Naming) -> Iterator[str]:
-    """Yield the parts of the names of all tables and columns."""
-    for table in schema.tables.values():
-        for name in (table.name, *table.columns):
-            yield from naming.break_path(name)
-
-
-def _known_names(schema: Schema, root: str) -> Mapping[str, str]:
-    stated = schema.tables[root].properties.get(SOURCE_NAMES) if root in schema.tables else None
-    if stated is None:
-        return {}
-    if not isinstance(stated, Mapping) or not all(isinstance(name, str) and name for name in stated.values()):
-        raise InputError(f"`{SOURCE_NAMES}` of table `{root}` must give names by path, like `$.userId: user_id_2`")
-    return stated
-
-
-def _all_paths(evidence: Evidence) -> Iterator[paths.Path]:
-    """Return the paths of all values, and of what typed columns stand in."""
-    yield from evidence.paths
-    yield from {path[:end] for path in evidence.typed for end in range(1, len(path) + 1)} - evidence.paths.keys()
-
-
-def _with_names(resolution: Resolution, root: str, names: Mapping[str, str]) -> Resolution:
-    if not names:
-        return resolution
-    table = resolution.schema.tables[root]
-    named = replace(table, properties={**table.properties, SOURCE_NAMES: dict(names)})
-    return replace(resolution, schema=resolution.schema.with_table(named))

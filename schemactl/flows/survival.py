@@ -14,10 +14,9 @@ from schemactl.flows.infer import (
     bad_records_error,
     find_sources,
     read_saved,
-    resolve_data,
-    root_table,
     table_of,
 )
+from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions

@@ -25,7 +25,8 @@ MOST_FILES = 10
 """Files that are listed one by one, unless all the evidence is asked for."""
 
 _NEW, _CHANGED = "green", "yellow"
-_ERROR, _FAINT, _NAME = "bold red", "dim", "bold"
+ERROR, FAINT, NAME = "bold red", "dim", "bold"
+"""Styles of what stops a command, of what explains, and of names."""
 
 
 def print_inference(report: InferenceReport, look: Look) -> str:
@@ -36,19 +37,19 @@ def print_inference(report: InferenceReport, look: Look) -> str:
 
 def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[RenderableType]]:
     attention = [
-        *(_violation(finding) for finding in report.violations),
+        *(show_violation(finding) for finding in report.violations),
         *(_null(finding) for finding in report.nulls),
         *(_collision(finding) for finding in report.collisions),
-        *(_bad_records(file) for file in report.files if file.bad),
+        *(show_bad_records(file) for file in report.files if file.bad),
     ]
     if look.is_quiet:
         is_pending = report.is_check and report.changes_schema
         yield [*attention, *([_outcome(report)] if report.is_refused or is_pending else [])]
         return
-    yield [_headline(report), *_read(report, look)]
-    yield [_tables(report.tables, look)] if report.tables else []
+    yield [_headline(report), *show_files(report, look)]
+    yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
-    yield [*_hashes(report), _outcome(report)]
+    yield [*show_hashes(report), _outcome(report)]
 
 
 def _headline(report: InferenceReport) -> Text:
@@ -56,12 +57,14 @@ def _headline(report: InferenceReport) -> Text:
     if report.tables:
         columns = sum(len(table.columns) for table in report.tables)
         would_be = "" if report.written else " would be"
-        parts.append(f"{_count(len(report.tables), 'table')} and {_count(columns, 'column')}{would_be} new or changed")
+        parts.append(
+            f"{counted(len(report.tables), 'table')} and {counted(columns, 'column')}{would_be} new or changed"
+        )
     what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
-    return Text().append(show_name(report.name), style=_NAME).append(f": {what}")
+    return Text().append(show_name(report.name), style=NAME).append(f": {what}")
 
 
-def _read(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
+def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
     """Yield what was read: in one line where it is one file."""
     records = sum(file.records for file in report.files)
     read = _read_of(report.documents, records)
@@ -70,26 +73,28 @@ def _read(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
     if len(report.files) == 1:
         yield Text(f"{line} from {escape(report.files[0].path)}")
         return
-    yield Text(f"{line} from {_count(len(report.files), 'file')}")
+    yield Text(f"{line} from {counted(len(report.files), 'file')}")
     listed = report.files if look.is_verbose else report.files[:MOST_FILES]
     yield from (indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
     if len(listed) < len(report.files):
-        yield indented(Text(f"and {_count(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
+        yield indented(Text(f"and {counted(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
 
 
 def _read_of(documents: int, records: int) -> str:
-    return _count(documents, "document") if documents == records else f"{documents:,} of {_count(records, 'record')}"
+    return counted(documents, "document") if documents == records else f"{documents:,} of {counted(records, 'record')}"
 
 
-def _bad_records(file: FileFinding) -> Text:
+def show_bad_records(file: FileFinding) -> Text:
+    """Return a line on the records of a file that could not be read."""
     first = "" if file.first_bad is None else f", the first is {escape(file.path)}:{file.first_bad}"
     where = f"in {escape(file.path)}" if file.first_bad is None else ""
-    what = f"{_count(file.bad, 'record')} could not be read{first or ' ' + where}"
+    what = f"{counted(file.bad, 'record')} could not be read{first or ' ' + where}"
     return warning("warning", f"{what}; skipped")
 
 
-def _tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
-    root = Tree("", hide_root=True, guide_style=_FAINT)
+def show_tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
+    """Return the new and changed tables and columns with their reasons, nested tables below their parents."""
+    root = Tree("", hide_root=True, guide_style=FAINT)
     names = {table.name for table in tables}
     for table in tables:
         if table.parent not in names:
@@ -104,7 +109,7 @@ def _add_table(above: Tree, table: TableFinding, tables: tuple[TableFinding, ...
         branch.add(_column(column, look))
     if added := [column for column in table.columns if _is_added_by_dlt(column)]:
         names = ", ".join(show_name(column.name) for column in added)
-        branch.add(_mark(is_new=True).append(f"{names}: added by dlt", style=_FAINT))
+        branch.add(_mark(is_new=True).append(f"{names}: added by dlt", style=FAINT))
     for child in tables:
         if child.parent == table.name:
             _add_table(branch, child, tables, look)
@@ -130,7 +135,7 @@ def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[Column
 
 def _table_label(table: TableFinding, is_top: bool) -> Text:
     label = _mark(is_new=table.is_new)
-    label.append(show_name(table.name), style=_NAME)
+    label.append(show_name(table.name), style=NAME)
     label.append(", new table" if table.is_new else ", table")
     if table.parent is not None and is_top:
         label.append(f" under {show_name(table.parent)}")
@@ -139,11 +144,11 @@ def _table_label(table: TableFinding, is_top: bool) -> Text:
 
 def _column(column: ColumnFinding, look: Look) -> RenderableType:
     line = _mark(is_new=column.is_new)
-    line.append(show_name(column.name), style=_NAME).append(": ")
+    line.append(show_name(column.name), style=NAME).append(": ")
     line.append(_why(column))
     if not look.is_verbose:
         return line
-    return Group(line, *(indented(Text(detail, style=_FAINT)) for detail in _details(column)))
+    return Group(line, *(indented(Text(detail, style=FAINT)) for detail in _details(column)))
 
 
 def _mark(is_new: bool) -> Text:
@@ -155,18 +160,18 @@ def _why(column: ColumnFinding) -> str:
     if column.variant_of is not None and column.total:
         first = f", first in {_seen(column.first, column.examples, column)}" if column.first else ""
         are = "is" if column.values == 1 else "are"
-        return f"{column.values:,} of {_count(column.total, 'value')} {are} {_data_type(column)}{first}"
+        return f"{column.values:,} of {counted(column.total, 'value')} {are} {_data_type(column)}{first}"
     kind = _type(column)
     parts = [kind]
     if column.total:
         is_plain = column.values == column.total and "->" not in kind
         taken = "" if is_plain else f"{column.values:,} of "
-        parts.append(f"{taken}{_count(column.total, 'value')}")
+        parts.append(f"{taken}{counted(column.total, 'value')}")
     if column.nulls:
-        parts.append(_count(column.nulls, "null"))
+        parts.append(counted(column.nulls, "null"))
     # Keys that become one column are absent wherever another of them stands.
     if column.absences and len(column.sources) == 1:
-        parts.append(f"absent in {_count(column.absences, 'object')}")
+        parts.append(f"absent in {counted(column.absences, 'object')}")
     return ", ".join(parts)
 
 
@@ -191,14 +196,14 @@ def _data_type(column: ColumnFinding) -> str:
 
 def _details(column: ColumnFinding) -> Iterator[str]:
     if column.sources:
-        yield f"from {_listed(column.sources)}"
+        yield f"from {show_sources(column.sources)}"
     if column.first and column.variant_of is None:
         yield f"first in {_seen(column.first, column.examples, column)}"
     if len(column.examples) > 1:
         yield "such as " + ", ".join(_example(text, column) for text in column.examples)
     if column.lengths:
         shortest, longest = column.lengths
-        yield ("" if shortest == longest else f"{shortest:,} to ") + _count(longest, "character")
+        yield ("" if shortest == longest else f"{shortest:,} to ") + counted(longest, "character")
     if column.range:
         yield f"{_number(column.range[0])} to {_number(column.range[1])}"
 
@@ -227,11 +232,12 @@ def _is_literal(text: str) -> bool:
     return True
 
 
-def _violation(finding: ViolationFinding) -> Text:
+def show_violation(finding: ViolationFinding) -> Text:
+    """Return a line on what a contract does not allow."""
     column = finding.variant_of or finding.column
-    what = f"{_thing(finding.table, column)}: expected {escape(finding.expected)}, found {escape(finding.found)}"
+    what = f"{show_place(finding.table, column)}: expected {escape(finding.expected)}, found {escape(finding.found)}"
     if finding.values:
-        what += f" {'of' if column is None else 'in'} {_count(finding.values, 'value')}"
+        what += f" {'of' if column is None else 'in'} {counted(finding.values, 'value')}"
     if finding.first:
         is_literal = finding.found != "text" and finding.example is not None and _is_literal(finding.example)
         shown = escape if is_literal else quote
@@ -239,12 +245,12 @@ def _violation(finding: ViolationFinding) -> Text:
         what += f", first in {escape(str(finding.first))}{example}"
     contract = f"contract {finding.entity}={finding.mode}"
     if finding.mode == "freeze":
-        return warning("violation", f"{what} ({contract})", _ERROR)
+        return warning("violation", f"{what} ({contract})", ERROR)
     return warning("left out", f"{what} ({contract})")
 
 
 def _null(finding: NullFinding) -> Text:
-    column = _thing(finding.table, finding.column)
+    column = show_place(finding.table, finding.column)
     nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
     return warning(
         "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
@@ -252,20 +258,22 @@ def _null(finding: NullFinding) -> Text:
 
 
 def _collision(finding: CollisionFinding) -> Text:
-    name = _thing(finding.table, finding.column)
+    name = show_place(finding.table, finding.column)
     thing = "column" if finding.column is not None else "table"
     return warning(
         "warning",
-        f"{_listed(finding.sources)} become one {thing}, {name}; where a document has several of them, dlt keeps "
+        f"{show_sources(finding.sources)} become one {thing}, {name}; where a document has several of them, dlt keeps "
         f"the last only (--resolve-collisions gives each a {thing})",
     )
 
 
-def _thing(table: str, column: str | None) -> str:
+def show_place(table: str, column: str | None) -> str:
+    """Return a table, or a column with its table, as a sentence names it."""
     return show_name(table) if column is None else f"{show_name(table)}.{show_name(column)}"
 
 
-def _hashes(report: InferenceReport) -> Iterator[Text]:
+def show_hashes(report: InferenceReport) -> Iterator[Text]:
+    """Yield how hash and version of the schema changed."""
     if report.import_adopted:
         takes = "took" if report.written else "would take"
         yield Text(f"{takes} over the import file, which was edited (hash {escape(report.import_adopted)})")
@@ -283,7 +291,7 @@ def _hashes(report: InferenceReport) -> Iterator[Text]:
 
 def _outcome(report: InferenceReport) -> Text:
     if report.is_refused:
-        return Text("nothing written: the data violates a frozen contract", style=_ERROR)
+        return Text("nothing written: the data violates a frozen contract", style=ERROR)
     if report.is_check:
         pending = "nothing written: the schema would change (--check)"
         return Text(pending, style=WARNING) if report.changes_schema else Text("the schema would not change")
@@ -292,9 +300,11 @@ def _outcome(report: InferenceReport) -> Text:
     return Text("nothing to write")
 
 
-def _listed(sources: Iterable[str]) -> str:
+def show_sources(sources: Iterable[str]) -> str:
+    """Return source paths for a sentence."""
     return ", ".join(escape(source) for source in sources)
 
 
-def _count(number: int, thing: str) -> str:
+def counted(number: int, thing: str) -> str:
+    """Return a number with what it counts: ``1 row``, ``2 rows``."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -12,7 +12,8 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.flows import infer as flow
-from schemactl.flows.infer import SOURCE_NAMES, InferRequest, evolve, infer
+from schemactl.flows.infer import InferRequest, evolve, infer
+from schemactl.flows.resolution import SOURCE_NAMES
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe

@@ -1,0 +1,158 @@
+"""Read data with Spark, evolve the schema NAME as infer does, and load the relational tables into a destination.
+
+All or nothing: a reader of the destination sees all of a load or none of it, and a load of the same id is not loaded
+twice. Nothing is loaded, and the exit code is 1, where the data violates a frozen contract, holds a null where the
+schema allows none, or holds values that no column can take or that would overwrite one another. Rows and values that
+a contract discards are kept with their reason and place (table `_rejects`, or files below --rejects DIR); that alone
+is no failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import Setting, SparkCommandOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.flows.normalize import NormalizeRequest
+    from schemactl.normalization.report import NormalizeReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(SparkCommandOptions):
+    """What ``schemactl normalize`` can be told."""
+
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Files, globs, folders, object-store paths, or `table:CATALOG.SCHEMA.TABLE`.",
+        ),
+    ]
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The schema's name.")]
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="DEST",
+            help="Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
+            "`iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`; `?dataset=NAME` names the database schema.",
+        ),
+        Setting(),
+    ] = "warehouse"
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),
+    ] = None
+    contract: Annotated[
+        str | None,
+        typer.Option(
+            "--contract",
+            metavar="C",
+            help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
+            "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
+        ),
+        Setting(),
+    ] = None
+    rejects: Annotated[
+        str | None,
+        typer.Option(
+            "--rejects",
+            metavar="DIR",
+            help="Keep rejected rows and values as Parquet files in DIR, not in a table beside the others.",
+        ),
+        Setting(is_path=True),
+    ] = None
+    load_id: Annotated[
+        str | None,
+        typer.Option("--load-id", metavar="ID", help="The load's id; a load that is there already is not repeated."),
+    ] = None
+    new_only: Annotated[
+        bool,
+        typer.Option("--new-only", help="Leave out files that were loaded before and have not changed since."),
+        Setting(),
+    ] = False
+    on_bad_record: Annotated[
+        Literal["stop", "skip"],
+        typer.Option("--on-bad-record", help="What a record that cannot be read does."),
+        Setting(),
+    ] = "stop"
+    input_format: Annotated[
+        str | None,
+        typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
+        Setting(),
+    ] = None
+    resolve_collisions: Annotated[
+        bool,
+        typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
+        Setting(),
+    ] = False
+    lineage: Annotated[bool, typer.Option("--lineage", help="Print where in the data each column comes from.")] = False
+    staging: Annotated[
+        str | None,
+        typer.Option(
+            "--staging",
+            metavar="DIR",
+            help="Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",
+        ),
+        Setting(is_path=True),
+    ] = None
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Load, print the report, and return 1 where something in the data stopped the load."""
+    from schemactl.flows.normalize import normalize
+    from schemactl.render.progress import show_progress
+
+    with show_progress(terminal.shows_progress) as progress:
+        report = normalize(make_request(options), progress)
+    terminal.write(_render(report, options, terminal))
+    return ExitCode.FINDINGS if report.stops else ExitCode.DONE
+
+
+def make_request(options: Options) -> NormalizeRequest:
+    """Return the options as the flow takes them."""
+    from schemactl.flows.infer import InferRequest
+    from schemactl.flows.normalize import NormalizeRequest
+
+    inference = InferRequest(
+        sources=tuple(options.sources),
+        name=options.name,
+        table=options.table,
+        schemas=Path(options.schemas),
+        contract=options.contract,
+        on_bad_record=options.on_bad_record,
+        input_format=options.input_format,
+        resolve_collisions=options.resolve_collisions,
+        spark=options.spark(),
+    )
+    return NormalizeRequest(
+        inference=inference,
+        to=options.to,
+        rejects=Path(options.rejects) if options.rejects else None,
+        load_id=options.load_id,
+        new_only=options.new_only,
+        lineage=options.lineage,
+        staging=Path(options.staging) if options.staging else None,
+    )
+
+
+def _render(report: NormalizeReport, options: Options, terminal: Terminal) -> str:
+    if options.format == "json":
+        from schemactl.render.json import render_document
+
+        return render_document(report.to_dict())
+    from schemactl.render.console import Look
+    from schemactl.render.normalize import print_load
+
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+    return print_load(report, look)

@@ -1,0 +1,148 @@
+"""What a load goes by before any data is read: its destination, its id, and the files that earlier loads have taken."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from schemactl.destinations import DESTINATIONS, Destination, Loader
+from schemactl.destinations._package import LoadedInput, PastLoads
+from schemactl.errors import InputError, Location, did_you_mean
+
+if TYPE_CHECKING:
+    from schemactl.engine.input import Input
+
+FOLDER_KIND: Final = "parquet"
+"""What a folder without a scheme is."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PASSWORD = re.compile(r"(?<=://)([^:/@?#]*):.*@", re.DOTALL)
+
+
+class LoadingDestination(Destination, Loader, Protocol):
+    """A destination that takes rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a load goes.
+
+    Attributes:
+        destination: the module.
+        url: the address, with its scheme.
+        shown: the address for people, without a password.
+    """
+
+    destination: LoadingDestination
+    url: str
+    shown: str
+
+    @property
+    def max_identifier_length(self) -> int | None:
+        """Longest name of a table or column there, None where there is no limit that matters."""
+        return self.destination.NAMES.max_bytes
+
+
+def find_target(text: str) -> Target:
+    """Return the destination that an address names; what has no scheme is a folder of Parquet.
+
+    Raises:
+        InputError: there is no such destination, or nothing can be loaded into it.
+    """
+    kind, _, rest = text.partition(":")
+    if not text.strip():
+        raise InputError("`--to` names no destination", hint="a folder, `duckdb:///PATH` ...")
+    if not (rest and kind in DESTINATIONS):
+        near = did_you_mean(kind, DESTINATIONS) if rest else None
+        if rest.startswith("//") or (near and not Path(text).exists()):
+            hint = near or f"known: {', '.join(_loading())}, or a folder"
+            raise InputError(f"there is no destination `{kind}`", hint=hint)
+        kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
+    module = DESTINATIONS[kind]
+    if not hasattr(module, "load"):
+        raise InputError(f"nothing can be loaded into `{kind}` yet", hint=f"known: {', '.join(_loading())}")
+    return Target(cast(LoadingDestination, module), text, shown_address(text))
+
+
+def _loading() -> list[str]:
+    """Return the destinations that take rows, as far as their drivers are there."""
+    return [kind for kind in DESTINATIONS if hasattr(DESTINATIONS[kind], "load")]
+
+
+def shown_address(url: str) -> str:
+    """Return an address without its password, and without parameters that may hold one.
+
+    >>> shown_address("postgresql://ann:p@ss@db:5432/shop?password=x&dataset=raw")
+    'postgresql://ann@db:5432/shop?dataset=raw'
+    """
+    # Before anything else: a password may hold a `?`.
+    place, _, query = _PASSWORD.sub(r"\1@", url).partition("?")
+    kept = [part for part in query.split("&") if part.startswith("dataset=")]
+    return "?".join([place, *kept[:1]])
+
+
+def choose_load_id(stated: str | None) -> str:
+    """Return the id of a load: the one stated, else dlt's, the seconds since 1970.
+
+    Raises:
+        InputError: it cannot be a part of a file's name, or is longer than dlt's column for it.
+    """
+    if stated is None:
+        return str(time.time())
+    if not _LOAD_ID.fullmatch(stated):
+        hint = "at most 64 letters, digits, `.`, `_` and `-`, a letter or digit first"
+        raise InputError(f"`{stated}` cannot be the id of a load", hint=hint)
+    return stated
+
+
+def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
+    """Return the local files with size and time of change, for later loads to know them.
+
+    Raises:
+        InputError: one is not there any more.
+    """
+    return tuple(_remembered(each.path) for each in inputs if each.is_local)
+
+
+def _remembered(path: str) -> LoadedInput:
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+    modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
+    return LoadedInput(str(Path.cwd() / path), status.st_size, modified)
+
+
+def without_seen(
+    inputs: Iterable[Input], files: Iterable[LoadedInput], past: PastLoads
+) -> tuple[tuple[Input, ...], tuple[str, ...]]:
+    """Return the inputs that were not loaded before as they are now, and the paths of the others.
+
+    Args:
+        inputs: what the sources name.
+        files: what ``remember`` says of them.
+        past: what the destination knows of earlier loads.
+
+    Raises:
+        InputError: one is no file of this machine, so its changes cannot be seen.
+    """
+    now = {file.path: file for file in files}
+    new: list[Input] = []
+    seen: list[str] = []
+    for each in inputs:
+        if not each.is_local:
+            hint = "name files or folders, or leave `--new-only` out"
+            raise InputError(f"it cannot be told whether `{each.path}` is new", hint=hint)
+        path = str(Path.cwd() / each.path)
+        if past.inputs.get(path) == now[path]:
+            seen.append(each.path)
+        else:
+            new.append(each)
+    return tuple(new), tuple(seen)

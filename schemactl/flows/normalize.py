@@ -1,0 +1,249 @@
+"""``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._package import LoadedInput, LoadPackage
+from schemactl.errors import InputError
+from schemactl.flows.infer import (
+    MOST_ATTEMPTS,
+    InferRequest,
+    Progress,
+    check_bad_records,
+    check_documents,
+    check_request,
+    evolve_schema,
+    find_sources,
+    try_save,
+    unsteady,
+)
+from schemactl.flows.lineage import read_lineage, save_lineage, told_lineage
+from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
+from schemactl.flows.packing import (
+    Load,
+    Made,
+    check_balance,
+    check_rejects_folder,
+    kept_rejects,
+    make_rows,
+    package_of,
+    report_of,
+)
+from schemactl.flows.schemas import open_schemas
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.sample import parse_sample
+from schemactl.normalization.choose import make_plan
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.report import NormalizeReport, Outcome
+from schemactl.normalization.request import PlanRequest
+from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from schemactl.engine.input import Input
+    from schemactl.engine.settings import SparkOptions
+
+_STAGING_PREFIX: Final = "schemactl-rows-"
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizeRequest:
+    """What ``schemactl normalize`` was asked for.
+
+    Attributes:
+        inference: what it shares with ``infer``; the sample is the whole data, and nothing is a check.
+        to: the destination's address.
+        rejects: a folder for what contracts refuse; None for a table beside the others.
+        load_id: None for the time as dlt has it.
+        new_only: whether to leave out files that were loaded before.
+        lineage: whether the report is to tell where each column comes from.
+        staging: a folder for rows while they are made; None for the system's.
+    """
+
+    inference: InferRequest
+    to: str
+    rejects: Path | None = None
+    load_id: str | None = None
+    new_only: bool = False
+    lineage: bool = False
+    staging: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request, checked before Spark is started."""
+
+    request: NormalizeRequest
+    folder: SchemasFolder
+    target: Target
+    load: Load
+    inputs: tuple[Input, ...]
+    files: tuple[LoadedInput, ...]
+    seen: tuple[str, ...]
+
+    def report(self, outcome: Outcome) -> NormalizeReport:
+        """Return a report of which nothing more is known."""
+        name = self.request.inference.name
+        return NormalizeReport(name, self.load.id, self.target.shown, outcome, seen=self.seen)
+
+
+MakeRows = Callable[[Plan, Path], Made]
+"""Writes the rows of a plan to a folder."""
+
+
+OpenSession = Callable[["SparkOptions"], AbstractContextManager[Any]]
+"""Opens a Spark session; it is passed on to the engine only, where pyspark's types are known."""
+
+
+def normalize(
+    request: NormalizeRequest, progress: Progress | None = None, open_session: OpenSession | None = None
+) -> NormalizeReport:
+    """Load the sources' rows, or tell what speaks against it.
+
+    Args:
+        request: what was asked for.
+        progress: told each phase.
+        open_session: for those who have a session already; None to open one.
+
+    Raises:
+        InputError: the call is wrong, or a source or the schema cannot be read.
+        EngineError: Spark failed.
+        DestinationError: the destination failed; it is as it was before.
+    """
+    progress = progress or (lambda *_: None)
+    call = _prepare(request)
+    if isinstance(call, NormalizeReport):
+        return call
+    from schemactl.engine import session
+    from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.settings import SparkOptions
+
+    options = request.inference.spark or SparkOptions()
+    with _staging(request.staging, options) as staging:
+        progress("starting Spark", None)
+        with (open_session or session.open_session)(options) as spark:
+            scan = scan_inputs(spark, call.inputs, parse_sample("full"), progress)
+            check_bad_records(request.inference, scan)
+            check_documents(request.inference.sources, scan.evidence)
+
+            def make(plan: Plan, folder: Path) -> Made:
+                return make_rows(spark, scan, plan, call.load, folder, progress)
+
+            return _load(call, scan.evidence, make, staging, progress)
+
+
+def _prepare(request: NormalizeRequest) -> _Call | NormalizeReport:
+    """Return the call, or the report where there is nothing to do; what is wrong with it is told at once."""
+    inference = request.inference
+    folder = SchemasFolder.at(inference.schemas)
+    before = check_request(inference, folder)
+    read_lineage(folder, inference.name)
+    check_rejects_folder(request.rejects)
+    load_id = choose_load_id(request.load_id)
+    target = find_target(request.to)
+    past = target.destination.read_past_loads(target.url, inference.name)
+    if load_id in past.load_ids:
+        return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
+    inputs = _find_data(inference)
+    files = remember(inputs)
+    seen: tuple[str, ...] = ()
+    if request.new_only:
+        inputs, seen = without_seen(inputs, files, past)
+        files = remember(inputs)
+    call = _Call(request, folder, target, Load(load_id, datetime.now(UTC)), inputs, files, seen)
+    if not inputs:
+        return call.report(Outcome.NOTHING_NEW)
+    target.destination.check_tables(target.url, before)
+    return call
+
+
+def _find_data(request: InferRequest) -> tuple[Input, ...]:
+    saved, inputs = find_sources(request)
+    if saved:
+        raise InputError(f"`{saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
+    return inputs
+
+
+@contextmanager
+def _staging(stated: Path | None, spark: SparkOptions) -> Iterator[Path]:
+    """Hand out a folder for rows while they are made; it is removed at the end, however that comes.
+
+    Raises:
+        InputError: it cannot be made, or a cluster would not reach it.
+    """
+    if stated is None and _is_far(spark):
+        hint = "name a folder that all its machines reach: `--staging DIR`"
+        raise InputError("a cluster does not reach this machine's temporary folder", hint=hint)
+    try:
+        if stated is not None:
+            stated.mkdir(parents=True, exist_ok=True)
+        made = tempfile.TemporaryDirectory(prefix=_STAGING_PREFIX, dir=stated, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise InputError(f"cannot write to `{stated or tempfile.gettempdir()}`: {error.strerror or error}") from error
+    with made as folder:
+        yield Path(folder).absolute()
+
+
+def _is_far(spark: SparkOptions) -> bool:
+    from schemactl.engine.settings import DEFAULT_MASTER, local_cores
+
+    master = spark.conf.get("spark.master") or spark.master or DEFAULT_MASTER
+    return spark.remote is not None or local_cores(master) is None
+
+
+def _load(call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport:
+    """Make the rows under the schema as it is now, save the schema, and load.
+
+    Raises:
+        InputError: the schema cannot be read or written.
+        DestinationError: the destination failed.
+    """
+    request, target = call.request.inference, call.target
+    for attempt in range(MOST_ATTEMPTS):
+        opened = open_schemas(call.folder, request.name)
+        limit = target.max_identifier_length
+        evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
+        found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
+        if found.stops:
+            return found
+        target.destination.check_tables(target.url, evolution.stored)
+        plan = make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement))
+        made = make(plan, staging / str(attempt))
+        report = report_of(found, evolution, plan, made)
+        if report.stops:
+            return report
+        check_balance(report)
+        package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
+        # Where another command was quicker: rows are made anew under the schema that it has saved.
+        if (written := try_save(call.folder, opened, evolution.schema)) is not None:
+            return _deliver(call, _with_written(report, written), plan, made, package, progress)
+    raise unsteady(request.name)
+
+
+def _deliver(
+    call: _Call, report: NormalizeReport, plan: Plan, made: Made, package: LoadPackage, progress: Progress
+) -> NormalizeReport:
+    """Hand the rows over to the destination."""
+    lineage, files = save_lineage(call.folder, report.name, plan)
+    with kept_rejects(call.request.rejects, made.rejects, call.load.id):
+        progress(f"loading into {call.target.shown}", None)
+        call.target.destination.load(call.target.url, package, progress)
+    place = f"table `{package.rejects.table.name}`" if package.rejects else str(call.request.rejects)
+    return replace(
+        _with_written(report, files),
+        outcome=Outcome.LOADED,
+        lineage=told_lineage(lineage) if call.request.lineage else None,
+        rejects=place if made.rejects else None,
+    )
+
+
+def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeReport:
+    assert report.inference is not None
+    written = (*report.inference.written, *files)
+    return replace(report, inference=replace(report.inference, saved=bool(written), written=written))

@@ -1,0 +1,281 @@
+"""From what the engine has made of a load to its report, and to the package that a destination takes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
+from schemactl.errors import EngineError, InputError
+from schemactl.flows.infer import Evolution, Progress
+from schemactl.inference.paths import format_path
+from schemactl.inference.report import ViolationFinding
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
+from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, Tally, Unfit
+from schemactl.schema.naming import load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    from schemactl.engine.rejects import WrittenRejects
+    from schemactl.engine.scan import Scan
+    from schemactl.engine.tables import Written
+
+REJECTS_TABLE: Final = "_rejects"
+"""Where a destination keeps what contracts have refused; named under the schema's convention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one load goes by: its id, and when it is made (UTC)."""
+
+    id: str
+    inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The rows of a load as files, and what became of all rows."""
+
+    tables: Written
+    rejects: WrittenRejects | None
+
+    @property
+    def tally(self) -> Tally:
+        return self.tables.tally
+
+
+def make_rows(spark: Any, scan: Scan, plan: Plan, load: Load, folder: Path, progress: Progress) -> Made:
+    """Have the engine write tables and rejects below ``folder``.
+
+    Args:
+        spark: the session, which only the engine looks into.
+        scan: what the plan was made from.
+        plan: what becomes of the documents.
+        load: the load.
+        folder: one of its own, which Spark's workers can write to.
+        progress: told each phase.
+
+    Raises:
+        EngineError: Spark failed.
+    """
+    from schemactl.engine.rejects import write_rejects
+    from schemactl.engine.stage import stage
+    from schemactl.engine.tables import write_tables
+
+    staged = stage(spark, scan, plan, load.id, folder / "documents", progress)
+    tables = write_tables(spark, staged, plan, load.id, folder / "tables", progress)
+    rejects = None
+    if tables.tally.is_loadable and tables.tally.has_rejects:
+        progress("writing rejects", None)
+        rejects = write_rejects(spark, staged, plan, load.id, load.inserted_at, folder / "rejects")
+    # They are as large as the data, and done with.
+    shutil.rmtree(folder / "documents", ignore_errors=True)
+    return Made(tables, rejects)
+
+
+# --- the report ---
+
+
+def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
+    """Return ``report`` with what became of the rows."""
+    tally = made.tally
+    by_violation = made.rejects.by_violation if made.rejects else ()
+    violations = _counted(evolution.report.violations, by_violation)
+    return replace(
+        report,
+        inference=replace(evolution.report, violations=violations),
+        tables=_counts(tally, evolution.resolution.schema, plan),
+        unfit=tuple(_unfit(each) for each in tally.unfit),
+        overwrites=tuple(_overwritten(each) for each in tally.overwritten),
+    )
+
+
+def check_balance(report: NormalizeReport) -> None:
+    """Refuse a load whose rows do not add up.
+
+    Raises:
+        EngineError: there are not as many rows of documents as documents.
+    """
+    rows = report.root.read if report.root else 0
+    if rows != report.documents:
+        hint = "files that others write to meanwhile cannot be loaded: run the command again"
+        raise EngineError(f"{report.documents:,} documents were read, but {rows:,} when rows were made", hint=hint)
+
+
+def _counted(findings: Sequence[ViolationFinding], rejected: Sequence[Rejected]) -> tuple[ViolationFinding, ...]:
+    """Return the violations with what they have kept out, where something was."""
+    kept_out = {(each.violation.table, each.violation.column): each for each in rejected}
+    counted: list[ViolationFinding] = []
+    for finding in findings:
+        found = kept_out.get((finding.table, finding.column))
+        if found is not None and finding.column is not None:
+            finding = replace(finding, values=found.count, first=found.first, example=found.example)
+        counted.append(finding)
+    return tuple(counted)
+
+
+def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
+    # Of refused tables only the schema that the data asks for knows.
+    found = (
+        TableCounts(
+            name=name,
+            parent=asked.tables[name].parent,
+            disposition=_disposition(asked, name),
+            read=rows.read,
+            loaded=rows.loaded,
+            rejected=rows.rejected,
+            rejected_with_parent=rows.rejected_above,
+            values_rejected=rows.values_rejected,
+            is_written=name in plan.tables,
+        )
+        for name, rows in tally.tables.items()
+        if rows.read or name == plan.rows.table
+    )
+    return tuple(sorted(found, key=lambda table: _depth(asked, table.name)))
+
+
+def _disposition(schema: Schema, table: str) -> str:
+    """Return the write disposition that holds for a table: its root table's (dlt.md §1.2)."""
+    while parent := schema.tables[table].parent:
+        table = parent
+    return str(schema.tables[table].properties.get("write_disposition", "append"))
+
+
+def _depth(schema: Schema, table: str) -> int:
+    parent = schema.tables[table].parent
+    return _depth(schema, parent) + 1 if parent else 0
+
+
+def _unfit(unfit: Unfit) -> UnfitFinding:
+    return UnfitFinding(
+        table=unfit.table,
+        column=unfit.column,
+        source=format_path(unfit.path),
+        kind=unfit.kind,
+        expected=unfit.expected,
+        count=unfit.count,
+        first=unfit.first,
+        example=unfit.example,
+    )
+
+
+def _overwritten(met: Overwritten) -> OverwriteFinding:
+    return OverwriteFinding(met.table, met.column, tuple(map(format_path, met.paths)), met.count, met.first)
+
+
+# --- the package ---
+
+
+def package_of(
+    evolution: Evolution, plan: Plan, made: Made, load: Load, inputs: tuple[LoadedInput, ...], keeps_rejects: bool
+) -> LoadPackage:
+    """Return what the destination takes.
+
+    Args:
+        evolution: the schema.
+        plan: of the rows.
+        made: the rows.
+        load: the load.
+        inputs: files to remember.
+        keeps_rejects: whether rejects go to a table beside the others.
+
+    Raises:
+        InputError: the schema has a table of the name of that one.
+    """
+    schema = evolution.stored
+    tables = tuple(
+        StagedTable(plan.tables[name], made.tables.folders[name], counts.loaded)
+        for name, counts in made.tally.tables.items()
+        # A root table without rows is told as well: where rows are replaced, those there are go all the same.
+        if name in plan.tables and (counts.loaded or name == plan.rows.table)
+    )
+    rejects = made.rejects if keeps_rejects else None
+    return LoadPackage(
+        load_id=load.id,
+        schema=schema,
+        tables=tuple(sorted(tables, key=lambda staged: _depth(schema, staged.table.name))),
+        inserted_at=load.inserted_at,
+        rejects=StagedTable(rejects_table(schema), rejects.folder, rejects.rows) if rejects else None,
+        inputs=inputs,
+    )
+
+
+def rejects_table(schema: Schema) -> Table:
+    """Return the table of rejects beside those of ``schema``.
+
+    Raises:
+        InputError: the schema has a table of this name.
+    """
+    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
+    name = naming.normalize_table_identifier(REJECTS_TABLE)
+    if name in schema.tables:
+        hint = "keep rejects as files: `--rejects DIR`"
+        raise InputError(f"the schema has a table `{name}`, so rejects cannot be kept in one", hint=hint)
+    return Table(name, {column.name: column for column in REJECTS_COLUMNS}, {"write_disposition": "append"})
+
+
+def check_rejects_folder(folder: Path | None) -> None:
+    """Refuse a folder for rejects that cannot be one; nothing is made yet.
+
+    Raises:
+        InputError: it is a file, or may not be made or written to.
+    """
+    if folder is None:
+        return
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        reason = "it may not be written to" if there.is_dir() else f"`{there}` is a file"
+        raise InputError(f"cannot keep rejects in `{folder}`: {reason}", hint="name another folder with `--rejects`")
+
+
+@contextmanager
+def kept_rejects(folder: Path | None, rejects: WrittenRejects | None, load_id: str) -> Iterator[None]:
+    """Put the rejects of a load as files into ``folder``; they go again if the block fails.
+
+    A load that is repeated under the same id replaces them.
+
+    Raises:
+        InputError: they cannot be written.
+    """
+    kept: list[Path] = []
+    try:
+        if folder is not None and rejects is not None:
+            _make(folder)
+            for number, file in enumerate(sorted(rejects.folder.glob("*.parquet"))):
+                kept.append(_copy(file, folder / f"{load_id}.{number}.parquet"))
+        yield
+    except BaseException:
+        for path in kept:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _copy(file: Path, to: Path) -> Path:
+    # A reader of `*.parquet` does not see a part of it.
+    part = to.with_name(f".{to.name}.part")
+    try:
+        shutil.copyfile(file, part)
+        part.replace(to)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _unwritable(to.parent, error) from error
+    return to
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(f"cannot keep rejects in `{folder}`: {error.strerror or error}")

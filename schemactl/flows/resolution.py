@@ -1,0 +1,112 @@
+"""Resolves evidence under the names that colliding keys of the source have got before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from schemactl.errors import InputError
+from schemactl.inference import paths
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.findings import separate
+from schemactl.inference.resolve import Resolution, resolve
+from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Schema
+
+SOURCE_NAMES = "x-source-names"
+"""Property of a root table: names that colliding source keys were given, by JSONPath."""
+
+_MOST_ROUNDS = 20
+
+
+def root_table(schema: Schema, table: str, max_identifier_length: int | None = None) -> str:
+    """Return the root table of data that the user names ``table``.
+
+    Raises:
+        InputError: it is no name, or the schema has a nested table of that name.
+    """
+    config = NormalizerConfig.of(schema.normalizers)
+    naming = load_naming(config.naming, max_identifier_length)
+    breaks_path = config.use_break_path_on_normalize
+    root = (naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)(table)
+    if not root:
+        raise InputError(f"`{table}` is no name for a table")
+    known = schema.tables.get(root)
+    if known is not None and known.is_nested:
+        hint = "name another table with `--table`"
+        raise InputError(f"`{root}` is nested in `{known.parent}` and cannot be a root table", hint=hint)
+    return root
+
+
+def resolve_data(
+    evidence: Evidence,
+    before: Schema,
+    table: str,
+    separates: bool,
+    max_identifier_length: int | None = None,
+    is_loaded: bool = False,
+) -> Resolution:
+    """Resolve under the names that colliding keys have got before; give further ones where that is asked for.
+
+    Args:
+        evidence: as in ``resolve``.
+        before: as in ``resolve``.
+        table: as in ``resolve``.
+        separates: whether colliding keys get names of their own.
+        max_identifier_length: as in ``resolve``.
+        is_loaded: as in ``resolve``.
+    """
+    naming = load_naming(NormalizerConfig.of(before.normalizers).naming, max_identifier_length)
+    root = root_table(before, table, max_identifier_length)
+    known = _known_names(before, root)
+    names = {
+        path: known[text]
+        for path in (_all_paths(evidence) if known else ())
+        if (text := paths.format_path(path)) in known
+    }
+
+    def resolved() -> Resolution:
+        return resolve(
+            evidence, before, table, renamed=names, max_identifier_length=max_identifier_length, is_loaded=is_loaded
+        )
+
+    resolution = resolved()
+    reserved = {*known.values(), *_name_parts(before, naming)}
+    for _ in range(_MOST_ROUNDS if separates else 0):
+        further = separate(resolution, names, naming, reserved)
+        if further == names:
+            break
+        names = further
+        resolution = resolved()
+    return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
+
+
+def _name_parts(schema: Schema, naming: Naming) -> Iterator[str]:
+    """Yield the parts of the names of all tables and columns."""
+    for table in schema.tables.values():
+        for name in (table.name, *table.columns):
+            yield from naming.break_path(name)
+
+
+def _known_names(schema: Schema, root: str) -> Mapping[str, str]:
+    stated = schema.tables[root].properties.get(SOURCE_NAMES) if root in schema.tables else None
+    if stated is None:
+        return {}
+    if not isinstance(stated, Mapping) or not all(isinstance(name, str) and name for name in stated.values()):
+        raise InputError(f"`{SOURCE_NAMES}` of table `{root}` must give names by path, like `$.userId: user_id_2`")
+    return stated
+
+
+def _all_paths(evidence: Evidence) -> Iterator[paths.Path]:
+    """Return the paths of all values, and of what typed columns stand in."""
+    yield from evidence.paths
+    yield from {path[:end] for path in evidence.typed for end in range(1, len(path) + 1)} - evidence.paths.keys()
+
+
+def _with_names(resolution: Resolution, root: str, names: Mapping[str, str]) -> Resolution:
+    if not names:
+        return resolution
+    table = resolution.schema.tables[root]
+    named = replace(table, properties={**table.properties, SOURCE_NAMES: dict(names)})
+    return replace(resolution, schema=resolution.schema.with_table(named))

@@ -1,0 +1,191 @@
+"""What ``schemactl normalize`` prints for a person: rows by table, what was left out and why, the schema's change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from schemactl.inference.report import NullFinding
+from schemactl.normalization.report import (
+    NormalizeReport,
+    Outcome,
+    OverwriteFinding,
+    Stop,
+    TableCounts,
+    UnfitFinding,
+)
+from schemactl.render.console import Look, indented, print_sections, warning
+from schemactl.render.harmless import escape, quote, show_name
+from schemactl.render.text import (
+    ERROR,
+    FAINT,
+    MOST_FILES,
+    NAME,
+    counted,
+    show_bad_records,
+    show_files,
+    show_hashes,
+    show_place,
+    show_sources,
+    show_tables,
+    show_violation,
+)
+
+_REASONS: Mapping[Stop, str] = {
+    Stop.CONTRACT: "the data violates a frozen contract",
+    Stop.NULLS: "the data holds nulls where the schema allows none",
+    Stop.OVERWRITES: "values would overwrite one another",
+    Stop.UNFIT: "values fit no column",
+}
+
+
+def print_load(report: NormalizeReport, look: Look) -> str:
+    """Return what ``schemactl normalize`` prints."""
+    return print_sections([section for section in _sections(report, look) if section], look)
+
+
+def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[RenderableType]]:
+    attention = list(_attention(report))
+    if look.is_quiet:
+        yield [*attention, *([_outcome(report)] if report.stops else [])]
+        return
+    inference = report.inference
+    yield [_headline(report), *(show_files(inference, look) if inference else ()), *_left_out(report, look)]
+    yield [show_tables(inference.tables, look)] if inference and inference.tables else []
+    yield [_rows(report.tables)] if report.tables else []
+    yield list(_lineage(report.lineage)) if report.lineage else []
+    yield attention
+    yield [*_balance(report), *(show_hashes(inference) if inference else ()), _outcome(report)]
+
+
+def _attention(report: NormalizeReport) -> Iterator[Text]:
+    if report.inference is not None:
+        yield from map(show_violation, report.inference.violations)
+        yield from map(_null, report.inference.nulls)
+        yield from (show_bad_records(file) for file in report.inference.files if file.bad)
+    yield from map(_overwrite, report.overwrites)
+    yield from map(_unfit, report.unfit)
+
+
+def _headline(report: NormalizeReport) -> Text:
+    line = Text().append(show_name(report.name), style=NAME)
+    match report.outcome:
+        case Outcome.LOADED:
+            tables = sum(1 for table in report.tables if table.loaded)
+            what = f"loaded {counted(report.rows_loaded, 'row')} into {counted(tables, 'table')}"
+        case Outcome.LOADED_BEFORE:
+            what = f"load {escape(report.load_id)} was loaded before"
+        case Outcome.NOTHING_NEW:
+            what = "no new files"
+        case Outcome.STOPPED:
+            what = "nothing loaded"
+    return line.append(f": {what}")
+
+
+def _left_out(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
+    if not report.seen:
+        return
+    yield Text(f"left out {counted(len(report.seen), 'file')} that {_were(len(report.seen))} loaded before")
+    listed = report.seen if look.is_verbose else report.seen[:MOST_FILES]
+    yield from (indented(Text(escape(path))) for path in listed)
+    if len(listed) < len(report.seen):
+        yield indented(Text(f"and {counted(len(report.seen) - len(listed), 'more file')} (--verbose lists all)"))
+
+
+def _rows(tables: Sequence[TableCounts]) -> Table:
+    """Return the counts of all tables; columns that hold nothing but zeros are left out."""
+    numbers = {
+        "read": [table.read for table in tables],
+        "loaded": [table.loaded for table in tables],
+        "rejected": [table.rejected for table in tables],
+        "with parent": [table.rejected_with_parent for table in tables],
+        "values rejected": [table.values_rejected for table in tables],
+    }
+    shown = {name: column for name, column in numbers.items() if any(column) or name in ("read", "loaded")}
+    grid = Table(box=None, pad_edge=False, header_style=FAINT, padding=(0, 2, 0, 0))
+    grid.add_column("rows", overflow="fold")
+    for name in shown:
+        grid.add_column(name, justify="right", overflow="fold")
+    depths = _depths(tables)
+    for at, table in enumerate(tables):
+        name = "  " * depths[table.name] + show_name(table.name) + ("" if table.is_written else " (no table)")
+        grid.add_row(name, *(f"{column[at]:,}" for column in shown.values()))
+    return grid
+
+
+def _depths(tables: Sequence[TableCounts]) -> Mapping[str, int]:
+    depths: dict[str, int] = {}
+    for table in tables:
+        depths[table.name] = depths[table.parent] + 1 if table.parent in depths else 0
+    return depths
+
+
+def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[RenderableType]:
+    for table, columns in lineage.items():
+        yield Text(show_name(table), style=NAME)
+        for column, sources in columns.items():
+            yield indented(Text(f"{show_name(column)} from {show_sources(sources)}"))
+
+
+def _null(finding: NullFinding) -> Text:
+    nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
+    where = f"first in {escape(str(finding.first))}"
+    return warning("null", f"{show_place(finding.table, finding.column)} allows none, but {nulls}, {where}", ERROR)
+
+
+def _overwrite(finding: OverwriteFinding) -> Text:
+    thing = "table" if finding.column is None else "column"
+    what = f"{show_sources(finding.sources)} become one {thing}, {show_place(finding.table, finding.column)}"
+    met = f"meet in {counted(finding.count, 'row')}, first in {escape(str(finding.first))}"
+    return warning("overwrite", f"{what}, and {met} (--resolve-collisions gives each a {thing})", ERROR)
+
+
+def _unfit(finding: UnfitFinding) -> Text:
+    place, where = show_place(finding.table, finding.column), f"first in {escape(str(finding.first))}"
+    if finding.kind == "null":
+        rows = counted(finding.count, "row")
+        return warning("unfit", f"{place} finds rows by their key, but is missing in {rows}, {where}", ERROR)
+    # As in data: texts in quotes.
+    shown = quote if finding.kind == "text" else escape
+    example = f": {shown(finding.example)}" if finding.example is not None else ""
+    values = f"{counted(finding.count, escape(finding.kind) + ' value')} of {escape(finding.source)}"
+    kind = f" ({escape(finding.expected)})" if finding.expected else ""
+    return warning("unfit", f"{place}{kind} cannot hold {values}, {where}{example}", ERROR)
+
+
+def _balance(report: NormalizeReport) -> Iterator[Text]:
+    """Yield what became of the records: each is loaded, rejected or skipped."""
+    root = report.root
+    if root is None:
+        return
+    parts = [f"{root.loaded:,} loaded"]
+    if rejected := root.rejected + root.rejected_with_parent:
+        parts.append(f"{rejected:,} rejected")
+    if report.bad:
+        parts.append(f"{report.bad:,} skipped")
+    yield Text(f"{counted(root.read + report.bad, 'record')} = {' + '.join(parts)}")
+    if report.rejects is not None:
+        yield Text(f"rejected rows and values are kept in {escape(report.rejects)}")
+
+
+def _outcome(report: NormalizeReport) -> Text:
+    place = escape(report.destination)
+    match report.outcome:
+        case Outcome.LOADED:
+            root = report.root
+            how = f", write disposition {escape(root.disposition)}" if root and root.disposition != "append" else ""
+            return Text(f"loaded into {place} as load {escape(report.load_id)}{how}")
+        case Outcome.LOADED_BEFORE:
+            return Text(f"nothing to do: {place} has it")
+        case Outcome.NOTHING_NEW:
+            return Text(f"nothing to do: {place} has them all")
+        case Outcome.STOPPED:
+            reasons = ", ".join(_REASONS[stop] for stop in report.stops)
+            return Text(f"nothing loaded: {reasons}", style=ERROR)
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -1,0 +1,181 @@
+"""``schemactl normalize`` around its flow: what the flow is asked for, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.errors import DestinationError
+from schemactl.flows.infer import InferRequest
+from schemactl.inference.evidence import Position
+from schemactl.inference.report import FileFinding, InferenceReport
+from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts, UnfitFinding
+from schemactl.render.json import read_schema
+
+INFERENCE = InferenceReport(
+    name="shop",
+    table="orders",
+    sample="full",
+    files=(FileFinding("orders.jsonl", 3, 3, 0, None),),
+    tables=(),
+    collisions=(),
+    nulls=(),
+    violations=(),
+    before_hash=None,
+    before_version=None,
+    after_hash="abc=",
+    after_version=1,
+    is_check=False,
+    saved=True,
+    written=("schemas/export/shop.schema.yaml",),
+)
+REPORT = NormalizeReport(
+    "shop",
+    "1.5",
+    "parquet:warehouse",
+    Outcome.LOADED,
+    INFERENCE,
+    (TableCounts("orders", None, "append", 3, 2, 1),),
+    rejects="table `_rejects`",
+)
+STOPPED = replace(
+    REPORT,
+    outcome=Outcome.STOPPED,
+    unfit=(UnfitFinding("orders", "n", "$.n", "bigint", "bigint", 1, Position("a.jsonl", 1)),),
+    tables=(),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    inference: InferRequest
+    to: str
+    rejects: Path | None
+    load_id: str | None
+    new_only: bool
+    lineage: bool
+    staging: Path | None
+
+
+class Flow:
+    """Stands where the flow does: keeps what it was asked and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.answer: NormalizeReport | BaseException = REPORT
+        self.requests: list[Request] = []
+
+    def normalize(self, request: Request, _progress: Callable[[str, float | None], None] | None) -> NormalizeReport:
+        self.requests.append(request)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+@pytest.fixture
+def flow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Flow:
+    flow = Flow()
+    module = ModuleType("schemactl.flows.normalize")
+    module.normalize = flow.normalize
+    module.NormalizeRequest = Request
+    monkeypatch.setitem(sys.modules, "schemactl.flows.normalize", module)
+    monkeypatch.chdir(tmp_path)
+    for variable in ("SCHEMACTL_DEBUG", "SCHEMACTL_SCHEMAS", "SCHEMACTL_TO", "COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    return flow
+
+
+CALL = ("normalize", "a.jsonl", "--name", "shop")
+
+
+def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
+    options = (
+        "--to", "duckdb:///shop.duckdb", "--table", "orders", "--contract", "columns=freeze", "--rejects", "bad",
+        "--load-id", "7", "--new-only", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
+        "--lineage", "--staging", "tmp", "--schemas", "s", "--master", "local[2]", "--conf", "spark.a=1",
+    )  # fmt: skip
+
+    run(["normalize", "a.jsonl", "b*.csv", "--name", "shop", *options])
+
+    [request] = flow.requests
+    spark = request.inference.spark
+    assert spark is not None
+    assert (spark.master, spark.conf) == ("local[2]", {"spark.a": "1"})
+    assert replace(request, inference=replace(request.inference, spark=None)) == Request(
+        inference=InferRequest(
+            sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"),
+            contract="columns=freeze", on_bad_record="skip", input_format="csv", resolve_collisions=True,
+        ),
+        to="duckdb:///shop.duckdb", rejects=Path("bad"), load_id="7", new_only=True, lineage=True,
+        staging=Path("tmp"),
+    )  # fmt: skip
+
+
+def test_defaults_of_a_load_are_the_ones_of_the_help(flow: Flow) -> None:
+    assert run(CALL) == 0
+
+    [request] = flow.requests
+    assert replace(request, inference=replace(request.inference, spark=None)) == Request(
+        inference=InferRequest(sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")),
+        to="warehouse", rejects=None, load_id=None, new_only=False, lineage=False, staging=None,
+    )  # fmt: skip
+
+
+def test_destination_may_stand_in_the_settings(flow: Flow, tmp_path: Path) -> None:
+    (tmp_path / "schemactl.toml").write_text('[normalize]\nto = "duckdb:///a.duckdb"\nrejects = "bad"\n')
+
+    run(CALL)
+
+    assert (flow.requests[0].to, flow.requests[0].rejects) == ("duckdb:///a.duckdb", Path("bad"))
+
+
+def test_rejects_are_no_failure(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(CALL) == 0
+
+    assert "3 records = 2 loaded + 1 rejected\n" in capsys.readouterr().out
+
+
+def test_what_stops_a_load_is_a_finding(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    flow.answer = STOPPED
+
+    assert run(CALL) == 1
+
+    assert capsys.readouterr().out.endswith("nothing loaded: values fit no column\n")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LOADED_BEFORE, Outcome.NOTHING_NEW])
+def test_nothing_to_do_is_no_failure(flow: Flow, outcome: Outcome) -> None:
+    flow.answer = replace(REPORT, outcome=outcome, inference=None, tables=(), rejects=None)
+
+    assert run(CALL) == 0
+
+
+def test_failed_destination_is_told_with_its_exit_code(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    flow.answer = DestinationError("the database is locked", hint="wait")
+
+    assert run(CALL) == 3
+
+    out, err = capsys.readouterr()
+    assert (out, "the database is locked" in err, "wait" in err) == ("", True, True)
+
+
+def test_load_as_json_follows_the_shipped_schema(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*CALL, "--format", "json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
+    assert (document["rows_loaded"], document["rows_rejected"]) == (2, 1)
+
+
+@pytest.mark.usefixtures("flow")
+def test_quiet_load_prints_nothing_where_all_went_well(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*CALL, "--quiet"]) == 0
+
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,198 @@
+"""``schemactl normalize`` as its users run it: the installed command, as a process, on files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import jsonschema
+import pyarrow.parquet
+import pytest
+
+from schemactl.render.json import read_schema
+
+pytestmark = pytest.mark.e2e
+
+COMMAND = Path(sys.executable).with_name("schemactl")
+TIME_LIMIT_SECONDS = 300
+ORDERS = '{"id": 1, "at": "2026-01-31T10:00:00Z"}\n{"id": "idx-2", "at": null}\n{"id": 3, "lines": [{"n": 1}]}\n'
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with data, far from any settings of the machine; temporary files stay in it."""
+    for name in [name for name in os.environ if name.startswith("SCHEMACTL_")] + ["COLUMNS", "FORCE_COLOR"]:
+        monkeypatch.delenv(name, raising=False)
+    folder, temporary = tmp_path / "work", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.chdir(folder)
+    (folder / "orders.jsonl").write_text(ORDERS)
+    return folder
+
+
+def start(*args: str) -> subprocess.Popen[str]:
+    spark = ("--master", "local[1]", "--conf", "spark.driver.memory=1g")
+    return subprocess.Popen(
+        [COMMAND, "normalize", *args, "--name", "shop", *spark],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def normalize(*args: str) -> subprocess.CompletedProcess[str]:
+    process = start(*args)
+    out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file below a folder, with content and time of change."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def rows_of(table: str) -> int:
+    return sum(pyarrow.parquet.read_table(file).num_rows for file in Path("warehouse", table).glob("*.parquet"))
+
+
+@pytest.mark.spark
+def test_life_of_a_folder_of_tables(work: Path) -> None:
+    # first load
+    answer = normalize("orders.jsonl", "--load-id", "monday")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("shop: loaded 4 rows into 2 tables\n")
+    assert "3 records = 3 loaded\n" in answer.stdout
+    assert answer.stdout.endswith("loaded into parquet:warehouse as load monday\n")
+    assert (rows_of("orders"), rows_of("orders__lines")) == (3, 1)
+
+    # the same again
+    before = files(work)
+    answer = normalize("orders.jsonl", "--load-id", "monday")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout == "shop: load monday was loaded before\n\nnothing to do: parquet:warehouse has it\n"
+    assert files(work) == before
+
+    # no new files
+    answer = normalize("orders.jsonl", "--new-only", "--format", "json")
+    document = json.loads(answer.stdout)
+    jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
+    assert (answer.returncode, document["outcome"], document["seen"]) == (0, "nothing_new", ["orders.jsonl"])
+    assert files(work) == before
+
+    # data that a frozen contract forbids
+    Path("more.jsonl").write_text('{"id": 4}\n{"id": 5, "colour": "red"}\n')
+    answer = normalize("more.jsonl", "--table", "orders", "--contract", "columns=freeze")
+    assert (answer.returncode, answer.stderr) == (1, "")
+    assert 'violation: orders.colour: expected no new column, found text in 1 value, first in more.jsonl:2: "red"' in (
+        answer.stdout
+    )
+    assert answer.stdout.endswith("nothing loaded: the data violates a frozen contract\n")
+    assert {name: each for name, each in files(work).items() if name != "more.jsonl"} == before
+
+    # the rest of it
+    answer = normalize("more.jsonl", "--table", "orders", "--contract", "columns=discard_row", "--quiet")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("left out: orders.colour: expected no new column, found text in 1 value")
+    assert (rows_of("orders"), rows_of("_rejects")) == (4, 1)
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
+
+
+@pytest.mark.spark
+def test_load_into_duckdb_adds_up(work: Path) -> None:
+    answer = normalize("orders.jsonl", "--to", "duckdb:///shop.duckdb?dataset=raw", "--format", "json", "--lineage")
+
+    assert (answer.returncode, answer.stderr) == (0, "")
+    document = json.loads(answer.stdout)
+    jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
+    with duckdb.connect("shop.duckdb", read_only=True) as database:
+        for table in document["tables"]:
+            count = database.execute(f"select count(*) from raw.{table['name']}").fetchone()
+            assert count == (table["loaded"],)
+        loads = database.execute("select load_id, schema_version_hash from raw._dlt_loads").fetchall()
+        child = database.execute(
+            "select parent.id, child.n from raw.orders__lines child "
+            "join raw.orders parent on child._dlt_parent_id = parent._dlt_id"
+        ).fetchall()
+    assert loads == [(document["load_id"], document["inference"]["after_hash"])]
+    assert child == [(3, 1)]
+    assert document["lineage"]["orders"]["id__v_text"] == ["$.id"]
+
+
+@pytest.mark.spark
+def test_bad_record_stops_the_load(work: Path) -> None:
+    Path("orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
+
+    answer = normalize("orders.jsonl")
+
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2: ")
+    assert list(files(work)) == ["orders.jsonl"]
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("ordres.jsonl",), "error: there is no `ordres.jsonl`\nhint: did you mean `orders.jsonl`?\n"),
+        (
+            ("orders.jsonl", "--to", "duckbd:///shop.duckdb"),
+            "error: there is no destination `duckbd`\nhint: did you mean `duckdb`?\n",
+        ),
+        (("orders.jsonl", "--contract", "frozen"), "error: there is no contract mode `frozen`\n"),
+        (("orders.jsonl", "--load-id", "../a"), "error: `../a` cannot be the id of a load\n"),
+        (("orders.jsonl", "--remote", "sc://nowhere"), "error: a cluster does not reach this machine's temporary"),
+        (("orders.jsonl", "--on-bad-record", "ignore"), "error: "),
+    ],
+)
+def test_wrong_call_is_told_at_once(work: Path, args: tuple[str, ...], message: str) -> None:
+    before = files(work)
+    spark = () if "--remote" in args else ("--master", "local[1]")
+
+    answer = subprocess.run([COMMAND, "normalize", *args, "--name", "shop", *spark], capture_output=True, text=True)
+
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith(message)
+    assert "Traceback" not in answer.stderr
+    assert files(work) == before
+
+
+def test_file_in_place_of_a_folder_is_told_at_once(work: Path) -> None:
+    answer = normalize("orders.jsonl", "--to", "orders.jsonl")
+
+    assert answer.returncode == 3
+    assert (answer.stdout, "`orders.jsonl`" in answer.stderr, "Traceback" in answer.stderr) == ("", True, False)
+    assert list(files(work)) == ["orders.jsonl"]
+
+
+@pytest.mark.spark
+def test_folder_that_cannot_be_made_is_a_failure_of_the_destination(work: Path) -> None:
+    answer = normalize("orders.jsonl", "--to", "/proc/warehouse")
+
+    assert answer.returncode == 3
+    assert (answer.stdout, "/proc/warehouse" in answer.stderr, "Traceback" in answer.stderr) == ("", True, False)
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
+
+
+@pytest.mark.spark
+def test_interrupt_leaves_nothing_behind(work: Path) -> None:
+    process = start("orders.jsonl")
+    limit = time.monotonic() + TIME_LIMIT_SECONDS
+    rows = Path(os.environ["TMPDIR"])
+    while not list(rows.glob("schemactl-rows-*/*")) and process.poll() is None and time.monotonic() < limit:
+        time.sleep(0.05)
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
+
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert list(rows.iterdir()) == []
+    assert list(files(work)) == ["orders.jsonl"]

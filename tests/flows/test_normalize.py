@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow.parquet
+import pytest
+
+from schemactl.errors import DestinationError, EngineError, InputError
+from schemactl.flows.infer import InferRequest, infer
+from schemactl.flows.normalize import NormalizeRequest, normalize
+from schemactl.flows.references import find_schemas
+from schemactl.inference.evidence import Position, observe
+from schemactl.inference.saved import write_evidence
+from schemactl.normalization.report import NormalizeReport, Outcome, Stop
+from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+ORDERS = [
+    {"id": 1, "at": "2026-01-31T10:00:00Z", "lines": [{"n": 1, "tags": ["a", "b"]}, {"n": 2}]},
+    {"id": "idx-2", "at": None},
+    {"id": 3, "lines": [{"n": 3}]},
+]
+
+
+class Shop:
+    """A working folder, and loads that are made in it."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.folder = folder
+        self.spark = spark
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+
+    def write(self, name: str, *documents: Any) -> str:
+        (self.folder / name).write_text("".join(json.dumps(each) + "\n" for each in documents))
+        return name
+
+    def load(self, *sources: str, to: str = "warehouse", progress: Any = None, **asked: Any) -> NormalizeReport:
+        own = ("rejects", "load_id", "new_only", "lineage")
+        inference = InferRequest(
+            **{
+                "sources": sources, "name": "shop", "table": "orders", "schemas": Path("schemas"),
+                **{key: value for key, value in asked.items() if key not in own},
+            }
+        )  # fmt: skip
+        stated = {key: value for key, value in asked.items() if key in own}
+        request = NormalizeRequest(inference, to, staging=self.temporary, **stated)
+        report = normalize(request, progress, lambda _: nullcontext(self.spark))
+        assert list(self.temporary.iterdir()) == []
+        return report
+
+    def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
+        """What a table of the folder `warehouse` holds, sorted."""
+        files = sorted((self.folder / "warehouse" / table).glob("*.parquet"))
+        read = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
+        return sorted((tuple(row.get(column) for column in columns) for row in read), key=repr)
+
+    def files(self) -> list[str]:
+        found = (path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file())
+        return sorted(str(path) for path in found)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Shop:
+    monkeypatch.chdir(tmp_path)
+    return Shop(tmp_path, spark)
+
+
+def counts(report: NormalizeReport) -> dict[str, tuple[int, int, int, int, int]]:
+    """Rows read, loaded, rejected, rejected with a row above, and values rejected, by table."""
+    return {
+        table.name: (table.read, table.loaded, table.rejected, table.rejected_with_parent, table.values_rejected)
+        for table in report.tables
+    }
+
+
+def test_rows_reach_the_folder_and_the_schema_is_that_of_infer(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+
+    report = shop.load(source, load_id="1", lineage=True)
+
+    assert (report.outcome, report.load_id, report.destination) == (Outcome.LOADED, "1", "parquet:warehouse")
+    assert counts(report) == {
+        "orders": (3, 3, 0, 0, 0), "orders__lines": (3, 3, 0, 0, 0), "orders__lines__tags": (2, 2, 0, 0, 0)
+    }  # fmt: skip
+    assert shop.rows("orders", "id", "id__v_text", "_dlt_load_id") == [
+        (1, None, "1"), (3, None, "1"), (None, "idx-2", "1")
+    ]  # fmt: skip
+    keys = dict(shop.rows("orders", "id", "_dlt_id"))
+    assert shop.rows("orders__lines", "n", "_dlt_parent_id", "_dlt_list_idx") == [
+        (1, keys[1], 0), (2, keys[1], 1), (3, keys[3], 0)
+    ]  # fmt: skip
+    assert shop.rows("orders__lines__tags", "value") == [("a",), ("b",)]
+    assert report.inference is not None
+    asked = InferRequest(sources=("orders.evidence.json",), name="shop", table="orders", schemas=Path("other"))
+    evidence = observe((Position(source, number), each) for number, each in enumerate(ORDERS, start=1))
+    Path("orders.evidence.json").write_text(write_evidence(evidence))
+    assert infer(asked).after_hash == report.inference.after_hash
+    assert report.lineage is not None
+    assert report.lineage["orders"]["id__v_text"] == ("$.id",)
+    assert report.inference.written[-1] == "schemas/export/shop.lineage.json"
+
+
+def test_lineage_file_is_no_schema(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    assert [found.schema.name for found in find_schemas("export:", SchemasFolder.at(Path("schemas")))] == ["shop"]
+    assert [found.schema.name for found in find_schemas("schemas", SchemasFolder.at(Path("x")))] == ["shop"]
+
+
+def test_lineage_remembers_earlier_loads(shop: Shop) -> None:
+    shop.load(shop.write("a.jsonl", {"id": 1}))
+
+    report = shop.load(shop.write("b.jsonl", {"Id": 2}), lineage=True)
+
+    assert report.lineage is not None
+    assert report.lineage["orders"]["id"] == ("$.id", "$.Id")
+
+
+def test_load_is_not_repeated_under_its_id(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+    shop.load(source, load_id="nightly")
+    before = shop.files()
+
+    report = shop.load(source, load_id="nightly")
+
+    assert (report.outcome, report.inference, report.stops) == (Outcome.LOADED_BEFORE, None, ())
+    assert shop.files() == before
+
+
+def test_only_new_files_are_loaded(shop: Shop) -> None:
+    shop.write("a.jsonl", {"id": 1})
+    assert shop.load("a.jsonl", new_only=True, to="duckdb:///shop.duckdb").rows_loaded == 1
+    shop.write("b.jsonl", {"id": 2}, {"id": 3})
+
+    second = shop.load("a.jsonl", "b.jsonl", new_only=True, to="duckdb:///shop.duckdb")
+    third = shop.load("a.jsonl", "b.jsonl", new_only=True, to="duckdb:///shop.duckdb")
+
+    assert (second.seen, second.rows_loaded) == (("a.jsonl",), 2)
+    assert (third.outcome, third.seen) == (Outcome.NOTHING_NEW, ("a.jsonl", "b.jsonl"))
+    with duckdb.connect("shop.duckdb") as database:
+        assert database.execute("select id from shop.shop.orders order by id").fetchall() == [(1,), (2,), (3,)]
+
+
+def test_frozen_contract_leaves_everything_as_it_was(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    more = shop.write("more.jsonl", {"id": 4, "colour": "red"})
+    before = shop.files()
+
+    report = shop.load(more, contract="columns=freeze")
+
+    assert (report.outcome, report.stops, report.tables) == (Outcome.STOPPED, (Stop.CONTRACT,), ())
+    assert report.inference is not None
+    [violation] = report.inference.violations
+    assert (violation.column, violation.first, violation.example) == ("colour", Position("more.jsonl", 1), "red")
+    assert shop.files() == before
+
+
+REFUSED = [
+    {"id": 4, "colour": "red", "lines": [{"n": 4}]},
+    {"id": 5, "colour": None},
+    {"id": "idx-6"},
+    {"id": 7, "lines": [{"n": 5, "size": 2, "tags": ["c"]}, {"n": 6}]},
+]
+
+
+def test_rejected_rows_are_kept_with_their_reasons(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    report = shop.load(shop.write("more.jsonl", *REFUSED), contract="columns=discard_row", load_id="2")
+
+    assert counts(report) == {
+        "orders": (4, 3, 1, 0, 0), "orders__lines": (3, 1, 1, 1, 0), "orders__lines__tags": (1, 0, 0, 1, 0)
+    }  # fmt: skip
+    assert (report.outcome, report.rejects) == (Outcome.LOADED, "table `_rejects`")
+    assert report.inference is not None
+    assert [(each.column, each.values) for each in report.inference.violations] == [("colour", 1), ("size", 1)]
+    columns = ("load_id", "table_name", "column_name", "mode", "value", "file", "line")
+    assert shop.rows("_rejects", *columns) == [
+        ("2", "orders", "colour", "discard_row", "red", "more.jsonl", 1),
+        ("2", "orders__lines", "size", "discard_row", "2", "more.jsonl", 4),
+    ]
+    kept = json.loads(shop.rows("_rejects", "table_name", "row")[0][1])
+    assert kept["colour"] == "red"
+
+
+def test_rejected_values_are_kept_as_files_where_that_is_asked_for(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    report = shop.load(
+        shop.write("more.jsonl", *REFUSED), contract="columns=discard_value", load_id="2", rejects=Path("bad")
+    )
+
+    assert counts(report)["orders"] == (4, 4, 0, 0, 1)
+    assert report.rejects == "bad"
+    files = sorted(Path("bad").iterdir())
+    assert [file.name for file in files] == [f"2.{number}.parquet" for number in range(len(files))]
+    assert sum(pyarrow.parquet.read_table(file).num_rows for file in files) == 2
+    assert not Path("warehouse/_rejects").exists()
+    assert (4, None) in shop.rows("orders", "id", "colour")
+
+
+def test_refused_table_is_told_with_its_rows(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    report = shop.load(shop.write("more.jsonl", {"id": 4, "notes": ["x", "y"]}), contract="tables=discard_row")
+
+    assert counts(report)["orders__notes"] == (2, 0, 2, 0, 0)
+    assert [table.name for table in report.tables if not table.is_written] == ["orders__notes"]
+    assert not Path("warehouse/orders__notes").exists()
+
+
+def edit_import(old: str, new: str) -> None:
+    path = Path("schemas/import/shop.schema.yaml")
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_null_where_none_is_allowed_stops_the_load(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    edit_import(
+        "id:\n        data_type: bigint\n        nullable: true",
+        "id:\n        data_type: bigint\n        nullable: false",
+    )
+    before = shop.files()
+
+    report = shop.load(shop.write("orders.jsonl", {"id": 4}, {"id": None}))
+
+    assert report.stops == (Stop.NULLS,)
+    assert report.inference is not None
+    assert [(null.column, str(null.first)) for null in report.inference.nulls] == [("id", "orders.jsonl:2")]
+    assert shop.files() == before
+
+
+def test_values_that_overwrite_one_another_stop_the_load(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", {"id": 1}, {"id": 2, "Id": 3}, {"Id": 4})
+
+    report = shop.load(source)
+
+    assert report.stops == (Stop.OVERWRITES,)
+    [met] = report.overwrites
+    assert (met.column, set(met.sources), met.count, str(met.first)) == ("id", {"$.id", "$.Id"}, 1, "orders.jsonl:2")
+    assert shop.files() == ["orders.jsonl"]
+    assert shop.load(source, resolve_collisions=True).outcome is Outcome.LOADED
+    assert shop.rows("orders", "id", "id_2") == [(1, None), (2, 3), (None, 4)]
+
+
+def test_keys_that_never_meet_may_share_a_column(shop: Shop) -> None:
+    report = shop.load(shop.write("orders.jsonl", {"id": 1}, {"Id": 4}))
+
+    assert report.outcome is Outcome.LOADED
+    assert shop.rows("orders", "id") == [(1,), (4,)]
+
+
+def test_value_that_no_column_holds_stops_the_load(shop: Shop) -> None:
+    report = shop.load(shop.write("orders.jsonl", {"id": 1}, {"id": 2**63}))
+
+    assert report.stops == (Stop.UNFIT,)
+    [unfit] = report.unfit
+    assert (unfit.column, unfit.count, str(unfit.first), unfit.example) == ("id", 1, "orders.jsonl:2", str(2**63))
+    assert shop.files() == ["orders.jsonl"]
+
+
+def test_bad_records_are_skipped_and_counted(shop: Shop) -> None:
+    Path("orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
+
+    with pytest.raises(InputError, match="1 record cannot be read"):
+        shop.load("orders.jsonl")
+    report = shop.load("orders.jsonl", on_bad_record="skip")
+
+    assert (report.documents, report.bad, report.rows_loaded) == (2, 1, 2)
+
+
+def test_file_that_changes_while_it_is_read_is_not_loaded(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+
+    def write_more(stage: str, _share: float | None) -> None:
+        if stage == "staging documents":
+            shop.write(source, *ORDERS, *ORDERS)
+
+    with pytest.raises(EngineError, match=r"3 documents were read, but [4-6] when rows were made"):
+        shop.load(source, progress=write_more)
+
+    assert shop.files() == ["orders.jsonl"]
+
+
+def test_schema_that_changes_meanwhile_is_built_on(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+    evidence = observe([(Position("more.jsonl", 1), {"x": 1})])
+    Path("more.evidence.json").write_text(write_evidence(evidence))
+    others = InferRequest(sources=("more.evidence.json",), name="shop", table="more", schemas=Path("schemas"))
+
+    def save_others(stage: str, share: float | None) -> None:
+        if stage == "writing tables" and share == 1:
+            infer(others)
+
+    assert shop.load(source, progress=save_others).outcome is Outcome.LOADED
+
+    [found] = find_schemas("shop", SchemasFolder.at(Path("schemas")))
+    assert {"more", "orders", "orders__lines"} <= found.schema.tables.keys()
+    assert len(shop.rows("orders", "id")) == 3
+
+
+def test_failed_destination_leaves_no_rejects_behind(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS), to="duckdb:///shop.duckdb")
+
+    def lock(stage: str, _share: float | None) -> None:
+        if stage.startswith("loading into"):
+            Path("shop.duckdb").write_bytes(b"no database any more")
+
+    with pytest.raises(DestinationError):
+        shop.load(
+            shop.write("more.jsonl", *REFUSED), to="duckdb:///shop.duckdb", contract="columns=discard_value",
+            rejects=Path("bad"), progress=lock,
+        )  # fmt: skip
+
+    assert list(Path("bad").iterdir()) == []
+    assert list(shop.temporary.iterdir()) == []
+
+
+# before Spark starts
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"contract": "frooze"}, "no contract mode"),
+        ({"load_id": "a/b"}, "cannot be the id of a load"),
+        ({"to": "duckbd:///a"}, "no destination `duckbd`"),
+        ({"name": "b c"}, "cannot name a schema"),
+        ({"rejects": Path("orders.jsonl")}, "cannot keep rejects in `orders.jsonl`"),
+        ({"sources": ("ordres.jsonl",)}, "there is no `ordres.jsonl`"),
+        ({"sources": ("orders.evidence.json",)}, "saved evidence, which holds no rows"),
+        ({"sources": ("table:a.b",), "new_only": True}, "cannot be told whether"),
+    ],
+)
+def test_wrong_call_is_told_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("orders.jsonl").write_text('{"id": 1}\n')
+    Path("orders.evidence.json").write_text(write_evidence(observe([(Position("a", 1), {"id": 1})])))
+
+    @contextmanager
+    def refuse(_: Any) -> Iterator[None]:
+        pytest.fail("Spark is not to be started")
+        yield
+
+    stated = {"sources": ("orders.jsonl",), "name": "shop", "table": None, "schemas": Path("schemas")}
+    inference = InferRequest(**{key: asked.get(key, value) for key, value in {**stated, "contract": None}.items()})
+    own = {key: value for key, value in asked.items() if key in ("to", "load_id", "rejects", "new_only")}
+    with pytest.raises(InputError, match=message):
+        normalize(NormalizeRequest(**{"inference": inference, "to": "warehouse", **own}), None, refuse)
