@@ -1,0 +1,130 @@
+"""What a destination can do, as its module states it, and by which way it takes a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import assert_never
+
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column
+
+
+class Way(StrEnum):
+    """How a destination takes a step."""
+
+    IN_PLACE = "in place"
+    """Only the catalogue changes."""
+    SCAN = "scan"
+    """The rows are read, and nobody writes meanwhile."""
+    REWRITE = "rewrite"
+    """The engine writes the rows anew."""
+    COPY = "copy"
+    """A new table takes the rows, and then the old one's name."""
+    NONE = "none"
+    """Not at all."""
+
+
+def _always_rewrites(*_: Column) -> Way:
+    return Way.REWRITE
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a destination can do. The defaults are those of a good SQL database: a module states where it differs.
+
+    Attributes:
+        transactional_ddl: whether all steps can run in one transaction.
+        adds_not_null: whether a column can be added as NOT NULL to a table without rows; else it is set afterwards.
+        retype: the way from a type to another one, as a function of both columns; ``Way.NONE`` makes the planner go
+            by a new column, where columns can be added, filled and renamed.
+        write_values: the way of filling a column of stored rows.
+        names: what becomes of names.
+        keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
+    """
+
+    transactional_ddl: bool = True
+    adds_not_null: bool = False
+    create_table: Way = Way.IN_PLACE
+    drop_table: Way = Way.IN_PLACE
+    rename_table: Way = Way.IN_PLACE
+    add_column: Way = Way.IN_PLACE
+    drop_column: Way = Way.IN_PLACE
+    rename_column: Way = Way.IN_PLACE
+    retype: Callable[[Column, Column], Way] = _always_rewrites
+    write_values: Way = Way.REWRITE
+    set_not_null: Way = Way.SCAN
+    drop_not_null: Way = Way.IN_PLACE
+    add_unique: Way = Way.SCAN
+    drop_unique: Way = Way.IN_PLACE
+    names: NameLimits = field(default_factory=NameLimits)
+    keeps_dlt_tables: bool = True
+
+    @property
+    def can_swap_columns(self) -> bool:
+        """Whether a new column can take the place of an old one."""
+        return Way.NONE not in (self.add_column, self.write_values, self.rename_column)
+
+
+def way_of(step: Step, abilities: Abilities) -> Way:
+    """Return how a destination takes a step."""
+    match step:
+        case CreateTable() | DropTable() | RenameTable():
+            return _of_tables(step, abilities)
+        case AddColumn():
+            return abilities.add_column
+        case DropColumn():
+            return abilities.drop_column
+        case RenameColumn():
+            return abilities.rename_column
+        case ChangeType():
+            return abilities.retype(step.before, step.after)
+        case Backfill() | FillColumn():
+            return abilities.write_values
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+            return _of_constraints(step, abilities)
+        case _:
+            assert_never(step)
+
+
+def _of_tables(step: CreateTable | DropTable | RenameTable, abilities: Abilities) -> Way:
+    match step:
+        case CreateTable():
+            return abilities.create_table
+        case DropTable():
+            return abilities.drop_table
+        case RenameTable():
+            return abilities.rename_table
+        case _:
+            assert_never(step)
+
+
+def _of_constraints(step: SetNotNull | DropNotNull | AddUnique | DropUnique, abilities: Abilities) -> Way:
+    match step:
+        case SetNotNull():
+            return abilities.set_not_null
+        case DropNotNull():
+            return abilities.drop_not_null
+        case AddUnique():
+            return abilities.add_unique
+        case DropUnique():
+            return abilities.drop_unique
+        case _:
+            assert_never(step)

@@ -1,0 +1,284 @@
+"""Brings a destination's catalogue and a schema to what both can hold, and finds what differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from schemactl.errors import InputError, Problem
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.options import PlanOptions
+from schemactl.schema.changes import (
+    Change,
+    ColumnAdded,
+    ColumnRemoved,
+    ColumnRenamed,
+    TableAdded,
+    TableRemoved,
+    TableRenamed,
+)
+from schemactl.schema.diff import diff
+from schemactl.schema.renames.pairing import RENAMED_FROM
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.structure import NameLimits, Stored, structure_of
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
+from schemactl.schema.types import Column, Properties, Schema, Table
+
+_DLT: Final = "_dlt_"
+_OURS: Final = "_schemactl_"
+_LEDGER: Final = frozenset((VERSION_TABLE, LOADS_TABLE))
+_CONSTRAINTS: Final = frozenset(("unique", "primary_key"))
+_LEFT_OUT: Final = frozenset(("description", RENAMED_FROM))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A catalogue, and the schema that it is to follow.
+
+    Attributes:
+        catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
+        schema: the schema.
+        known: the last schema that the destination was brought to, as far as anyone knows.
+        changes: from the catalogue to the schema, as far as both can hold them.
+        guesses: what looks like a rename, where nothing states it and no guess is asked for.
+        missing: tables of dlt's bookkeeping that are not there.
+        absent: names of tables that the schema has, and dlt makes when data comes.
+    """
+
+    catalogue: Schema
+    schema: Schema
+    known: Schema | None
+    changes: tuple[Change, ...]
+    guesses: tuple[TableRenamed | ColumnRenamed, ...] = ()
+    missing: tuple[Table, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+def compare(
+    catalogue: Schema,
+    schema: Schema,
+    known: Schema | None,
+    stored: Stored,
+    abilities: Abilities,
+    options: PlanOptions,
+) -> Comparison:
+    """Bring both sides to what they have in common, and find what differs.
+
+    Raises:
+        InputError: two names of the schema are one in the destination, or a name is longer than it allows.
+    """
+    names = abilities.names
+    _check_names(schema, names)
+    if not names.is_case_sensitive:
+        catalogue = _spelled(catalogue, schema)
+        known = known and _spelled(known, schema)
+    stored = _remembering(stored)
+    missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
+    catalogue, target = _with_parents(_own(catalogue), known), _own(schema)
+    before, after = _before(catalogue, target, stored), _after(catalogue, target, stored)
+    changes = diff(before, after, guess_renames=options.guesses_renames)
+    is_guessable = not options.guesses_renames and any(
+        isinstance(each, TableRemoved | ColumnRemoved) for each in changes
+    )
+    guessed = diff(before, after) if is_guessable else ()
+    certain = set(_renames(changes))
+    return Comparison(
+        catalogue,
+        schema,
+        known,
+        changes,
+        guesses=tuple(each for each in _renames(guessed) if each not in certain),
+        missing=tuple(missing) if abilities.keeps_dlt_tables else (),
+        absent=tuple(name for name, table in target.tables.items() if not table.is_new and name not in after.tables),
+    )
+
+
+def bare(column: Column) -> Column:
+    """Return what a step needs of a schema's column: its scalar properties, without constraints."""
+    return Column(column.name, _scalars(column.properties, _LEFT_OUT | _CONSTRAINTS))
+
+
+def bare_table(table: Table) -> Table:
+    """Return what a step needs of a schema's table; columns that wait for data are no columns there."""
+    columns = {name: bare(column) for name, column in table.columns.items() if column.is_complete}
+    return Table(table.name, columns, _scalars(table.properties, _LEFT_OUT))
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Return whether a table is dlt's own, or schemactl's."""
+    return name.lower().startswith((_DLT, _OURS))
+
+
+def _scalars(properties: Mapping[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in properties.items() if name not in left_out and is_scalar(value)}
+
+
+def is_scalar(value: Any) -> bool:
+    """Return whether a value can stand in a plan: text, truth, or a number that JSON has."""
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _renames(changes: Iterable[Change]) -> Iterator[TableRenamed | ColumnRenamed]:
+    return (change for change in changes if isinstance(change, TableRenamed | ColumnRenamed))
+
+
+def _ledger(schema: Schema) -> list[Table]:
+    """Return dlt's tables of versions and loads, as the schema or its naming convention names them."""
+    stated = [table for name, table in schema.tables.items() if name.lower() in _LEDGER]
+    fresh = new_schema("ledger", NormalizerConfig.of(schema.normalizers).naming).tables.values()
+    names = {table.name.lower() for table in stated}
+    return [*stated, *(table for table in fresh if table.name.lower() not in names)]
+
+
+def _own(schema: Schema) -> Schema:
+    return replace(schema, tables={name: table for name, table in schema.tables.items() if not is_bookkeeping(name)})
+
+
+def _remembering(stored: Stored) -> Stored:
+    """Return the same function for a comparison of many columns: few differ in more than their names."""
+    known: dict[tuple[Any, ...], Properties] = {}
+
+    def remembered(column: Column) -> Properties:
+        key = tuple((name, type(value), value) for name, value in column.properties.items() if name != "description")
+        try:
+            found = known.get(key)
+        except TypeError:  # a value that has no hash
+            return stored(column)
+        if found is None:
+            found = known[key] = stored(column)
+        return found
+
+    return remembered
+
+
+def _before(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
+    structure = structure_of(catalogue, schema, stored)
+    tables = {
+        name: replace(table, properties=_parent(catalogue.tables[name])) for name, table in structure.tables.items()
+    }
+    return Schema(name=schema.name, tables=tables)
+
+
+def _after(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
+    def with_origin(column: Column) -> dict[str, Any]:
+        return {**stored(column), **_origin(column.properties)}
+
+    # A renamed table has seen data under its old name.
+    names = {**catalogue.tables, **{name: schema.tables[name] for name in _renamed_tables(catalogue, schema)}}
+    structure = structure_of(schema, replace(catalogue, tables=names), with_origin)
+    tables = {
+        name: replace(table, properties={**_parent(schema.tables[name]), **_origin(schema.tables[name].properties)})
+        for name, table in structure.tables.items()
+    }
+    return Schema(name=schema.name, tables=tables)
+
+
+def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
+    """Return the tables that state a name which the catalogue has, and those nested in them."""
+    found: set[str] = set()
+    for name, table in schema.tables.items():
+        origins = table.properties.get(RENAMED_FROM) or ()
+        origins = (origins,) if isinstance(origins, str) else origins if isinstance(origins, list) else ()
+        if any(isinstance(origin, str) and origin in catalogue.tables for origin in origins):
+            found.add(name)
+    return found | {name for name in schema.tables if found.intersection(ancestors(schema, name))}
+
+
+def ancestors(schema: Schema, name: str) -> tuple[str, ...]:
+    """Return the tables that a table is nested in, the nearest first; a circle ends where it closes."""
+    found: list[str] = []
+    parent = schema.tables[name].parent if name in schema.tables else None
+    while parent is not None and parent not in found:
+        found.append(parent)
+        parent = schema.tables[parent].parent if parent in schema.tables else None
+    return tuple(found)
+
+
+def _parent(table: Table) -> dict[str, Any]:
+    return {"parent": table.parent} if table.parent else {}
+
+
+def _origin(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {RENAMED_FROM: properties[RENAMED_FROM]} if RENAMED_FROM in properties else {}
+
+
+def without_origin(change: Change) -> Change:
+    """Return a change without what its table or column was called: that is not the destination's."""
+    match change:
+        case TableAdded():
+            return TableAdded(_unoriginal(change.table))
+        case TableRemoved():
+            return TableRemoved(_unoriginal(change.table))
+        case ColumnAdded():
+            return replace(change, column=_anonymous(change.column))
+        case _:
+            return change
+
+
+def _unoriginal(table: Table) -> Table:
+    columns = {name: _anonymous(column) for name, column in table.columns.items()}
+    return Table(table.name, columns, _scalars(table.properties, _LEFT_OUT))
+
+
+def _anonymous(column: Column) -> Column:
+    return Column(column.name, _scalars(column.properties, _LEFT_OUT))
+
+
+def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
+    """Return the catalogue with the parents that the last schema states, else those that the names tell."""
+
+    def parent_of(name: str) -> dict[str, Any]:
+        if known is not None and name in known.tables:
+            return _parent(known.tables[name])
+        parts = name.split("__")
+        longer_first = ("__".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+        found = next((start for start in longer_first if start in catalogue.tables), None)
+        return {"parent": found} if found else {}
+
+    tables = {name: replace(table, properties=parent_of(name)) for name, table in catalogue.tables.items()}
+    return replace(catalogue, tables=tables)
+
+
+def _spelled(catalogue: Schema, schema: Schema) -> Schema:
+    """Return the catalogue with the schema's spelling of names that differ in case alone."""
+    spelling = {name.casefold(): name for name in schema.tables}
+    tables = {}
+    for table in catalogue.tables.values():
+        name = spelling.get(table.name.casefold(), table.name)
+        own = schema.tables[name].columns if name in schema.tables else {}
+        if name == table.name and own.keys() >= table.columns.keys():
+            tables[name] = table
+            continue
+        of_columns = {column.casefold(): column for column in own}
+        columns = {
+            found: replace(column, name=found)
+            for column in table.columns.values()
+            for found in (of_columns.get(column.name.casefold(), column.name),)
+        }
+        tables[name] = replace(table, name=name, columns=columns)
+    return replace(catalogue, tables=tables)
+
+
+def _check_names(schema: Schema, limits: NameLimits) -> None:
+    problems: list[Problem] = []
+    for names, place in _namespaces(schema):
+        seen: dict[str, str] = {}
+        for name in names:
+            if limits.max_bytes is not None and len(name.encode(errors="surrogatepass")) > limits.max_bytes:
+                problems.append(Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes"))
+            key = name if limits.is_case_sensitive else name.casefold()
+            if key in seen:
+                problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
+            seen[key] = name
+    if problems:
+        hint = "choose a naming convention that makes such names: shorter, or of one case"
+        raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
+
+
+def _namespaces(schema: Schema) -> Iterator[tuple[list[str], str]]:
+    made = [table for table in schema.tables.values() if not table.is_new]
+    yield [table.name for table in made], ""
+    for table in made:
+        yield [column.name for column in table.columns.values() if column.is_complete], f"`{table.name}`: "

@@ -1,0 +1,241 @@
+"""From changes to steps, in an order that works on a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final
+
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.comparison import (
+    Comparison,
+    ancestors,
+    bare,
+    bare_table,
+    is_scalar,
+    without_origin,
+)
+from schemactl.migration.effects import stating
+from schemactl.migration.lookup import Lookup
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.retyping import Retyping, kept_origin, retype_steps, variant_column
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.changes import (
+    ABSENT,
+    Change,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    NullabilityChanged,
+    TableAdded,
+    TableRemoved,
+    TableRenamed,
+)
+from schemactl.schema.types import Column, Table
+
+BACKFILL: Final = "x-backfill"
+"""Property of a column: the value that stored rows get."""
+
+
+class _Phase(IntEnum):
+    """The order of steps: nothing is in the way of what comes later, and nothing is dropped before all else worked."""
+
+    RENAME_TABLES = 0
+    CREATE_TABLES = 1
+    DROP_UNIQUE = 2
+    RENAME_COLUMNS = 3
+    ALLOW_NULLS = 4
+    ADD_COLUMNS = 5
+    RETYPE = 6
+    FORBID_NULLS = 7
+    ADD_UNIQUE = 8
+    DROP_COLUMNS = 9
+    DROP_TABLES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A step with its place in the order, and the change that it is for."""
+
+    phase: _Phase
+    step: Step
+    reason: Change
+    depth: int = 0
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.phase, self.depth
+
+
+def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptions) -> list[Draft]:
+    """Return the steps for all changes, in the order in which they run."""
+    drafter = _Drafter(comparison, abilities, options, Lookup(comparison))
+    return sorted(drafter.steps(), key=lambda each: each.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafter:
+    comparison: Comparison
+    abilities: Abilities
+    options: PlanOptions
+    lookup: Lookup
+
+    def steps(self) -> Iterator[Draft]:
+        """Yield all steps, those of one phase and depth in their order."""
+        for table in self.comparison.missing:
+            yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
+        for change in self.comparison.changes:
+            for draft in self._of(change):
+                yield replace(draft, reason=without_origin(change))
+        if self.options.compares_unique:
+            yield from self._unique()
+
+    def _of(self, change: Change) -> Iterator[Draft]:
+        match change:
+            case TableRenamed():
+                yield Draft(_Phase.RENAME_TABLES, RenameTable(change.before, change.after), change)
+            case TableAdded():
+                table = bare_table(self.comparison.schema.tables[change.table.name])
+                depth = len(ancestors(self.comparison.schema, table.name))
+                yield Draft(_Phase.CREATE_TABLES, CreateTable(table), change, depth)
+            case TableRemoved():
+                yield from self._remove_table(change)
+            case ColumnRenamed():
+                step = RenameColumn(change.table, change.before, change.after)
+                yield Draft(_Phase.RENAME_COLUMNS, step, change)
+            case ColumnAdded():
+                yield from self._add_column(change)
+            case ColumnRemoved():
+                yield from self._remove_column(change)
+            case ColumnRetyped():
+                yield from self._retype(change)
+            case NullabilityChanged():
+                yield from self._change_nullability(change)
+            case _:
+                pass  # a catalogue tells nothing else
+
+    def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
+        name, known = change.table.name, self.comparison.known
+        if known is not None and name in known.tables and name not in self.comparison.schema.tables:
+            depth = -len(ancestors(self.comparison.catalogue, name))
+            yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name]), change, depth)
+
+    def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
+        table, name = change.table, change.column.name
+        of_schema = self.comparison.schema.tables[table].columns
+        is_kept = self.options.drops_kept and kept_origin(name) in of_schema and name not in of_schema
+        if is_kept or self._was_removed(table, name):
+            yield Draft(_Phase.DROP_COLUMNS, DropColumn(table, self.lookup.found_column(table, name)), change)
+
+    def _was_removed(self, table: str, column: str) -> bool:
+        """Return whether the last schema had a column that this one has no more."""
+        known = self.comparison.known
+        if known is None or column in self.comparison.schema.tables[table].columns:
+            return False
+        stated = known.tables.get(self.lookup.old_table(table)) or known.tables.get(table)
+        return stated is not None and column in stated.columns
+
+    def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
+        table, stated = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
+        required = not change.column.nullable
+        column, value = bare(stated), stated.properties.get(BACKFILL)
+        nullable = stating(column, "nullable", None)
+        if not required:
+            yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
+        elif self._is_empty(table) and self.abilities.adds_not_null:
+            yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
+        else:
+            yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
+            has_value = is_scalar(value)
+            if has_value and not self._is_empty(table):
+                yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, value), change)
+            if has_value or self._is_empty(table):
+                yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, nullable, needs_check=False), change)
+
+    def _change_nullability(self, change: NullabilityChanged) -> Iterator[Draft]:
+        table, name = change.table, change.column
+        if change.is_restated:
+            return
+        found = self.lookup.found_column(table, name)
+        if change.after is False:
+            stated = self.comparison.schema.tables[table].columns[name]
+            is_retyped = (table, name) in self.lookup.retyped
+            yield Draft(
+                _Phase.FORBID_NULLS,
+                SetNotNull(table, stating(bare(stated) if is_retyped else found, "nullable", None)),
+                change,
+            )
+        else:
+            yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, found), change)
+
+    def _retype(self, change: ColumnRetyped) -> Iterator[Draft]:
+        table, name = change.table, change.column
+        stated, found = self.comparison.schema.tables[table], self.lookup.found_column(table, name)
+        after = bare(stated.columns[name])
+        if (table, name) in self.lookup.freed:
+            found = stating(found, "nullable", None)
+        if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
+            found = stating(found, "unique", None)  # dropped before
+        there = {*self.lookup.found_table(table).columns}
+        variant = variant_column(after, found.data_type, self.lookup.naming) if found.data_type else None
+        retyping = Retyping(
+            table=table,
+            before=found,
+            after=after,
+            stays_required=not found.nullable,
+            taken_names={*there, *stated.columns, *self.lookup.renamed_columns.get(table, {})},
+            variant=variant,
+            has_variant=variant is not None and (variant.name in there or _is_column(stated, variant.name)),
+        )
+        for step in retype_steps(retyping, self.options.on_unfit, self.abilities):
+            yield Draft(_Phase.RETYPE, step, change)
+
+    def _unique(self) -> Iterator[Draft]:
+        """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
+        for name, table in self.comparison.schema.tables.items():
+            if self.lookup.old_table(name) not in self.comparison.catalogue.tables and name not in self.lookup.created:
+                continue
+            for column in table.columns.values():
+                if column.is_complete:
+                    yield from self._unique_column(name, column)
+
+    def _unique_column(self, table: str, column: Column) -> Iterator[Draft]:
+        there = self.lookup.found_table(table).columns.get(self.lookup.old_column(table, column.name))
+        is_there = there is not None and bool(there.properties.get("unique"))
+        is_stated = bool(column.properties.get("unique"))
+        if is_there == is_stated:
+            return
+        reason = ColumnPropertyChanged(
+            table, column.name, "unique", True if is_there else ABSENT, True if is_stated else ABSENT
+        )
+        if is_stated:
+            yield Draft(_Phase.ADD_UNIQUE, AddUnique(table, column.name), reason)
+        else:
+            old = self.lookup.old_column(table, column.name)
+            yield Draft(_Phase.DROP_UNIQUE, DropUnique(table, old), reason)
+
+    def _is_empty(self, table: str) -> bool:
+        old = self.lookup.old_table(table)
+        if self.abilities.names.is_case_sensitive:
+            return old in self.options.empty_tables
+        return old.casefold() in {name.casefold() for name in self.options.empty_tables}
+
+
+def _is_column(table: Table, name: str) -> bool:
+    return name in table.columns and table.columns[name].is_complete

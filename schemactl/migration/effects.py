@@ -1,0 +1,154 @@
+"""What a step makes of its table: the model by which statements are rendered, and a run is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    table_of,
+)
+from schemactl.schema.types import Column, Table
+
+
+def effect(table: Table | None, step: Step) -> Table | None:
+    """Return a step's table afterwards.
+
+    Args:
+        table: the table that the step finds; None where there is none.
+        step: what is done.
+
+    Returns:
+        The table, perhaps under another name; None where it is gone.
+
+    Raises:
+        KeyError: the table or the column is not there, or the name is taken.
+    """
+    if isinstance(step, CreateTable):
+        if table is not None:
+            raise KeyError(f"there is a table `{table.name}` already")
+        return step.table
+    if table is None:
+        raise KeyError(f"there is no table `{table_of(step)}`")
+    match step:
+        case DropTable():
+            return None
+        case RenameTable():
+            return replace(table, name=step.after)
+        case _:
+            return replace(table, columns=_columns(table.columns, step))
+
+
+def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
+    """Apply steps to a model of a dataset, in place.
+
+    Args:
+        tables: by name; changed.
+        steps: in their order.
+
+    Raises:
+        KeyError: as ``effect``; a table's new name is taken.
+    """
+    for step in steps:
+        after = effect(tables.get(table_of(step)), step)
+        tables.pop(table_of(step), None)
+        if after is not None:
+            if after.name in tables:
+                raise KeyError(f"there is a table `{after.name}` already")
+            tables[after.name] = after
+
+
+_OfColumns = (
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | ChangeType
+    | Backfill
+    | FillColumn
+    | SetNotNull
+    | DropNotNull
+    | AddUnique
+    | DropUnique
+)
+
+
+def _columns(columns: Mapping[str, Column], step: _OfColumns) -> Mapping[str, Column]:
+    match step:
+        case AddColumn():
+            _refuse_taken(columns, step.column.name)
+            return {**columns, step.column.name: step.column}
+        case DropColumn():
+            _find(columns, step.column.name)
+            return {name: column for name, column in columns.items() if name != step.column.name}
+        case RenameColumn():
+            _refuse_taken(columns, step.after)
+            renamed = replace(_find(columns, step.before), name=step.after)
+            return {
+                step.after if name == step.before else name: renamed if name == step.before else column
+                for name, column in columns.items()
+            }
+        case ChangeType():
+            _find(columns, step.before.name)
+            return {**columns, step.after.name: step.after}
+        case Backfill():
+            _find(columns, step.source.name), _find(columns, step.target.name)
+            return columns
+        case FillColumn():
+            _find(columns, step.column.name)
+            return columns
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+            return _constrained(columns, step)
+        case _:
+            assert_never(step)
+
+
+def _constrained(
+    columns: Mapping[str, Column], step: SetNotNull | DropNotNull | AddUnique | DropUnique
+) -> Mapping[str, Column]:
+    match step:
+        case SetNotNull():
+            return _stating(columns, step.column.name, "nullable", False)
+        case DropNotNull():
+            return _stating(columns, step.column.name, "nullable", None)
+        case AddUnique():
+            return _stating(columns, step.column, "unique", True)
+        case DropUnique():
+            return _stating(columns, step.column, "unique", None)
+        case _:
+            assert_never(step)
+
+
+def stating(column: Column, name: str, value: bool | None) -> Column:
+    """Return the column with a property; None leaves it out."""
+    others = {key: each for key, each in column.properties.items() if key != name}
+    return Column(column.name, others if value is None else {**others, name: value})
+
+
+def _stating(columns: Mapping[str, Column], column: str, name: str, value: bool | None) -> Mapping[str, Column]:
+    return {**columns, column: stating(_find(columns, column), name, value)}
+
+
+def _find(columns: Mapping[str, Column], name: str) -> Column:
+    if name not in columns:
+        raise KeyError(f"there is no column `{name}`")
+    return columns[name]
+
+
+def _refuse_taken(columns: Mapping[str, Column], name: str) -> None:
+    if name in columns:
+        raise KeyError(f"there is a column `{name}` already")

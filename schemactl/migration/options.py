@@ -1,0 +1,36 @@
+"""What the user decides about a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class OnUnfit(StrEnum):
+    """What becomes of a column whose values may not all survive its new type."""
+
+    REFUSE = "refuse"
+    """It is converted in its place, once no value is counted that would be lost."""
+    EXPAND = "expand"
+    """A new column takes what fits, and the name; the old one is kept under another name."""
+    VARIANT = "variant"
+    """As ``EXPAND``, and what does not fit goes into the variant column that dlt would make."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What the user decides.
+
+    Attributes:
+        on_unfit: what becomes of columns whose values may not survive.
+        compares_unique: whether unique constraints are planned; dlt makes none on most destinations.
+        guesses_renames: whether what looks like a rename is one; else only ``x-renamed-from`` counts.
+        drops_kept: whether old columns that an earlier plan kept are dropped now.
+        empty_tables: names in the destination of tables that hold no rows.
+    """
+
+    on_unfit: OnUnfit = OnUnfit.REFUSE
+    compares_unique: bool = False
+    guesses_renames: bool = False
+    drops_kept: bool = False
+    empty_tables: frozenset[str] = field(default_factory=frozenset)

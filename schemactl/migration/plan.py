@@ -1,0 +1,153 @@
+"""A plan: the steps with their statements, made for one state of one destination."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from schemactl.errors import InputError
+from schemactl.migration.effects import run
+from schemactl.migration.notes import Note
+from schemactl.migration.planner import PlannedStep, Proposal
+from schemactl.migration.steps import Step, table_of
+from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
+
+Render = Callable[[Step, Table | None], Sequence[str]]
+"""Returns the statements of a step, in a destination's language.
+
+Its second argument is the table as the step finds it, with all its columns: who has no ALTER for the step makes a copy
+of the table by it. None for a table that is not there.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a plan is to be applied.
+
+    Attributes:
+        kind: the scheme of the destination's addresses.
+        origin: its address, without a password.
+        dataset: the database schema, the folder ... that holds the tables.
+    """
+
+    kind: str
+    origin: str
+    dataset: str
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """What brings one destination from one state to one schema.
+
+    Attributes:
+        schema: the schema's stored form, whole: it goes into the ledger.
+        tables: names of the tables that were looked at.
+        fingerprint: of those tables, as the plan found them.
+    """
+
+    place: Place
+    schema: Properties
+    tables: tuple[str, ...]
+    fingerprint: str
+    steps: tuple[PlannedStep, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def target(self) -> Schema:
+        """The schema that the destination has afterwards."""
+        return schema_from_dict(self.schema)
+
+    @property
+    def is_applicable(self) -> bool:
+        """Whether the destination can take every step."""
+        return all(step.is_possible for step in self.steps)
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether a step loses data."""
+        return any(step.is_destructive for step in self.steps)
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether every step can be undone."""
+        return all(step.undo.is_possible for step in self.steps)
+
+    def is_current(self, catalogue: Schema) -> bool:
+        """Return whether the tables that were looked at are still as the plan found them."""
+        return fingerprint_of(catalogue, self.tables) == self.fingerprint
+
+
+def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Place, render: Render) -> MigrationPlan:
+    """Render the steps of a proposal.
+
+    Args:
+        proposal: what ``plan_steps`` gave for ``catalogue`` and ``schema``.
+        catalogue: what the destination has, as it was read.
+        schema: what it shall have.
+        place: where.
+        render: writes statements.
+
+    Raises:
+        InputError: the schema holds what JSON cannot.
+    """
+    tables = dict(proposal.catalogue.tables)
+    steps = []
+    for planned in proposal.steps:
+        statements = _statements((planned.step,), tables, render) if planned.is_possible else ()
+        if not planned.is_possible:
+            run(tables, (planned.step,))
+        undo_statements = _statements(planned.undo.steps, dict(tables), render)
+        steps.append(replace(planned, statements=statements, undo_statements=undo_statements))
+    fingerprint = fingerprint_of(catalogue, proposal.tables)
+    return MigrationPlan(place, _plain(schema.to_dict()), proposal.tables, fingerprint, tuple(steps), proposal.notes)
+
+
+def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> tuple[str, ...]:
+    """Return the statements of steps, each for the table as it finds it; ``tables`` is brought forward."""
+    found: list[str] = []
+    for step in steps:
+        found += render(step, tables.get(table_of(step)))
+        run(tables, (step,))
+    return tuple(found)
+
+
+def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
+    """Return what tells one state of some tables of a destination from another.
+
+    Their columns' order does not count, nor does the case of the tables' names, which some destinations choose.
+
+    Returns:
+        SHA-256 in hex of the tables as canonical JSON.
+    """
+    looked_at = {name.casefold() for name in tables}
+    found = {
+        name: {column.name: dict(column.properties) for column in table.columns.values()}
+        for name, table in catalogue.tables.items()
+        if name.casefold() in looked_at
+    }
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(stored: Properties) -> Properties:
+    """Return a schema's stored form as JSON data whose ``version_hash`` is the same."""
+    import orjson
+
+    try:
+        found: dict[str, Any] = orjson.loads(orjson.dumps(stored, default=_encode, option=orjson.OPT_NON_STR_KEYS))
+    except TypeError as error:
+        raise InputError(f"the schema cannot be written as JSON: {error}") from error
+    return found
+
+
+def _encode(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return dict(value)
+        case bytes():
+            return b64encode(value).decode("ascii")
+        case _:
+            return str(value)

@@ -1,0 +1,113 @@
+"""From a destination's catalogue and a schema to the steps between them, with way, risk and undo of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.comparison import Comparison, compare
+from schemactl.migration.drafting import Draft, draft_steps
+from schemactl.migration.notes import Note
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.remarks import remarks
+from schemactl.migration.risk import Risk, risk_of
+from schemactl.migration.steps import Step
+from schemactl.migration.undo import Undo, undo_of
+from schemactl.schema.changes import Change, TableRenamed
+from schemactl.schema.structure import Stored
+from schemactl.schema.types import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step with what is to be known of it before it runs.
+
+    Attributes:
+        reason: the change that it is for.
+        way: how the destination takes it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
+        undo: how it is undone.
+        statements: what is run, in the destination's language; none before they are rendered.
+        undo_statements: what undoes it.
+    """
+
+    step: Step
+    reason: Change
+    way: Way
+    risk: Risk
+    undo: Undo
+    statements: tuple[str, ...] = ()
+    undo_statements: tuple[str, ...] = ()
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether data is lost that no check can save: it runs only where that is allowed."""
+        return self.risk is Risk.LOSES_DATA
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the destination can take the step."""
+        return self.way is not Way.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The steps, not yet rendered.
+
+    Attributes:
+        tables: names of the tables that were looked at: a plan is out of date when one of them is another than it
+            was, or is there now.
+        catalogue: what the destination has, as the steps spell it.
+    """
+
+    steps: tuple[PlannedStep, ...]
+    notes: tuple[Note, ...]
+    tables: tuple[str, ...]
+    catalogue: Schema
+
+
+def plan_steps(
+    catalogue: Schema,
+    schema: Schema,
+    known: Schema | None,
+    *,
+    stored: Stored,
+    abilities: Abilities,
+    options: PlanOptions | None = None,
+) -> Proposal:
+    """Return the steps that bring a destination to a schema.
+
+    Only what ``known`` has and ``schema`` has not was removed on purpose, and is dropped. What neither knows is left
+    alone and told. Tables that wait for their first data are dlt's to make, as are columns without a type.
+
+    Args:
+        catalogue: what the destination has; no tables where it is not there yet.
+        schema: what it shall have.
+        known: the last schema in the destination's ledger, None where there is none: then nothing is dropped.
+        stored: what a catalogue of the destination says of a column.
+        abilities: what the destination can do.
+        options: what the user decides.
+
+    Raises:
+        InputError: the destination cannot hold the schema's names.
+    """
+    chosen = options or PlanOptions()
+    comparison = compare(catalogue, schema, known, stored, abilities, chosen)
+    drafts = draft_steps(comparison, abilities, chosen)
+    return Proposal(
+        steps=tuple(_planned(draft, abilities) for draft in drafts),
+        notes=tuple(remarks(comparison, [draft.step for draft in drafts])),
+        tables=_looked_at(comparison),
+        catalogue=comparison.catalogue,
+    )
+
+
+def _looked_at(comparison: Comparison) -> tuple[str, ...]:
+    renamed = (change.before for change in comparison.changes if isinstance(change, TableRenamed))
+    known = comparison.known.tables if comparison.known else ()
+    missing = (table.name for table in comparison.missing)
+    return tuple(sorted({*comparison.schema.tables, *known, *renamed, *missing}))
+
+
+def _planned(draft: Draft, abilities: Abilities) -> PlannedStep:
+    way = way_of(draft.step, abilities)
+    return PlannedStep(draft.step, draft.reason, way, risk_of(draft.step, way), undo_of(draft.step, abilities))

@@ -1,0 +1,71 @@
+"""What is told beside the steps: what is left alone, and what is not as the schema says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from schemactl.migration.comparison import Comparison
+from schemactl.migration.notes import Note, NoteKind
+from schemactl.migration.retyping import kept_origin
+from schemactl.migration.steps import AddColumn, DropColumn, DropTable, SetNotNull, Step
+from schemactl.schema.changes import ColumnRemoved, TableRemoved, TableRenamed
+from schemactl.schema.types import Column
+
+_LEFT = "is left alone: the schema does not know it"
+
+
+def remarks(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+    """Yield what is to tell of a comparison for which these steps were found."""
+    yield from _guesses(comparison)
+    yield from _left_alone(comparison, steps)
+    yield from _added(comparison, steps)
+    for table in comparison.absent:
+        yield Note(NoteKind.WAITS, table, None, "holds no data yet: it is made with its first rows")
+
+
+def _guesses(comparison: Comparison) -> Iterator[Note]:
+    for change in comparison.guesses:
+        message = f"may be `{change.before}` under another name; nothing says so, so it is planned as new"
+        hint = f'state `x-renamed-from: "{change.before}"`, or `x-renamed-from: []` if it is not'
+        if isinstance(change, TableRenamed):
+            yield Note(NoteKind.RENAME, change.after, None, message, hint)
+        else:
+            yield Note(NoteKind.RENAME, change.table, change.after, message, hint)
+
+
+def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+    tables = {step.table.name for step in steps if isinstance(step, DropTable)}
+    columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
+    of_schema = comparison.schema.tables
+    for change in comparison.changes:
+        if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
+            yield Note(NoteKind.DRIFT, change.table.name, None, _LEFT)
+        if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
+            table = of_schema[change.table]
+            if change.column.name not in table.columns:
+                yield _column_left(change.table, change.column, kept_origin(change.column.name) in table.columns)
+
+
+def _column_left(table: str, column: Column, is_kept: bool) -> Note:
+    if is_kept:
+        message = f"holds the values of `{kept_origin(column.name)}` from before its type changed"
+        return Note(NoteKind.KEPT, table, column.name, message, "drop it once nobody needs it (`--allow-destructive`)")
+    if column.nullable:
+        return Note(NoteKind.DRIFT, table, column.name, _LEFT)
+    hint = "loads by the schema will fail: allow nulls there, or add the column to the schema"
+    return Note(NoteKind.DRIFT, table, column.name, f"{_LEFT}, and it may not be null", hint)
+
+
+def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+    required = {(step.table, step.column.name) for step in steps if isinstance(step, SetNotNull)}
+    for step in steps:
+        if not isinstance(step, AddColumn):
+            continue
+        table, name = step.table, step.column.name
+        stated = comparison.schema.tables[table].columns.get(name)
+        if stated is None and step.column.is_variant:
+            message = "takes the values that do not fit; the schema does not know it yet"
+            yield Note(NoteKind.VARIANT, table, name, message, "take it over into the schema")
+        elif stated and not stated.nullable and step.column.nullable and (table, name) not in required:
+            message = "is added as nullable, although the schema says otherwise: stored rows have no value"
+            yield Note(NoteKind.NULLABLE, table, name, message, "state one: `x-backfill: VALUE`")

@@ -1,0 +1,244 @@
+"""What a command about migrations has found, and what it has done: values that flows make and renderers print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.planner import PlannedStep
+from schemactl.schema.changes import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the data says of one step.
+
+    Attributes:
+        number: of the step, from 1.
+        count: values, or rows, that stand against it.
+        examples: a few of them, as texts.
+    """
+
+    number: int
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+class Obstacle(StrEnum):
+    """Why a plan is not applied."""
+
+    IMPOSSIBLE = "impossible"
+    """The destination cannot take a step."""
+    DESTRUCTIVE = "destructive"
+    """A step loses data, and nobody has allowed that."""
+    UNFIT = "unfit"
+    """Stored values would not survive a step."""
+    MOVED = "moved"
+    """The destination is another than it was when the plan was made."""
+    UNFINISHED = "unfinished"
+    """Another run stands half done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something that stands against a plan.
+
+    Attributes:
+        message: what is so, part of a sentence.
+        hint: the way out; may be empty.
+        numbers: of the steps that it is about, from 1; none where it is the whole plan.
+    """
+
+    obstacle: Obstacle
+    message: str
+    hint: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """A plan, and what stands against it."""
+
+    plan: MigrationPlan
+    counted: tuple[Counted, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+class Outcome(StrEnum):
+    """How a command that may write has ended."""
+
+    DONE = "done"
+    NOTHING = "nothing to do"
+    REFUSED = "refused"
+    DECLINED = "declined"
+    """The person who was asked said no."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyReport:
+    """What ``apply`` has done.
+
+    Attributes:
+        planned: what was to be done.
+        resumed: how many of the plan's steps an earlier run had done; None where there was no such run.
+        seconds: that the steps took.
+    """
+
+    planned: PlanReport
+    outcome: Outcome
+    resumed: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One line of the ledger.
+
+    Attributes:
+        plan_hash: of the plan; empty for a baseline.
+        before, after: hashes of schemas; ``before`` is None where there was none.
+        who: user and machine.
+        state: ``running``, ``done``, ``undone`` or ``baseline``.
+        done, steps: how many steps are done, and how many there are.
+    """
+
+    plan_hash: str
+    schema: str
+    before: str | None
+    after: str
+    who: str
+    started: datetime
+    finished: datetime | None
+    state: str
+    done: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaThere:
+    """The schema that the destination's ledger names last."""
+
+    name: str
+    version: int
+    version_hash: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """How a destination stands.
+
+    Attributes:
+        there: what its ledger names last; None where it has none.
+        target: name, version and hash of the schema that it is held against; None where there is none.
+        planned: what is pending; None where no schema is known.
+        drift: from the ledger's schema to the tables: what was changed by hand, or by others.
+        runs: the last lines of the ledger, the newest one first.
+    """
+
+    place: Place
+    there: SchemaThere | None
+    target: SchemaThere | None
+    planned: PlanReport | None
+    drift: tuple[Change, ...]
+    runs: tuple[Run, ...]
+
+    @property
+    def unfinished(self) -> Run | None:
+        """The run that stands half done, if there is one."""
+        return next((run for run in self.runs if run.state == "running"), None)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is pending, unfinished, or changed by hand."""
+        is_pending = self.planned is not None and bool(self.planned.plan.steps)
+        return not (is_pending or self.drift or self.unfinished)
+
+
+@dataclass(frozen=True, slots=True)
+class OddValues:
+    """Stored values that are not what the schema says.
+
+    Attributes:
+        message: what is wrong with them.
+        count: how many of the rows that were looked at.
+    """
+
+    table: str
+    column: str
+    message: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """Whether tables and values are as a schema says.
+
+    Attributes:
+        drift: from the schema to the tables.
+        odd: what was found in the rows.
+        tables: how many were looked at.
+        rows: how many were looked at.
+        is_sample: whether there are more rows than were looked at.
+    """
+
+    place: Place
+    schema: SchemaThere
+    drift: tuple[Change, ...]
+    odd: tuple[OddValues, ...]
+    tables: int
+    rows: int
+    is_sample: bool
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether all is as the schema says."""
+        return not self.drift and not self.odd
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneStep:
+    """A step of an earlier run that is to be undone."""
+
+    plan_hash: str
+    number: int
+    planned: PlannedStep
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackReport:
+    """What ``rollback`` is to do, or has done.
+
+    Attributes:
+        before, after: hash of the schema; ``after`` is None where the ledger names none from before.
+        steps: what is undone, in this order.
+        counted: what the data says of them; numbers are places in ``steps``.
+    """
+
+    place: Place
+    name: str
+    before: str | None
+    after: str | None
+    steps: tuple[UndoneStep, ...]
+    outcome: Outcome
+    counted: tuple[Counted, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineReport:
+    """What ``baseline`` has recorded.
+
+    Attributes:
+        drift: from the schema to the tables.
+    """
+
+    place: Place
+    schema: SchemaThere
+    tables: int
+    drift: tuple[Change, ...]
+    outcome: Outcome
+    refusals: tuple[Refusal, ...] = ()

@@ -1,0 +1,137 @@
+"""The steps that give a column another type, by what its values bear and the destination can do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.effects import stating
+from schemactl.migration.fit import Fit, fit
+from schemactl.migration.options import OnUnfit
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    DropNotNull,
+    RenameColumn,
+    SetNotNull,
+    Step,
+    Taken,
+)
+from schemactl.schema.conversions import EPOCH_UNIT, Conversion
+from schemactl.schema.naming import Naming
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column, DataType
+
+_KEPT: Final = re.compile(r"(.+)__before_[1-9]\d*")
+_CONSTRAINTS: Final = ("unique", "primary_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Retyping:
+    """A column that gets another type.
+
+    Attributes:
+        before: the column as the destination has it, under its new name, already nullable where it becomes so.
+        after: the column as the schema has it, bare.
+        stays_required: whether it may hold no nulls, before and afterwards.
+        taken_names: names of all columns of the table, in the destination or in the schema.
+        variant: the column that dlt would put values into that do not fit; None where its name is not known.
+        has_variant: whether the destination has it.
+    """
+
+    table: str
+    before: Column
+    after: Column
+    stays_required: bool
+    taken_names: Collection[str]
+    variant: Column | None = None
+    has_variant: bool = False
+
+    @property
+    def counts_seconds(self) -> bool:
+        """Whether numbers are known to be seconds since 1970."""
+        return EPOCH_UNIT in (self.before.properties.get("x-unit"), self.after.properties.get("x-unit"))
+
+    @property
+    def fit(self) -> Fit:
+        """What becomes of the values."""
+        return fit(self.before, self.after, counts_seconds=self.counts_seconds)
+
+
+def kept_origin(name: str) -> str | None:
+    """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
+    match = _KEPT.fullmatch(name)
+    return match[1] if match else None
+
+
+def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:
+    """Return the column that takes values of type ``kind`` which do not fit ``column``, as dlt makes it (§6.5)."""
+    name = naming.shorten_fragments(column.name, f"v_{kind}")
+    return Column(name, {"data_type": str(kind), "nullable": True, "variant": True})
+
+
+def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
+    """Yield the steps in their order.
+
+    A type whose values all survive is changed in place, where the destination can. Others as the user chose; where
+    the destination cannot change the type at all, the new column takes the place of the old one.
+    """
+    in_place = _in_place(retyping)
+    is_swapped = in_place.needs_check and on_unfit is not OnUnfit.REFUSE
+    is_stuck = abilities.retype(in_place.before, in_place.after) is Way.NONE
+    is_free = abilities.can_swap_columns and not retyping.before.properties.get("primary_key")
+    if (is_swapped or is_stuck) and is_free:
+        yield from _swap(retyping, on_unfit, abilities.names)
+    else:
+        yield in_place
+
+
+def _in_place(retyping: Retyping) -> ChangeType:
+    before, found = retyping.before, retyping.fit
+    after = stating(retyping.after, "nullable", None if before.nullable else False)
+    for name in _CONSTRAINTS:
+        after = stating(after, name, True if before.properties.get(name) else None)
+    needs_check = found.conversion is not Conversion.WHOLE
+    return ChangeType(retyping.table, before, after, found.conversion, needs_check, retyping.counts_seconds)
+
+
+def _swap(retyping: Retyping, on_unfit: OnUnfit, limits: NameLimits) -> Iterator[Step]:
+    """Fill a new column and give it the name; the old one is kept under another name, and loads leave it empty."""
+    table, source, found = retyping.table, retyping.before, retyping.fit
+    name, taken = retyping.after.name, retyping.taken_names
+    target = stating(replace(retyping.after, name=_free(name, "new", taken, limits)), "nullable", None)
+    backfill = Backfill(table, source, target, found.conversion, Taken.FITTING, counts_seconds=retyping.counts_seconds)
+    yield AddColumn(table, target)
+    if found.conversion is not Conversion.REFUSED:
+        yield backfill
+    if retyping.variant is not None and on_unfit is OnUnfit.VARIANT and found.conversion is not Conversion.WHOLE:
+        if not retyping.has_variant:
+            yield AddColumn(table, retyping.variant)
+        yield replace(backfill, target=retyping.variant, taken=Taken.UNFIT)
+    kept = _free(name, "before", taken, limits)
+    yield RenameColumn(table, name, kept)
+    if not source.nullable:
+        yield DropNotNull(table, replace(source, name=kept))
+    yield RenameColumn(table, target.name, name)
+    if retyping.stays_required:
+        yield SetNotNull(table, replace(target, name=name))
+    if source.properties.get("unique"):
+        yield AddUnique(table, name)
+
+
+def _free(name: str, word: str, taken: Collection[str], limits: NameLimits) -> str:
+    """Return the first free name of the form ``NAME__WORD_1``; the name is cut where the destination would cut it."""
+    folded = taken if limits.is_case_sensitive else {each.casefold() for each in taken}
+    number = 1
+    while True:
+        ending = f"__{word}_{number}"
+        room = None if limits.max_bytes is None else limits.max_bytes - len(ending)
+        found = name.encode()[:room].decode(errors="ignore") + ending
+        if (found if limits.is_case_sensitive else found.casefold()) not in folded:
+            return found
+        number += 1

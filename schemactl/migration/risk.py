@@ -1,0 +1,38 @@
+"""What a step costs those who use the destination meanwhile, and whether it loses data."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from schemactl.migration.abilities import Way
+from schemactl.migration.steps import DropColumn, DropTable, Step
+
+
+class Risk(StrEnum):
+    """What a step does to stored data and to others; from harmless to grave."""
+
+    SAFE = "safe"
+    BLOCKS = "blocks"
+    """Writers wait while the rows are read."""
+    REWRITES = "rewrites the table"
+    """The rows are written anew; writers wait, on most engines readers too."""
+    LOSES_DATA = "loses data"
+    """Values are gone afterwards; only where it is allowed (``--allow-destructive``)."""
+
+
+_OF_WAY: Final = {
+    Way.IN_PLACE: Risk.SAFE,
+    Way.NONE: Risk.SAFE,
+    Way.SCAN: Risk.BLOCKS,
+    Way.REWRITE: Risk.REWRITES,
+    Way.COPY: Risk.REWRITES,
+}
+
+
+def risk_of(step: Step, way: Way) -> Risk:
+    """Return the risk of a step.
+
+    A retype that may lose values is not destructive: it runs only where the data holds no such value.
+    """
+    return Risk.LOSES_DATA if isinstance(step, DropTable | DropColumn) else _OF_WAY[way]

@@ -1,0 +1,142 @@
+"""Plans as JSON: a plan that was shown is kept in a file, and applied as it was shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.migration.abilities import Way
+from schemactl.migration.documents import change_from, note_from, place_from, step_from, to_document
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.risk import Risk
+from schemactl.migration.undo import Undo
+
+MARK: Final = "schemactl_plan"
+FORMAT: Final = 1
+ENDING: Final = ".plan.json"
+
+_KEYS: Final = frozenset((MARK, "hash", "place", "target", "fingerprint", "tables", "steps", "notes", "schema"))
+
+
+def plan_hash(plan: MigrationPlan) -> str:
+    """Return the hash of all that a plan says.
+
+    Returns:
+        SHA-256 in hex.
+    """
+    return content_hash(_content(plan))
+
+
+def plan_document(plan: MigrationPlan) -> dict[str, Any]:
+    """Return a plan as JSON data, with its hash."""
+    content = _content(plan)
+    return {MARK: FORMAT, "hash": content_hash(content), **content}
+
+
+def write_plan(plan: MigrationPlan) -> str:
+    """Return a plan as the text of a file that ends in ``.plan.json``."""
+    return json.dumps(plan_document(plan), indent=1, allow_nan=False) + "\n"
+
+
+def read_plan(text: str, path: str) -> MigrationPlan:
+    """Read what ``write_plan`` has written.
+
+    Raises:
+        InputError: the text is no plan, of another format, or was changed since.
+    """
+    at = Location(path)
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"this is no JSON: {error}", at=at) from error
+    if not isinstance(document, dict) or MARK not in document:
+        raise InputError("this is no plan", at=at, hint="`schemactl migrate plan --out FILE` writes one")
+    if document[MARK] != FORMAT or isinstance(document[MARK], bool):
+        hint = "make the plan anew with this version of schemactl"
+        raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=at, hint=hint)
+    content = {key: value for key, value in document.items() if key not in (MARK, "hash")}
+    if document.get("hash") != content_hash(content):
+        hint = "make the plan anew: what is applied must be what was shown"
+        raise InputError("this plan was changed after it was made", at=at, hint=hint)
+    try:
+        return _plan(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"this plan is damaged: {error}", at=at) from error
+
+
+def _content(plan: MigrationPlan) -> dict[str, Any]:
+    schema = plan.schema
+    return {
+        "place": to_document(plan.place, is_tagged=False),
+        "target": {key: schema[key] for key in ("name", "version", "version_hash")},
+        "fingerprint": plan.fingerprint,
+        "tables": list(plan.tables),
+        "steps": [_step_document(step) for step in plan.steps],
+        "notes": [to_document(note, is_tagged=False) for note in plan.notes],
+        "schema": dict(schema),
+    }
+
+
+def content_hash(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256, in hex, of a plan's document without its mark and its hash."""
+    # The order of keys counts: that of columns is part of a schema.
+    return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+
+
+def _step_document(planned: PlannedStep) -> dict[str, Any]:
+    return {
+        "step": to_document(planned.step),
+        "reason": to_document(planned.reason),
+        "way": str(planned.way),
+        "risk": str(planned.risk),
+        "is_destructive": planned.is_destructive,
+        "undo": {
+            "steps": [to_document(step) for step in planned.undo.steps],
+            "is_possible": planned.undo.is_possible,
+            "note": planned.undo.note,
+        },
+        "statements": list(planned.statements),
+        "undo_statements": list(planned.undo_statements),
+    }
+
+
+def _plan(document: Mapping[str, Any]) -> MigrationPlan:
+    if document.keys() != _KEYS:
+        raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
+    return MigrationPlan(
+        place=place_from(document["place"]),
+        schema=document["schema"],
+        tables=_texts(document["tables"]),
+        fingerprint=_text(document["fingerprint"]),
+        steps=tuple(_planned(each) for each in document["steps"]),
+        notes=tuple(note_from(each) for each in document["notes"]),
+    )
+
+
+def _planned(document: Mapping[str, Any]) -> PlannedStep:
+    undo = document["undo"]
+    return PlannedStep(
+        step=step_from(document["step"]),
+        reason=change_from(document["reason"]),
+        way=Way(document["way"]),
+        risk=Risk(document["risk"]),
+        undo=Undo(tuple(step_from(each) for each in undo["steps"]), bool(undo["is_possible"]), _text(undo["note"])),
+        statements=_texts(document["statements"]),
+        undo_statements=_texts(document["undo_statements"]),
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"`{value!r}` is no list")
+    return tuple(_text(each) for each in value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"`{value!r}` is no text")
+    return value

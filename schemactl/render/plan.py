@@ -1,0 +1,134 @@
+"""A plan as text for a person, and as the JSON document that is also its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.text import Text
+
+from schemactl.migration.cautions import caution, needs_count
+from schemactl.migration.notes import Note, NoteKind
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.risk import Risk
+from schemactl.migration.saved import plan_document
+from schemactl.render import plan_words as words
+from schemactl.render.changes import describe, place
+from schemactl.render.console import WARNING, Look, indented, print_sections, warning
+from schemactl.render.harmless import escape
+from schemactl.render.json import render_document
+
+_FAINT: Final = "dim"
+_BAD: Final = "bold red"
+_MARKS: Final = {words.ADD: "green", words.CHANGE: "yellow", words.DROP: "red"}
+_RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: _BAD}
+_WARNED: Final = frozenset((NoteKind.DRIFT, NoteKind.RENAME, NoteKind.NULLABLE))
+_SHORT_HASH: Final = 8
+_INSIDE: Final = 6
+_LABEL: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """A text beside its label; where it wraps it stays there. A grid of rich looks the same and takes far longer."""
+
+    label: str
+    text: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(options.max_width - _LABEL, 1)
+        for number, line in enumerate(self.text.wrap(console, room, overflow="fold")):
+            line.rstrip()
+            yield (
+                Text("" if number else self.label, style=_FAINT)
+                .append(" " * (_LABEL if number else _LABEL - len(self.label)))
+                .append_text(line)
+            )
+
+
+def render_plan(plan: MigrationPlan) -> str:
+    """Return the document that ``schemactl migrate plan --format json`` prints; ``read_plan`` reads it."""
+    return render_document(plan_document(plan))
+
+
+def print_plan(plan: MigrationPlan, look: Look) -> str:
+    """Return what ``schemactl migrate plan`` prints.
+
+    Quiet: what is done, without statements, and the summary. Verbose: the statements that undo each step as well.
+    """
+    if look.is_quiet:
+        lines = [_title(number, planned) for number, planned in enumerate(plan.steps, 1)]
+        return print_sections([[*lines, *_summary(plan)]], look)
+    sections: list[Sequence[RenderableType]] = [list(_head(plan))]
+    sections += [list(_step(number, planned, look)) for number, planned in enumerate(plan.steps, 1)]
+    sections.append([line for note in plan.notes for line in _note(note)])
+    sections.append(list(_summary(plan)))
+    return print_sections([section for section in sections if section], look)
+
+
+def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
+    target = plan.target
+    version = f"version {target.version}, hash {target.version_hash[:_SHORT_HASH]}…"
+    yield Text().append(escape(target.name), style="bold").append(f": {version}")
+    yield indented(Text(f"to {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}", style=_FAINT))
+
+
+def _step(number: int, planned: PlannedStep, look: Look) -> Iterator[RenderableType]:
+    yield _title(number, planned)
+    for statement in planned.statements:
+        yield _inside(_statement(statement))
+    yield _inside(_Fact("why", _reason(planned)))
+    style = _RISKS[planned.risk] if planned.is_possible else _BAD
+    yield _inside(_Fact("risk", Text(words.risk(planned), style=style)))
+    condition = caution(planned.step)
+    if condition:
+        label = "when" if needs_count(planned.step) else "note"
+        yield _inside(_Fact(label, Text(escape(condition), style=WARNING)))
+    undo_style = "" if planned.undo.is_possible else WARNING
+    yield _inside(_Fact("undo", Text(escape(words.undo(planned)), style=undo_style)))
+    if look.is_verbose:
+        for statement in planned.undo_statements:
+            yield _inside(_statement(statement))
+
+
+def _title(number: int, planned: PlannedStep) -> Text:
+    mark = words.mark(planned.step)
+    text = Text().append(f"{number:>3} ", style=_FAINT).append(f"{mark} ", style=_MARKS[mark])
+    return text.append(escape(words.title(planned.step)), style="bold")
+
+
+def _statement(statement: str) -> Text:
+    # A name may hold a line break: the bar keeps what follows from being taken for a command of a CI's log.
+    return Text("\n".join(f"│ {escape(line)}" for line in statement.split("\n")), style=_FAINT, overflow="fold")
+
+
+def _inside(content: RenderableType) -> Padding:
+    return Padding(content, (0, 0, 0, _INSIDE), expand=False)
+
+
+def _reason(planned: PlannedStep) -> Text:
+    name = ".".join(part for part in place(planned.reason) if part)
+    return Text(escape(f"`{name}`: {describe(planned.reason)}"), overflow="fold")
+
+
+def _note(note: Note) -> Iterator[RenderableType]:
+    name = f"{note.table}.{note.column}" if note.column is not None else note.table
+    message = escape(f"`{name}` {note.message}")
+    if note.kind in _WARNED:
+        yield warning(str(note.kind), message)
+    else:
+        yield Text().append(f"{note.kind}: ", style=_FAINT).append(message)
+    if note.hint:
+        yield indented(Text(escape(note.hint), style=_FAINT))
+
+
+def _summary(plan: MigrationPlan) -> Iterator[Text]:
+    if not plan.steps:
+        yield Text("No changes: the destination has all that the schema asks for.", style="green")
+        return
+    style = _BAD if plan.is_destructive or not plan.is_applicable else "bold"
+    yield Text(words.summary(plan), style=style)

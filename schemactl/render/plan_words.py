@@ -1,0 +1,136 @@
+"""What text says of a plan's steps; names in backquotes, not yet escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, assert_never
+
+from schemactl.migration.abilities import Way
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.risk import Risk
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    Taken,
+)
+from schemactl.render.changes import describe_column, describe_type, show_value
+from schemactl.render.review_words import count
+
+ADD: Final = "+"
+CHANGE: Final = "~"
+DROP: Final = "-"
+
+_WAYS: Final = {Way.COPY: "by a copy of the table", Way.NONE: "not possible at this destination"}
+
+
+def mark(step: Step) -> str:
+    """Return ``+``, ``~`` or ``-``."""
+    match step:
+        case CreateTable() | AddColumn() | AddUnique():
+            return ADD
+        case DropTable() | DropColumn() | DropUnique():
+            return DROP
+        case _:
+            return CHANGE
+
+
+def title(step: Step) -> str:
+    """Return what a step does, in a few words."""
+    match step:
+        case CreateTable():
+            return f"create table `{step.table.name}`, {count(len(step.table.columns), 'column')}"
+        case DropTable():
+            return f"drop table `{step.table.name}`"
+        case RenameTable():
+            return f"rename table `{step.before}` to `{step.after}`"
+        case AddColumn():
+            return f"add column `{step.table}.{step.column.name}`, {describe_column(step.column)}"
+        case DropColumn():
+            return f"drop column `{step.table}.{step.column.name}`, {describe_column(step.column)}"
+        case RenameColumn():
+            return f"rename column `{step.table}.{step.before}` to `{step.after}`"
+        case ChangeType():
+            before, after = describe_type(step.before.properties), describe_type(step.after.properties)
+            return f"change type of `{step.table}.{step.after.name}`: {before} -> {after}"
+        case Backfill() | FillColumn():
+            return _title_of_values(step)
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+            return _title_of_constraint(step)
+        case _:
+            assert_never(step)
+
+
+def _title_of_values(step: Backfill | FillColumn) -> str:
+    match step:
+        case Backfill():
+            which = " with what does not fit" if step.taken is Taken.UNFIT else ""
+            return f"fill `{step.table}.{step.target.name}` from `{step.source.name}`{which}"
+        case FillColumn():
+            return f"fill `{step.table}.{step.column.name}` with {show_value(step.value)}"
+        case _:
+            assert_never(step)
+
+
+def _title_of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique) -> str:
+    match step:
+        case SetNotNull():
+            return f"forbid nulls in `{step.table}.{step.column.name}`"
+        case DropNotNull():
+            return f"allow nulls in `{step.table}.{step.column.name}`"
+        case AddUnique():
+            return f"make `{step.table}.{step.column}` unique"
+        case DropUnique():
+            return f"let values of `{step.table}.{step.column}` repeat"
+        case _:
+            assert_never(step)
+
+
+def risk(planned: PlannedStep) -> str:
+    """Return what a step costs."""
+    how = _WAYS.get(planned.way)
+    if planned.way is Way.NONE:
+        return str(how)
+    what = "blocks writers" if planned.risk is Risk.BLOCKS else str(planned.risk)
+    return f"{what}, {how}" if how else what
+
+
+def undo(planned: PlannedStep) -> str:
+    """Return how a step is undone."""
+    note = planned.undo.note
+    if not planned.undo.is_possible:
+        return f"not possible: {note}"
+    if not planned.undo.steps:
+        return f"nothing to undo ({note})" if note else "nothing to undo"
+    steps = ", then ".join(title(step) for step in planned.undo.steps)
+    return f"{steps} ({note})" if note else steps
+
+
+def summary(plan: MigrationPlan) -> str:
+    """Return the counts in one line."""
+    marks = Counter(mark(planned.step) for planned in plan.steps)
+    counts = f"{marks[ADD]:,} to add, {marks[CHANGE]:,} to change, {marks[DROP]:,} to drop"
+    risks = Counter(planned.risk for planned in plan.steps)
+    final = sum(not planned.undo.is_possible for planned in plan.steps)
+    impossible = sum(not planned.is_possible for planned in plan.steps)
+    told = (
+        (risks[Risk.BLOCKS], "blocks writers", "block writers"),
+        (risks[Risk.REWRITES], "rewrites its table", "rewrite their tables"),
+        (risks[Risk.LOSES_DATA], "loses data", "lose data"),
+        (final, "cannot be undone", "cannot be undone"),
+        (impossible, "is not possible at this destination", "are not possible at this destination"),
+    )
+    parts = [f"{number:,} {one if number == 1 else many}" for number, one, many in told if number]
+    return "; ".join((f"Plan: {counts}", *parts)) + "."

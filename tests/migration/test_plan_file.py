@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from migration_samples import SQL, cases, catalogue_of, column, propose, schema_with, table
+
+from schemactl.destinations import duckdb
+from schemactl.errors import InputError
+from schemactl.migration.abilities import Way
+from schemactl.migration.plan import Place, fingerprint_of, make_plan
+from schemactl.migration.planner import plan_steps
+from schemactl.migration.saved import plan_document, plan_hash, read_plan, write_plan
+from schemactl.migration.steps import table_of
+from schemactl.schema.hash import stored_hash, version_hash
+
+PLACE = Place("duckdb", "duckdb:///shop.duckdb", "shop")
+THERE = [table("orders", column("id", "bigint"), column("gone"))]
+WANTED = [table("orders", column("id", "text"), column("größe", "double"))]
+
+
+def render(step, found):
+    """Write a statement that tells the step, and what the step finds."""
+    return (f"{type(step).__name__} {table_of(step)} {sorted(found.columns) if found else None}",)
+
+
+def plan_for(there, wanted, known=(), **options):
+    catalogue, schema = catalogue_of(schema_with(*there), duckdb.stored), schema_with(*wanted)
+    proposal = propose(catalogue, schema, schema_with(*known) if known else None, **options)
+    return make_plan(proposal, catalogue, schema, PLACE, render)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_a_plan_is_read_as_it_was_written(case):
+    engine, abilities, catalogue, schema, known, chosen = case
+    proposal = plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
+    plan = make_plan(proposal, catalogue, schema, PLACE, render)
+    text = write_plan(plan)
+    again = read_plan(text, "a.plan.json")
+    assert again == plan
+    assert write_plan(again) == text
+    assert plan_hash(again) == plan_hash(plan) == json.loads(text)["hash"]
+    assert plan.is_current(catalogue)
+
+
+def test_each_statement_is_rendered_for_the_table_as_its_step_finds_it():
+    plan = plan_for(THERE, WANTED, THERE)
+    assert [step.statements for step in plan.steps] == [
+        ("AddColumn orders ['gone', 'id']",),
+        ("ChangeType orders ['gone', 'größe', 'id']",),
+        ("DropColumn orders ['gone', 'größe', 'id']",),
+    ]
+    assert [step.undo_statements for step in plan.steps] == [
+        ("DropColumn orders ['gone', 'größe', 'id']",),
+        ("ChangeType orders ['gone', 'größe', 'id']",),
+        (),
+    ]
+    assert (plan.is_applicable, plan.is_destructive, plan.can_be_undone) == (True, True, False)
+
+
+def test_what_the_destination_cannot_do_has_no_statement():
+    stuck = replace(SQL, drop_column=Way.NONE, names=duckdb.NAMES)
+    plan = plan_for(THERE, WANTED, THERE, abilities=stuck)
+    assert not plan.is_applicable
+    assert [step.statements == () for step in plan.steps] == [False, False, True]
+
+
+def test_a_plan_holds_the_whole_schema_with_its_hash():
+    dated = table("orders", column("id", "bigint", **{"x-since": date(2026, 1, 31)}))
+    plan = read_plan(write_plan(plan_for([], [dated])), "a.plan.json")
+    assert stored_hash(plan.schema) == version_hash(schema_with(dated)) == plan.target.version_hash
+
+
+def test_a_destination_that_moved_makes_a_plan_out_of_date():
+    plan = plan_for(THERE, WANTED)
+    catalogue = catalogue_of(schema_with(*THERE), duckdb.stored)
+    elsewhere = catalogue.with_table(table("of_others", column("x")))
+    moved = catalogue.with_table(table("orders", column("id", "bigint")))
+    assert plan.is_current(catalogue)
+    assert plan.is_current(elsewhere)
+    assert not plan.is_current(moved)
+
+
+def test_a_table_that_came_meanwhile_makes_a_plan_out_of_date():
+    plan = plan_for([], WANTED)
+    assert not plan.is_current(catalogue_of(schema_with(*THERE), duckdb.stored))
+
+
+def test_the_order_of_columns_and_the_case_of_tables_do_not_count():
+    one = schema_with(table("Orders", column("a"), column("b")))
+    two = schema_with(table("Orders", column("b"), column("a")))
+    assert fingerprint_of(one, ["orders"]) == fingerprint_of(two, ["ORDERS"])
+
+
+def _edited(**changes):
+    document = plan_document(plan_for(THERE, WANTED))
+    return json.dumps({**document, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "this is no JSON"),
+        ("[]", "this is no plan"),
+        ('{"steps": []}', "this is no plan"),
+        (_edited(schemactl_plan=2), "format 2"),
+        (_edited(schemactl_plan=True), "format True"),
+        (_edited(steps=[]), "changed after it was made"),
+        (_edited(hash="0"), "changed after it was made"),
+        (_edited(more=1), "changed after it was made"),
+    ],
+)
+def test_what_is_no_plan_or_was_changed_is_refused(text, told):
+    with pytest.raises(InputError, match=told) as caught:
+        read_plan(text, "shop.plan.json")
+    assert str(caught.value.at) == "shop.plan.json"
+
+
+def _forged(change):
+    """Return a plan that was changed, and its hash with it."""
+    from schemactl.migration import saved
+
+    document = plan_document(plan_for(THERE, WANTED))
+    change(document)
+    content = {key: value for key, value in document.items() if key not in (saved.MARK, "hash")}
+    return json.dumps({**document, "hash": saved.content_hash(content)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda plan: plan.update(more=1),
+        lambda plan: plan.pop("notes"),
+        lambda plan: plan["steps"][0]["step"].update(kind="RunAnything"),
+        lambda plan: plan["steps"][0]["step"].update(kind="TableAdded"),
+        lambda plan: plan["steps"][0]["step"].update(kind=["AddColumn"]),
+        lambda plan: plan["steps"][0]["step"].update(table=1),
+        lambda plan: plan["steps"][0]["step"].update(also=1),
+        lambda plan: plan["steps"][0]["step"].pop("table"),
+        lambda plan: plan["steps"][0].update(statements="drop table orders"),
+        lambda plan: plan["steps"][0].update(risk="none"),
+        lambda plan: plan["steps"].append(None),
+        lambda plan: plan.update(tables=[1]),
+    ],
+)
+def test_a_damaged_plan_is_refused(change):
+    with pytest.raises(InputError, match="this plan is damaged"):
+        read_plan(_forged(change), "shop.plan.json")

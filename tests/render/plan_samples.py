@@ -1,0 +1,115 @@
+"""Made-up plans, one for each situation that a reader meets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schemactl.destinations import postgresql
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.plan import MigrationPlan, Place, make_plan
+from schemactl.migration.planner import plan_steps
+from schemactl.migration.steps import Step, column_of, table_of
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+
+EVIL = "a|b`c``d\\\n::error\r\n\x1b[31m\x9b2J\u202e[red]*x*😀 "
+_PLACE = Place("postgresql", "postgresql://loader@db.example:5432/shop", "shop_data")
+_ABILITIES = Abilities(names=postgresql.NAMES)
+
+
+def empty() -> MigrationPlan:
+    """A destination that has all, and one table that waits for data."""
+    seen = _table("orders", _column("id", "bigint"), **{"x-normalizer": {"seen-data": True}})
+    later = _table("refunds", _column("id", "bigint"))
+    return _plan([seen], [seen, later], [seen])
+
+
+def changed() -> MigrationPlan:
+    """A bit of everything."""
+    there = [
+        _table(
+            "orders",
+            _column("id", "bigint", nullable=False),
+            _column("amount", "bigint"),
+            _column("note"),
+            _column("paid", "text"),
+            _column("legacy_code"),
+            _column("by_hand", nullable=False),
+            _column("total__before_1"),
+            _column("total", "double"),
+        ),
+        _table("carts", _column("id", "bigint")),
+    ]
+    wanted = [
+        _table(
+            "orders",
+            _column("id", "bigint"),
+            _column("amount", "text"),
+            _column("memo", **{"x-renamed-from": "note"}),
+            _column("paid", "timestamp", nullable=False),
+            _column("state", nullable=False, **{"x-backfill": "new"}),
+            _column("channel", nullable=False),
+            _column("total", "double"),
+        ),
+        _table("orders__items", _column("sku"), _column("price", "decimal", precision=10, scale=2), parent="orders"),
+    ]
+    return _plan(there, wanted, [*there], known_leaves=("by_hand", "total__before_1"))
+
+
+def expanded() -> MigrationPlan:
+    """A column whose values may not fit, exchanged; what does not fit goes to a variant."""
+    there, wanted = [_table("orders", _column("paid", nullable=False))], [_table("orders", _column("paid", "bool"))]
+    return _plan(there, wanted, there, options=PlanOptions(on_unfit=OnUnfit.VARIANT))
+
+
+def stuck() -> MigrationPlan:
+    """A destination that copies tables, and cannot do all."""
+    abilities = replace(_ABILITIES, retype=lambda *_: Way.COPY, drop_column=Way.NONE)
+    there = [_table("orders", _column("id", "bigint"), _column("gone"))]
+    return _plan(there, [_table("orders", _column("id"))], there, abilities=abilities)
+
+
+def hostile() -> MigrationPlan:
+    """Names and values that try to steer the terminal."""
+    there = [_table("orders", _column(f"{EVIL}1"), _column(f"{EVIL}2", "bigint"), _column(f"{EVIL}3", nullable=False))]
+    columns = (_column(f"{EVIL}2"), _column(f"{EVIL}4", nullable=False, **{"x-backfill": EVIL}))
+    made = _plan(there, [_table("orders", *columns)], [_table("orders", _column(f"{EVIL}1"))])
+    return replace(made, place=Place(EVIL, EVIL, EVIL), schema={**made.schema, "name": EVIL})
+
+
+def _column(name: str, data_type: str = "text", **hints: object) -> Column:
+    return Column(name, {"data_type": data_type, **hints})
+
+
+def _table(name: str, *columns: Column, **properties: object) -> Table:
+    return Table(name, {column.name: column for column in columns}, properties)
+
+
+def _schema(tables: list[Table], leaves: tuple[str, ...] = ()) -> Schema:
+    made = new_schema("shop")
+    for table in tables:
+        columns = {name: column for name, column in table.columns.items() if name not in leaves}
+        made = made.with_table(replace(table, columns=columns))
+    return bump(made)
+
+
+def _plan(
+    there: list[Table],
+    wanted: list[Table],
+    known: list[Table],
+    *,
+    abilities: Abilities = _ABILITIES,
+    options: PlanOptions | None = None,
+    known_leaves: tuple[str, ...] = (),
+) -> MigrationPlan:
+    catalogue, schema, last = _schema(there), _schema(wanted), _schema(known, known_leaves)
+    proposal = plan_steps(catalogue, schema, last, stored=postgresql.stored, abilities=abilities, options=options)
+    return make_plan(proposal, catalogue, schema, _PLACE, _render)
+
+
+def _render(step: Step, _: Table | None) -> tuple[str, ...]:
+    column = column_of(step)
+    place = f'"shop_data"."{table_of(step)}"' + (f' ("{column}")' if column else "")
+    return (f"{type(step).__name__.upper()} {place}\n  -- as this database would say it",)
