@@ -6,7 +6,8 @@ anything. Expressions are built as SQL text (see ``walk``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -193,8 +194,17 @@ def _scalar_types(shape: Shape) -> frozenset[str]:
 
 def _object(fields: Mapping[str, Item]) -> Item:
     source = T.StructType([T.StructField(key, item.source) for key, item in fields.items()])
-    staged = T.StructType([T.StructField(f"f{at}", item.type) for at, item in enumerate(fields.values())])
+    items = zip(_staged_names(fields), fields.values(), strict=True)
+    staged = T.StructType([T.StructField(name, item.type) for name, item in items])
     return Item(Form.OBJECT, source, staged, fields=fields)
+
+
+def _staged_names(keys: Collection[str]) -> Iterable[str]:
+    """Return the keys where Parquet and SQL take all of them as they are: to rename fields costs a copy of each row."""
+    return keys if all(map(_PLAIN_KEY.fullmatch, keys)) else (f"f{at}" for at in range(len(keys)))
+
+
+_PLAIN_KEY: Final = re.compile("[A-Za-z][A-Za-z0-9_]{0,99}")
 
 
 def _list(element: Item) -> Item:
@@ -249,8 +259,7 @@ def staged_sql(item: Item, value: str, depth: int = 0) -> str:
     match item.form:
         case Form.OBJECT:
             inner = [staged_sql(child, field_of(value, key), depth) for key, child in item.fields.items()]
-            names = (f"'f{at}', {sql}" for at, sql in enumerate(inner))
-            return f"if({value} is null, null, named_struct({', '.join(names)}))"
+            return f"if({value} is null, null, {struct_sql(item, inner)})"
         case Form.LIST if item.element is not None:
             each = f"e{depth}"
             inner_sql = staged_sql(item.element, each, depth + 1)
@@ -259,6 +268,13 @@ def staged_sql(item: Item, value: str, depth: int = 0) -> str:
             return f"to_json({value}, map('ignoreNullFields', 'false'))"
         case _:
             return value if item.type == item.source else f"cast({value} as {item.type.simpleString()})"
+
+
+def struct_sql(item: Item, values: Iterable[str]) -> str:
+    """Return SQL for an object as it is staged, of SQL for the values of its fields."""
+    assert isinstance(item.type, T.StructType)
+    fields = (f"'{name}', {sql}" for name, sql in zip(item.type.names, values, strict=True))
+    return f"named_struct({', '.join(fields)})"
 
 
 # --- what a plan reaches in what is staged ---
@@ -283,7 +299,8 @@ def reach(start: Reached, keys: Path) -> Reached | None:
         if found.item.form is Form.VARIANT:
             sql = variant_child(found.sql, key)
         else:
-            sql = f"{found.sql}.f{list(found.item.fields).index(key)}"
+            assert isinstance(found.item.type, T.StructType)
+            sql = f"{found.sql}.`{found.item.type.names[list(found.item.fields).index(key)]}`"
         found = Reached(found.item.fields[key], sql)
     return found
 

@@ -16,7 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.items import Form, Item, Use, document_item, staged_sql, typed_item, uses_of
+from schemactl.engine.inputs import shown_path
+from schemactl.engine.items import Form, Item, Use, document_item, staged_sql, struct_sql, typed_item, uses_of
 from schemactl.engine.parse import LARGE_MARK, is_blank
 from schemactl.engine.row_keys import content_hash, random_key
 from schemactl.engine.scan import Progress, Reading, Scan
@@ -91,14 +92,19 @@ def _reading_frame(
     item = document_item(reading.shape, uses, reading.is_marked)
     texts = reading.texts.where(~F.coalesce(is_blank(F.col("text")), F.lit(True)))
     placed = _placed(spark, texts, reading.offsets)
-    root = T.StructType([T.StructField("document", item.source)])
-    wrapped = F.concat(F.lit('{"document":'), "text", F.lit("}"))
-    # A cast that only renames costs nothing.
-    parsed = F.from_json(wrapped, root).cast(T.StructType([T.StructField("document", item.type)]))
     text = unmarked(F.col("text")) if reading.is_marked else F.col("text")
     key = _document_key(plan, load_id, text, F.col("file"), F.col("number"))
-    made = placed.select("file", "number", key.alias("key"), parsed.alias("root"))
-    return made.select("file", "number", "key", F.col("root.document").alias("doc")), item
+    return placed.select("file", "number", key.alias("key"), _document(item).alias("doc")), item
+
+
+def _document(item: Item) -> Column:
+    if isinstance(item.source, T.StructType):
+        parsed = F.from_json("text", item.source)
+    else:
+        # A scalar or a list is read as part of an object.
+        root = T.StructType([T.StructField("document", item.source)])
+        parsed = F.from_json(F.concat(F.lit('{"document":'), "text", F.lit("}")), root)["document"]
+    return parsed if item.type == item.source else parsed.cast(item.type)
 
 
 def unmarked(text: Column) -> Column:
@@ -112,8 +118,7 @@ def _typed_frame(spark: SparkSession, batch: Typed, uses: Use, plan: Plan, load_
     row = f"struct({', '.join(_quoted(column.name) for column in columns)})"
     text = f"to_json({row}, map('ignoreNullFields', 'false'))"
     if item.form is Form.OBJECT:
-        fields = (f"'f{at}', {staged_sql(item.fields[key], _quoted(key))}" for at, key in enumerate(item.fields))
-        document = f"named_struct({', '.join(fields)})"
+        document = struct_sql(item, (staged_sql(inner, _quoted(key)) for key, inner in item.fields.items()))
     else:
         document = text
     placed = _numbered(spark, batch.frame)
@@ -150,24 +155,32 @@ def shown(file: Column) -> Column:
 
 
 def _placed(spark: SparkSession, texts: DataFrame, offsets: Mapping[tuple[str, int], int]) -> DataFrame:
-    """Return the texts with the number of their record in place of block and id."""
-    joined = texts.join(F.broadcast(_offset_frame(spark, offsets, ("file", "block", "offset"))), ["file", "block"])
-    return joined.select(shown(F.col("file")).alias("file"), (F.col("offset") + F.col("id")).alias("number"), "text")
+    """Return the texts with the number of their record, and the name of their file for people."""
+    offset = _offset_frame(spark, offsets, ("file", "block", "offset", "shown"))
+    joined = texts.join(F.broadcast(offset), ["file", "block"])
+    return joined.select(F.col("shown").alias("file"), (F.col("offset") + F.col("id")).alias("number"), "text")
 
 
 def _offset_frame(spark: SparkSession, offsets: Mapping[tuple[str, int], int], names: Sequence[str]) -> DataFrame:
+    """Return file, block, offset and the file's name for people, a row for each block."""
     import pyarrow as pa
 
     files, blocks = [file for file, _ in offsets], [block for _, block in offsets]
-    columns = [pa.array(files, pa.string()), pa.array(blocks, pa.int64()), pa.array(offsets.values(), pa.int64())]
+    shown = {file: shown_path(file) for file in files}
+    columns = (
+        pa.array(files, pa.string()),
+        pa.array(blocks, pa.int64()),
+        pa.array(offsets.values(), pa.int64()),
+        pa.array([shown[file] for file in files], pa.string()),
+    )
     return spark.createDataFrame(pa.table(columns, names=list(names)))
 
 
 def _numbered(spark: SparkSession, frame: DataFrame) -> DataFrame:
     """Return rows with their number in the file: the format's own where it has one, else as they are read."""
-    file = shown(F.col(FILE)).alias(_SHOWN)
     if _has_metadata(frame, "row_index"):
-        return frame.select("*", file, (F.col("_metadata.row_index") + 1).alias(_NUMBER))
+        number = (F.col("_metadata.row_index") + 1).alias(_NUMBER)
+        return frame.select("*", shown(F.col(FILE)).alias(_SHOWN), number)
     block = F.col("_metadata.file_block_start") if _has_metadata(frame, "file_block_start") else F.spark_partition_id()
     read = frame.select("*", block.cast("bigint").alias(_BLOCK), F.monotonically_increasing_id().alias(_ID))
     blocks = read.groupBy(FILE, _BLOCK).agg(F.count("*").alias("rows"), F.min(_ID).alias("first")).collect()
@@ -176,8 +189,9 @@ def _numbered(spark: SparkSession, frame: DataFrame) -> DataFrame:
     for file_name, number, rows, first in sorted(tuple(row) for row in blocks):
         offsets[file_name, number] = before.get(file_name, 0) - first + 1
         before[file_name] = before.get(file_name, 0) + rows
-    joined = read.join(F.broadcast(_offset_frame(spark, offsets, (FILE, _BLOCK, "__schemactl_offset"))), [FILE, _BLOCK])
-    return joined.select("*", file, (F.col("__schemactl_offset") + F.col(_ID)).alias(_NUMBER))
+    offset = _offset_frame(spark, offsets, (FILE, _BLOCK, "__schemactl_offset", _SHOWN))
+    joined = read.join(F.broadcast(offset), [FILE, _BLOCK])
+    return joined.select("*", (F.col("__schemactl_offset") + F.col(_ID)).alias(_NUMBER))
 
 
 def _has_metadata(frame: DataFrame, name: str) -> bool:

@@ -9,16 +9,16 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from schemactl.engine.coercions.by_python import by_python
-from schemactl.engine.coercions.instants import MICROS, day, in_calendar
+from schemactl.engine.coercions.instants import MICROS, day
 from schemactl.schema.types import DataType
 
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?"
-_ZONE = "[+-][0-9]{2}:[0-9]{2}"
-_IS_DAY = rf"^(?!0000){_DAY}\z"
-_IS_ZONED = rf"^(?!0000){_DAY}[T ]{_CLOCK}(Z|{_ZONE})\z"
-_IS_NAIVE = rf"^(?!0000){_DAY}[T ]{_CLOCK}\z"
+_DAY = "(?!000[01]|9999)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+"""Years that no offset takes out of the calendar."""
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
+_IS_MOMENT = rf"^{_DAY}([T ]{_CLOCK}(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9])?)?\z"
 _IS_CLOCK = rf"^{_CLOCK}\z"
+_LENGTH_OF_DAY = len("2024-01-31")
+_LENGTH_OF_ZONE = len("+00:00")
 _IS_EPOCH = r"^[1-9][0-9]{8,10}\z"
 """Seconds since 1970 that are no date for their number of digits."""
 
@@ -42,13 +42,13 @@ _TRUE = ("yes", "true", "t", "y", "1")
 _FALSE = ("no", "false", "f", "n", "0")
 
 
-def _completed(sure: Column, text: Column, may_be: str, to: DataType) -> Column:
-    """Return what is sure, or what Python makes of the texts that may be something else."""
-    return F.coalesce(sure, by_python(_left(sure, text, may_be), DataType.TEXT, to))
+def _completed(is_usual: Column, usual: Column, text: Column, may_be: str, to: DataType) -> Column:
+    """Return ``usual`` of usual spellings, and of others what Python makes of those that ``may_be`` something.
 
-
-def _left(sure: Column, text: Column, may_be: str) -> Column:
-    return F.when(sure.isNull() & text.rlike(may_be), text)
+    Whether a spelling is usual is asked of the text alone: asked of ``usual``, Spark would compute that several times.
+    """
+    rest = by_python(F.when(~is_usual & text.rlike(may_be), text), DataType.TEXT, to)
+    return F.when(is_usual, usual).otherwise(rest)
 
 
 def _text(text: Column) -> Column:
@@ -56,18 +56,15 @@ def _text(text: Column) -> Column:
 
 
 def _bigint(text: Column) -> Column:
-    sure = F.when(text.rlike(_IS_INTEGER), text.try_cast("bigint"))
-    return _completed(sure, text, _MAY_BE_NUMBER, DataType.BIGINT)
+    return _completed(text.rlike(_IS_INTEGER), text.try_cast("bigint"), text, _MAY_BE_NUMBER, DataType.BIGINT)
 
 
 def _double(text: Column) -> Column:
-    sure = F.when(text.rlike(_IS_DOUBLE), text.try_cast("double"))
-    return _completed(sure, text, _MAY_BE_REAL, DataType.DOUBLE)
+    return _completed(text.rlike(_IS_DOUBLE), text.try_cast("double"), text, _MAY_BE_REAL, DataType.DOUBLE)
 
 
 def _decimal(text: Column) -> Column:
-    sure = F.when(text.rlike(_IS_DECIMAL), text)
-    return _completed(sure, text, _MAY_BE_REAL, DataType.DECIMAL)
+    return _completed(text.rlike(_IS_DECIMAL), text, text, _MAY_BE_REAL, DataType.DECIMAL)
 
 
 def _bool(text: Column) -> Column:
@@ -84,32 +81,38 @@ def _binary(text: Column) -> Column:
 
 
 def _json(text: Column) -> Column:
-    return _completed(F.when(text.rlike(_SHORT_JSON), text), text, _MAY_BE_JSON, DataType.JSON)
+    return _completed(text.rlike(_SHORT_JSON), text, text, _MAY_BE_JSON, DataType.JSON)
 
 
 def _micros(text: Column) -> Column:
-    """Return microseconds since 1970 of the usual timestamps."""
-    zoned = F.when(text.rlike(_IS_ZONED), text).when(text.rlike(_IS_NAIVE), F.concat(text, F.lit("Z")))
-    return in_calendar(F.unix_micros(zoned.try_cast("timestamp")))
+    """Return microseconds since 1970 of a usual moment; its midnight in UTC of a day."""
+    sign = F.substring(text, -_LENGTH_OF_ZONE, 1)
+    zoned = (
+        F.when(F.length(text) == _LENGTH_OF_DAY, F.concat(text, F.lit("T00:00:00Z")))
+        .when(text.endswith("Z") | sign.isin("+", "-"), text)
+        .otherwise(F.concat(text, F.lit("Z")))
+    )
+    return F.unix_micros(zoned.try_cast("timestamp"))
 
 
 def _timestamp(text: Column) -> Column:
-    midnight = F.when(text.rlike(_IS_DAY), F.concat(text, F.lit("T00:00:00Z"))).try_cast("timestamp")
-    epoch = F.when(text.rlike(_IS_EPOCH), text.try_cast("bigint")) * F.lit(MICROS)
-    sure = F.coalesce(_micros(text), F.unix_micros(midnight), epoch)
-    return _completed(sure, text, _MAY_BE_NUMBER, DataType.TIMESTAMP)
+    is_moment, is_epoch = text.rlike(_IS_MOMENT), text.rlike(_IS_EPOCH)
+    epoch = text.try_cast("bigint") * F.lit(MICROS)
+    usual = F.when(is_moment, _micros(text)).otherwise(epoch)
+    return _completed(is_moment | is_epoch, usual, text, _MAY_BE_NUMBER, DataType.TIMESTAMP)
 
 
 def _date(text: Column) -> Column:
-    sure = F.coalesce(F.when(text.rlike(_IS_DAY), text).try_cast("date"), day(_micros(text)))
-    rest = by_python(_left(sure, text, _MAY_BE_NUMBER), DataType.TEXT, DataType.DATE)
-    return F.coalesce(sure, F.date_from_unix_date(rest))
+    is_moment = text.rlike(_IS_MOMENT)
+    usual = F.when(F.length(text) == _LENGTH_OF_DAY, text.try_cast("date")).otherwise(day(_micros(text)))
+    rest = by_python(F.when(~is_moment & text.rlike(_MAY_BE_NUMBER), text), DataType.TEXT, DataType.DATE)
+    return F.when(is_moment, usual).otherwise(F.date_from_unix_date(rest))
 
 
 def _time(text: Column) -> Column:
-    sure = F.when(text.rlike(_IS_CLOCK), text).try_cast("time(6)")
-    rest = by_python(_left(sure, text, _MAY_BE_CLOCK), DataType.TEXT, DataType.TIME)
-    return F.coalesce(sure, F.time_from_micros(rest))
+    is_clock = text.rlike(_IS_CLOCK)
+    rest = by_python(F.when(~is_clock & text.rlike(_MAY_BE_CLOCK), text), DataType.TEXT, DataType.TIME)
+    return F.when(is_clock, text.try_cast("time(6)")).otherwise(F.time_from_micros(rest))
 
 
 COERCERS: Final[Mapping[DataType, Callable[[Column], Column]]] = {
