@@ -162,12 +162,17 @@ class MigrationSession(Protocol):
         """Return those of some tables that are there and hold no rows; the number of queries does not grow."""
         ...
 
-    def unfit(self, step: Step) -> Unfit:
+    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
         """Return what of the data stands in a step's way, by one query over its table as it is now.
 
         ``ChangeType``, ``Backfill``: values that dlt's coercion refuses or that would lose something; spellings that
         the database itself cannot convert as dlt does count as such. ``SetNotNull``: nulls. ``AddUnique``: rows whose
         value another row has. Nothing stands in the way of other steps.
+
+        Args:
+            step: what is to be done.
+            table: the name that its table has now, where an earlier step of the plan will rename it.
+            column: the name that its column (of ``Backfill``: the source) has now.
         """
         ...
 
@@ -204,6 +209,10 @@ class MigrationSession(Protocol):
 
         ``_dlt_version`` and ``_dlt_loads`` are made where they are missing.
         """
+        ...
+
+    def forget_version(self, version_hash: str) -> None:
+        """Remove the schema of a hash from ``_dlt_version``: a pipeline that finds it there makes no columns."""
         ...
 
 

@@ -61,7 +61,7 @@ def write_bookkeeping(session: Session, dataset: str, kept: Bookkeeping, package
     hash_column = _column(kept.versions, 4)
     seen = f"SELECT 1 FROM {versions} WHERE {quote(hash_column)} = {literal(schema.version_hash)} LIMIT 1"
     if not session.query(seen):
-        session.insert(versions, tuple(kept.versions.columns), [_version_row(schema, at)])
+        session.insert(versions, tuple(kept.versions.columns), [version_row(schema, at)])
     if package.inputs:
         rows = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
         session.insert(qualify(dataset, INPUTS_TABLE), tuple(kept.inputs.columns), rows)
@@ -69,7 +69,8 @@ def write_bookkeeping(session: Session, dataset: str, kept: Bookkeeping, package
     session.insert(qualify(dataset, kept.loads.name), tuple(kept.loads.columns), [load])
 
 
-def _version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:
+def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:
+    """Return the line that dlt writes for a schema, in the order of its columns."""
     import orjson
 
     stored = orjson.dumps(schema.to_dict()).decode()

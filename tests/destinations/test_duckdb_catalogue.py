@@ -129,7 +129,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
                 return self.connection.execute(*arguments)
 
         with duckdb.connect(path, read_only=True) as connection:
-            _reader._read(Counting(connection), file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
+            _reader.read_connection(Counting(connection), file_address(f"duckdb:///{path}"), None)  # type: ignore[arg-type]
         return len(asked)
 
     make(path, "create table _dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamp)")

@@ -128,7 +128,8 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
                 return self.connection.execute(*arguments)
 
         with psycopg.connect(database) as connection:
-            _reader._read(Counting(connection), parse_address(database))  # type: ignore[arg-type]
+            address = parse_address(database)
+            _reader.read_connection(Counting(connection), address, address.dataset)  # type: ignore[arg-type]
         return len(asked)
 
     versions = "_dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamptz)"

@@ -9,5 +9,17 @@ from __future__ import annotations
 from schemactl.destinations.duckdb._loader import check_tables, load, read_past_loads
 from schemactl.destinations.duckdb._reader import read_catalogue
 from schemactl.destinations.duckdb._types import NAMES, column_type, stored
+from schemactl.destinations.duckdb.migration import ABILITIES, connect, render
 
-__all__ = ["NAMES", "check_tables", "column_type", "load", "read_catalogue", "read_past_loads", "stored"]
+__all__ = [
+    "ABILITIES",
+    "NAMES",
+    "check_tables",
+    "column_type",
+    "connect",
+    "load",
+    "read_catalogue",
+    "read_past_loads",
+    "render",
+    "stored",
+]

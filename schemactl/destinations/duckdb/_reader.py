@@ -52,16 +52,17 @@ def read_catalogue(url: str) -> Catalogue:
         raise missing_driver("duckdb", "duckdb") from None
     try:
         with duckdb.connect(address.path, read_only=True) as connection:
-            return _read(connection, address)
+            return read_connection(connection, address, address.dataset)
     except duckdb.Error as error:
         is_locked = "lock" in str(error)
         hint = "another process has it open for writing: end that first, or name a copy" if is_locked else None
         raise DestinationError(f"cannot read `{address}`: {str(error).splitlines()[0]}", hint=hint) from error
 
 
-def _read(connection: DuckDBPyConnection, address: FileAddress) -> Catalogue:
+def read_connection(connection: DuckDBPyConnection, address: FileAddress, asked: str | None) -> Catalogue:
+    """Return the tables of one dataset of an open file; ``address`` is for messages."""
     rows: list[tuple[Any, ...]] = connection.execute(_COLUMNS).fetchall()
-    dataset = choose_dataset({row[1] for row in rows}, address.dataset, str(address))
+    dataset = choose_dataset({row[1] for row in rows}, asked, str(address))
     held = [row[2:] for row in rows if row[1] == dataset]
     keys = keys_of(connection.execute(_CONSTRAINTS, [dataset]).fetchall())
     stated: list[tuple[Any, ...]] = []

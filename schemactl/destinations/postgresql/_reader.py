@@ -65,16 +65,17 @@ def read_catalogue(url: str) -> Catalogue:
     try:
         with psycopg.connect(make_conninfo(**address.parameters)) as connection:
             connection.read_only = True
-            return _read(connection, address)
+            return read_connection(connection, address, address.dataset)
     except psycopg.Error as error:
         # The driver's own error may hold the address with its password.
         message = " ".join(str(error).split())
         raise DestinationError(f"cannot read `{address.shown}`: {without_password(message, address)}") from None
 
 
-def _read(connection: Connection[Any], address: Address) -> Catalogue:
+def read_connection(connection: Connection[Any], address: Address, asked: str | None) -> Catalogue:
+    """Return the tables of one dataset over an open connection; ``address`` is for messages."""
     found = {row[0] for row in connection.execute(_DATASETS).fetchall()}
-    dataset = choose_dataset(found, address.dataset, address.shown)
+    dataset = choose_dataset(found, asked, address.shown)
     rows = connection.execute(_COLUMNS, [dataset]).fetchall()
     keys = keys_of(connection.execute(_KEYS, [dataset]).fetchall())
     stated: list[Any] = []

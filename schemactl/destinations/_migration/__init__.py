@@ -1,0 +1,1 @@
+"""What destinations share that carry out migrations: conversions of values, sessions, and the ledger."""

@@ -1,0 +1,112 @@
+"""What is known of a destination's data and of earlier migrations: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+MOST_EXAMPLES = 5
+"""How many values are shown of those that stand in a step's way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A value that stands in a step's way.
+
+    Attributes:
+        row: the key of a row that holds it: values by column (``_dlt_id``, or the primary key); empty where the
+            table has none.
+        value: as the database writes it, cut to 200 characters; None for null.
+    """
+
+    row: Mapping[str, str]
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """How many values stand in a step's way.
+
+    Attributes:
+        count: values that would not survive, nulls where none are allowed, or rows whose value another row has.
+        rows: all rows of the table.
+    """
+
+    count: int = 0
+    rows: int = 0
+    examples: tuple[Example, ...] = ()
+
+
+class RunState(StrEnum):
+    """How far a run of a plan has come."""
+
+    RUNNING = "running"
+    DONE = "done"
+    UNDONE = "undone"
+
+
+class StepState(StrEnum):
+    """How far a step has come."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One line of ``_schemactl_migrations``: a plan that was applied, or is being applied, or was undone.
+
+    Attributes:
+        run_id: any text that no other run has.
+        plan_hash: of the plan file's content.
+        from_hash: of the schema before; None where there was none.
+        to_hash: of the schema afterwards.
+        who: user and machine.
+        plan: the plan as JSON data; empty where there is none (a baseline).
+    """
+
+    run_id: str
+    plan_hash: str
+    schema_name: str
+    from_hash: str | None
+    to_hash: str
+    who: str
+    started: datetime
+    finished: datetime | None = None
+    state: RunState = RunState.RUNNING
+    plan: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One line of ``_schemactl_steps``: a step of a run.
+
+    Attributes:
+        number: its place in the plan, from 1.
+        statements_hash: SHA-256, in hex, of the statements.
+        undo_statements: what undoes it.
+    """
+
+    run_id: str
+    number: int
+    statements_hash: str
+    undo_statements: tuple[str, ...]
+    who: str
+    state: StepState = StepState.PENDING
+    started: datetime | None = None
+    finished: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One line of ``_dlt_version``, without the schema itself."""
+
+    schema_name: str
+    version: int
+    version_hash: str
+    inserted_at: datetime | None

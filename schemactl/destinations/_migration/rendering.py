@@ -1,0 +1,224 @@
+"""The statements of a step for a database with ALTER TABLE; what it lacks, it does by copying the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from schemactl.destinations._migration.constants import constant
+from schemactl.destinations._migration.conversions import convert
+from schemactl.destinations._migration.ddl import quoted
+from schemactl.destinations._migration.words import Converted, Retype, Words
+from schemactl.errors import InputError
+from schemactl.migration.effects import effect
+from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropTable,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    Step,
+    Taken,
+    table_of,
+)
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column, Table
+
+COPY_PREFIX = "_schemactl_copy_"
+"""How the name of a table begins that takes another one's rows and then its name."""
+
+_NEW_COLUMN = "__new_"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one database's statements need.
+
+    Attributes:
+        limits: what it makes of names.
+        type_of: a column's type, checked.
+        fits: the condition that a value, not null, survives.
+        value: the value that a value, not null, becomes; what does not survive fails.
+        unhex: bytes of a text of hexadecimal digits.
+        text: the type of texts.
+    """
+
+    limits: NameLimits
+    type_of: Callable[[Column], str]
+    fits: Callable[[Retype, str], str]
+    value: Callable[[Retype, str], str]
+    unhex: Callable[[str], str]
+    text: str
+
+    def shown(self, value: str, characters: int) -> str:
+        """Return the start of a value, as the database writes it."""
+        return f"substr(CAST({value} AS {self.text}), 1, {characters})"
+
+    def name(self, name: str) -> str:
+        """Return a name, quoted and checked."""
+        return quoted(name, self.limits)
+
+    def table(self, dataset: str, name: str) -> str:
+        """Return a table's full name."""
+        return f"{self.name(dataset)}.{self.name(name)}"
+
+
+def dialect_of(words: Words, limits: NameLimits) -> Dialect:
+    """Return what statements need of a database that converts values by itself."""
+
+    def found(retype: Retype, value: str) -> Converted:
+        return convert(retype, value, words)
+
+    def guarded(retype: Retype, value: str) -> str:
+        made = found(retype, value)
+        return f"CASE WHEN {made.fits} THEN {made.value} ELSE {words.refuse(value, words.type_of(retype.after))} END"
+
+    def fits(retype: Retype, value: str) -> str:
+        return found(retype, value).fits
+
+    return Dialect(limits, words.type_of, fits, guarded, words.unhex, words.text)
+
+
+def retype_of(step: ChangeType | Backfill) -> Retype:
+    """Return what a step converts; digits may be lost where its verdict says that every value survives."""
+    before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
+    return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Conversion.WHOLE)
+
+
+def alter(dialect: Dialect, dataset: str, table: str, action: str) -> str:
+    """Return ``ALTER TABLE`` with an action whose names are quoted."""
+    return f"ALTER TABLE {dialect.table(dataset, table)} {action}"
+
+
+def definition(dialect: Dialect, column: Column) -> str:
+    """Return a column as ``CREATE TABLE`` has it, without keys."""
+    null = "" if column.nullable else " NOT NULL"
+    return f"{dialect.name(column.name)} {dialect.type_of(column)}{null}"
+
+
+def create_table(dialect: Dialect, dataset: str, table: Table, *, with_keys: bool = False) -> str:
+    """Return the statement that makes a table, with its keys where they are asked for."""
+    columns = list(table.columns.values())
+    parts = [definition(dialect, column) for column in columns]
+    if with_keys:
+        primary = [dialect.name(column.name) for column in columns if column.properties.get("primary_key")]
+        parts += [f"UNIQUE ({dialect.name(column.name)})" for column in columns if column.properties.get("unique")]
+        parts += [f"PRIMARY KEY ({', '.join(primary)})"] if primary else []
+    return f"CREATE TABLE {dialect.table(dataset, table.name)} ({', '.join(parts)})"
+
+
+def render_of_table(step: CreateTable | DropTable | RenameTable, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step about a whole table."""
+    match step:
+        case CreateTable():
+            return (create_table(dialect, dataset, step.table),)
+        case DropTable():
+            return (f"DROP TABLE {dialect.table(dataset, step.table.name)}",)
+        case RenameTable():
+            return (alter(dialect, dataset, step.before, f"RENAME TO {dialect.name(step.after)}"),)
+        case _:
+            assert_never(step)
+
+
+def render_of_column(step: AddColumn | DropColumn | RenameColumn, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step that adds, drops or renames a column."""
+    match step:
+        case AddColumn():
+            action = f"ADD COLUMN {definition(dialect, step.column)}"
+        case DropColumn():
+            action = f"DROP COLUMN {dialect.name(step.column.name)}"
+        case RenameColumn():
+            action = f"RENAME COLUMN {dialect.name(step.before)} TO {dialect.name(step.after)}"
+        case _:
+            assert_never(step)
+    return (alter(dialect, dataset, step.table, action),)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a step writes into a column of stored rows, as SQL.
+
+    Attributes:
+        column: the column, quoted.
+        value: what it gets.
+        condition: of the rows that get it.
+    """
+
+    column: str
+    value: str
+    condition: str
+
+
+def assignment_of(step: Backfill | FillColumn, dialect: Dialect, table: Table | None) -> Assignment:
+    """Return what a step writes."""
+    if isinstance(step, FillColumn):
+        name = dialect.name(step.column.name)
+        value = constant(step.value, step.column, dialect.type_of, dialect.unhex)
+        return Assignment(name, value, f"{name} IS NULL")
+    source, into = dialect.name(step.source.name), dialect.name(step.target.name)
+    if step.taken is Taken.UNFIT:
+        filled = dialect.name(_new_column(step, table))
+        return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
+    retype = retype_of(step)
+    fits, value = dialect.fits(retype, source), dialect.value(retype, source)
+    return Assignment(into, f"CASE WHEN {fits} THEN {value} END", f"{source} IS NOT NULL")
+
+
+def render_of_values(
+    step: Backfill | FillColumn, dialect: Dialect, dataset: str, table: Table | None
+) -> tuple[str, ...]:
+    """Return the statements of a step that writes values of stored rows."""
+    found = assignment_of(step, dialect, table)
+    update = f"UPDATE {dialect.table(dataset, step.table)} SET {found.column} = {found.value}"
+    return (f"{update} WHERE {found.condition}",)
+
+
+def _new_column(step: Backfill, table: Table | None) -> str:
+    """Return the column that took the values which fit: the last one that was made for the source."""
+    for name in reversed(tuple(table.columns if table is not None else ())):
+        start, mark, number = name.rpartition(_NEW_COLUMN)
+        if mark and number.isdecimal() and step.source.name.startswith(start):
+            return name
+    raise InputError(f"nothing says into which column `{step.table}.{step.source.name}` is converted")
+
+
+def by_copy(step: Step, dialect: Dialect, dataset: str, table: Table | None) -> tuple[str, ...]:
+    """Return the statements that copy a table into one that is as the step leaves it.
+
+    Raises:
+        InputError: the table is not known.
+    """
+    name = table_of(step)
+    if table is None:
+        raise InputError(f"there is no table `{name}` to copy")
+    after = effect(table, step)
+    assert after is not None  # only steps about columns are taken this way
+    copy = replace(after, name=COPY_PREFIX + name)
+    columns = [column.name for column in table.columns.values() if column.name in after.columns]
+    values = [_copied(step, column, dialect) for column in columns]
+    listed = ", ".join(dialect.name(column) for column in columns)
+    old, new = dialect.table(dataset, name), dialect.table(dataset, copy.name)
+    return (
+        create_table(dialect, dataset, copy, with_keys=True),
+        f"INSERT INTO {new} ({listed}) SELECT {', '.join(values)} FROM {old}",
+        f"DROP TABLE {old}",
+        alter(dialect, dataset, copy.name, f"RENAME TO {dialect.name(name)}"),
+    )
+
+
+def _copied(step: Step, column: str, dialect: Dialect) -> str:
+    name = dialect.name(column)
+    if isinstance(step, ChangeType) and step.before.name == column:
+        return convert_nulls_too(name, dialect.value(retype_of(step), name))
+    return name
+
+
+def convert_nulls_too(name: str, value: str) -> str:
+    """Return a conversion of values that may be null."""
+    return f"CASE WHEN {name} IS NULL THEN NULL ELSE {value} END"

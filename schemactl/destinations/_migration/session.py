@@ -1,0 +1,241 @@
+"""A destination that is open for migrating, for all databases that speak SQL; see ``destinations.MigrationSession``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from schemactl.destinations._catalogue import Catalogue, choose_dataset, schema_name
+from schemactl.destinations._migration import ledger
+from schemactl.destinations._migration.records import Run, StepRecord, Unfit, Version
+from schemactl.destinations._migration.rendering import Dialect
+from schemactl.destinations._migration.unfit import count_query, unfit_of
+from schemactl.destinations._session import Relation, qualify
+from schemactl.errors import DestinationError, InputError
+from schemactl.migration.steps import Step, table_of
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema
+
+OURS: Final = "_schemactl_"
+"""How the names of our own tables begin; they are no part of what is migrated."""
+
+_PAUSE_SECONDS: Final = 0.2
+
+
+class Database(Protocol):
+    """What is asked of a connection; ``destinations._session.Session`` has all of it."""
+
+    @property
+    def shown(self) -> str: ...
+
+    @property
+    def dialect(self) -> str: ...
+
+    def column_type(self, column: Column) -> str: ...
+
+    def execute(self, statement: str) -> int: ...
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]: ...
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None: ...
+
+    def datasets(self) -> list[str]: ...
+
+    def relations(self, dataset: str) -> Mapping[str, Relation]: ...
+
+    def telling(self, task: str, hint: str | None = None) -> AbstractContextManager[None]: ...
+
+
+D = TypeVar("D", bound=Database)
+Opened = TypeVar("Opened")
+
+
+def choose(database: Database, asked: str | None, schema: str) -> str:
+    """Return the dataset that is meant: the one asked for, that of the schema, the only one with tables, a new one.
+
+    Raises:
+        InputError: it may be one of several.
+    """
+    if asked is not None:
+        return asked
+    held = {name: database.relations(name) for name in database.datasets()}
+    known = {name for name, relations in held.items() if relations}
+    main = {name for name in known if not (name.endswith("_staging") and name.removesuffix("_staging") in known)}
+    loaded = [name for name in sorted(main) if schema in ledger.schema_names(database, name)]
+    if len(loaded) == 1:
+        return loaded[0]
+    return choose_dataset(main, None, database.shown) if main else schema
+
+
+@contextmanager
+def waiting(opens: Callable[[], AbstractContextManager[Opened]], patience: float, sign: str) -> Iterator[Opened]:
+    """Open what another process may hold.
+
+    Args:
+        opens: opens it anew each time.
+        patience: seconds to go on trying.
+        sign: what an error's message says where another process holds it.
+
+    Raises:
+        DestinationError: it cannot be opened, or not in time.
+    """
+    end = time.monotonic() + patience
+    while True:
+        opened = opens()
+        try:
+            found = opened.__enter__()
+            break
+        except DestinationError as error:
+            if sign not in error.message or time.monotonic() >= end:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+    try:
+        yield found
+    except BaseException as error:
+        if not opened.__exit__(type(error), error, error.__traceback__):
+            raise
+    else:
+        opened.__exit__(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlMigration(Generic[D]):
+    """See ``destinations.MigrationSession``.
+
+    Attributes:
+        database: an open connection on which every statement is kept at once.
+        reads: returns the catalogue of a dataset that has tables.
+        schema: the database's own name for the dataset; the same, but for SQLite.
+    """
+
+    database: D
+    dataset: str
+    dialect: Dialect
+    reads: Callable[[D, str], Catalogue]
+    is_read_only: bool = False
+    schema: str | None = None
+
+    @property
+    def origin(self) -> str:
+        return self.database.shown
+
+    @property
+    def _place(self) -> str:
+        return self.dataset if self.schema is None else self.schema
+
+    def catalogue(self) -> Catalogue:
+        with self.database.telling("read the catalogue"):
+            if not any(not name.startswith(OURS) for name in self.database.relations(self._place)):
+                empty = replace(new_schema(schema_name((), self.dataset)), tables={})
+                return Catalogue(empty, f"{self.origin}?dataset={self.dataset}")
+            found = self.reads(self.database, self.dataset)
+        theirs = {name: table for name, table in found.schema.tables.items() if not name.startswith(OURS)}
+        return replace(found, schema=replace(found.schema, tables=theirs))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self.database.telling("begin a transaction"):
+            self.database.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        with self.database.telling("complete the migration"):
+            self.database.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        # Where the connection is lost the database rolls back by itself; what failed first is told.
+        with suppress(DestinationError), self.database.telling("take the migration back"):
+            self.database.execute("ROLLBACK")
+
+    def run(self, statements: Sequence[str]) -> None:
+        self._make_dataset()
+        for statement in statements:
+            with self.database.telling("migrate"):
+                self.database.execute(statement)
+
+    def _make_dataset(self) -> None:
+        if self.is_read_only:
+            raise InputError("a session that only reads writes nothing")
+        if self.schema is None:
+            with self.database.telling("make the dataset"):
+                if self.dataset not in self.database.datasets():
+                    self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.dialect.name(self.dataset)}")
+
+    def row_count(self, table: str) -> int:
+        with self.database.telling("count rows"):
+            count: int = self.database.query(f"SELECT count(*) FROM {qualify(self._place, table)}")[0][0]
+        return count
+
+    def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
+        with self.database.telling("look for rows"):
+            asked = {name.casefold() for name in tables}
+            there = [each for each in self.database.relations(self._place).values() if each.is_table]
+            names = [each.name for each in there if each.name.casefold() in asked]
+            if not names:
+                return frozenset()
+            parts = [
+                f"SELECT {number} WHERE NOT EXISTS (SELECT 1 FROM {qualify(self._place, name)})"
+                for number, name in enumerate(names)
+            ]
+            found: set[str] = set()
+            for start in range(0, len(parts), 200):  # SQLite takes no more than 500 in one query
+                rows = self.database.query(" UNION ALL ".join(parts[start : start + 200]))
+                found.update(names[number] for (number,) in rows)
+        return frozenset(found)
+
+    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+        name = table or table_of(step)
+        with self.database.telling("count values that do not survive"):
+            relation = next((each for each in self.database.relations(self._place).values() if each.name == name), None)
+            if relation is None:
+                raise InputError(f"there is no table `{name}` in `{self.origin}`")
+            keys = self._keys(name, relation)
+            query = count_query(step, column, qualify(self._place, name), keys, self.dialect)
+            return unfit_of(self.database.query(query), keys) if query else Unfit()
+
+    def _keys(self, table: str, relation: Relation) -> tuple[str, ...]:
+        """Return the columns that tell rows apart: dlt's, else the primary key."""
+        if "_dlt_id" in relation.columns:
+            return ("_dlt_id",)
+        found = self.reads(self.database, self.dataset).schema.tables[table]
+        return tuple(each.name for each in found.columns.values() if each.properties.get("primary_key"))
+
+    def runs(self) -> tuple[Run, ...]:
+        with self.database.telling("read the ledger"):
+            return ledger.read_runs(self.database, self._place)
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+        with self.database.telling("read the ledger"):
+            return ledger.read_steps(self.database, self._place, run_id)
+
+    def write_run(self, run: Run) -> None:
+        self._make_dataset()
+        with self.database.telling("write the ledger"):
+            ledger.write_run(self.database, self._place, run)
+
+    def write_steps(self, steps: Sequence[StepRecord]) -> None:
+        self._make_dataset()
+        with self.database.telling("write the ledger"):
+            ledger.write_steps(self.database, self._place, steps)
+
+    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
+        with self.database.telling("read dlt's ledger"):
+            return ledger.read_versions(self.database, self._place, schema_name)
+
+    def schema_of(self, version_hash: str) -> Schema | None:
+        with self.database.telling("read dlt's ledger"):
+            return ledger.read_schema(self.database, self._place, version_hash)
+
+    def write_version(self, schema: Schema) -> None:
+        self._make_dataset()
+        with self.database.telling("write dlt's ledger"):
+            ledger.write_version(self.database, self._place, schema)
+
+    def forget_version(self, version_hash: str) -> None:
+        with self.database.telling("write dlt's ledger"):
+            ledger.forget_version(self.database, self._place, version_hash)

@@ -1,0 +1,161 @@
+"""What a conversion of values is made of, and how databases say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from schemactl.schema.types import Column
+
+TRUE: Final = "TRUE"
+FALSE: Final = "FALSE"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A conversion in SQL; all of it speaks of a value that is not null.
+
+    Attributes:
+        form: a condition that holds where ``check`` and ``value`` can be asked for without an error.
+        check: a condition that holds where the value survives.
+        value: the value in the new type.
+    """
+
+    form: str
+    check: str
+    value: str
+
+    @property
+    def fits(self) -> str:
+        """The condition that a value survives; databases do not promise to ask for parts of an AND in their order."""
+        if FALSE in (self.form, self.check):
+            return FALSE
+        if self.form == TRUE or self.check == TRUE:
+            return f"({self.check if self.form == TRUE else self.form})"
+        return f"(CASE WHEN {self.form} THEN {self.check} ELSE FALSE END)"
+
+
+@dataclass(frozen=True, slots=True)
+class Retype:
+    """What is converted.
+
+    Attributes:
+        before: the column as it is.
+        after: the column as it becomes.
+        counts_seconds: whether numbers are seconds since 1970.
+        is_strict: whether a value that loses digits, its time of day ... is unfit.
+    """
+
+    before: Column
+    after: Column
+    counts_seconds: bool = False
+    is_strict: bool = True
+
+
+class Words(Protocol):
+    """How one database says things; all arguments and results are expressions."""
+
+    @property
+    def wide(self) -> str:
+        """The type of integers of 37 digits."""
+        ...
+
+    @property
+    def double(self) -> str:
+        """The type of floating-point numbers of 64 bits."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The type of texts."""
+        ...
+
+    def type_of(self, column: Column) -> str:
+        """Return a column's type."""
+        ...
+
+    def matches(self, text: str, regex: str) -> str:
+        """Return whether the whole text is of a form."""
+        ...
+
+    def trim(self, text: str) -> str:
+        """Return a text without the white space of ASCII around it."""
+        ...
+
+    def hexadecimal(self, text: str) -> str:
+        """Return the integer of ``0x`` and up to 15 digits."""
+        ...
+
+    def unhex(self, text: str) -> str: ...
+
+    def from_base64(self, text: str) -> str: ...
+
+    def to_base64(self, binary: str) -> str: ...
+
+    def to_little_endian(self, number: str) -> str:
+        """Return the bytes of a number that is not negative, the lowest first, without zeros at the end."""
+        ...
+
+    def is_json(self, text: str) -> str:
+        """Return whether a text is JSON that dlt and the database read as the same value, and not ``null``."""
+        ...
+
+    def to_json(self, text: str) -> str: ...
+
+    def json_text(self, value: str) -> str:
+        """Return JSON as text without blanks between its parts."""
+        ...
+
+    def double_text(self, number: str) -> str:
+        """Return a number as Python writes it: the fewest digits, ``1.0``, ``1e+16``, ``inf``, ``nan``."""
+        ...
+
+    def is_python_text(self, number: str) -> str:
+        """Return whether ``double_text`` is what Python writes."""
+        ...
+
+    def moment_text(self, naive: str) -> str:
+        """Return a timestamp without a zone in ISO 8601, with six digits of a second or none."""
+        ...
+
+    def seconds(self, number: str, is_double: bool) -> str:
+        """Return the timestamp without a zone, in UTC, of seconds since 1970."""
+        ...
+
+    def try_cast(self, value: str, kind: str) -> str:
+        """Return the value in a type; null where it is beyond it, where the database knows such a cast."""
+        ...
+
+    def is_exact(self, number: str, text: str, kind: str) -> str:
+        """Return whether a text, as ``double_text`` gives it, is the same number as one of a decimal type."""
+        ...
+
+    def fits_decimal(self, number: str, precision: int, scale: int) -> str:
+        """Return whether a decimal, or the text of one, is in range once it is rounded to a scale."""
+        ...
+
+    def refuse(self, value: str, kind: str) -> str:
+        """Return an expression of a type that fails, with the value in its message."""
+        ...
+
+
+Maker = Callable[[Retype, str, Words], Converted]
+"""Returns how a value is converted, by what is converted and the expression of the value."""
+
+
+def conjoin(*conditions: str) -> str:
+    """Return whether all conditions hold."""
+    told = [each for each in conditions if each != TRUE]
+    return " AND ".join(f"({each})" for each in told) if told else TRUE
+
+
+def where(guard: str, condition: str) -> str:
+    """Return whether both hold; the condition is only asked for where the guard holds."""
+    return guard if condition == TRUE else f"CASE WHEN {guard} THEN {condition} ELSE FALSE END"
+
+
+def is_short(retype: Retype, value: str, measure: str) -> str:
+    """Return whether a value is not longer than the new column, where that states a length."""
+    limit = retype.after.properties.get("precision")
+    return TRUE if limit is None else f"{measure}({value}) <= {int(limit)}"

@@ -1,0 +1,97 @@
+"""How DuckDB says what conversions of values need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._session import literal
+from schemactl.destinations.duckdb._types import column_type
+from schemactl.schema.types import Column
+
+_BLANKS: Final = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
+_EMPTY: Final = '""'
+_STRING: Final = r'"([^"\\]|\\.)*"'
+_NOT_AS_DLT: Final = r"[A-DF-Z]|nan|inf|[0-9]{18}|[eE][+-]?[0-9]{3}|,[ \t\n\r]*[\]}]"
+"""DuckDB reads NaN and a comma too many, and keeps numbers that Python cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDbWords:
+    """See ``destinations._migration.words.Words``."""
+
+    wide: str = "HUGEINT"
+    double: str = "DOUBLE"
+    text: str = "VARCHAR"
+
+    def type_of(self, column: Column) -> str:
+        return checked_type(column, column_type)
+
+    def matches(self, text: str, regex: str) -> str:
+        return f"regexp_full_match({text}, {literal(regex)}, 's')"
+
+    def trim(self, text: str) -> str:
+        return f"trim({text}, {_BLANKS})"
+
+    def hexadecimal(self, text: str) -> str:
+        return f"CAST({text} AS BIGINT)"
+
+    def unhex(self, text: str) -> str:
+        return f"unhex({text})"
+
+    def from_base64(self, text: str) -> str:
+        return f"from_base64({text})"
+
+    def to_base64(self, binary: str) -> str:
+        return f"to_base64({binary})"
+
+    def to_little_endian(self, number: str) -> str:
+        digits = f"lpad(hex({number}), 16, '0')"
+        turned = " || ".join(f"substr({digits}, {place}, 2)" for place in range(15, 0, -2))
+        return f"unhex(regexp_replace({turned}, '(00)+$', ''))"
+
+    def is_json(self, text: str) -> str:
+        outside = f"regexp_replace({text}, {literal(_STRING)}, {literal(_EMPTY)}, 'gs')"
+        is_odd = f"regexp_matches({outside}, {literal(_NOT_AS_DLT)})"
+        return f"(json_valid({text}) AND NOT {is_odd} AND {self.trim(text)} <> 'null')"
+
+    def to_json(self, text: str) -> str:
+        return f"json({text})"
+
+    def json_text(self, value: str) -> str:
+        return f"CAST(json({value}) AS VARCHAR)"
+
+    def double_text(self, number: str) -> str:
+        return f"CAST(CAST({number} AS DOUBLE) AS VARCHAR)"
+
+    def is_python_text(self, number: str) -> str:  # noqa: ARG002
+        return "TRUE"
+
+    def moment_text(self, naive: str) -> str:
+        at = f"CAST({naive} AS TIMESTAMP)"
+        fraction = f"CASE WHEN {at} = date_trunc('second', {at}) THEN '' ELSE strftime({at}, '.%f') END"
+        return f"strftime({at}, '%Y-%m-%dT%H:%M:%S') || {fraction}"
+
+    def seconds(self, number: str, is_double: bool) -> str:
+        whole = f"make_timestamp(CAST({number} AS BIGINT) * 1000000)"
+        if not is_double:
+            return whole
+        parts = f"make_timestamp(CAST(round({number} * 1e6) AS BIGINT))"
+        return f"CASE WHEN {number} = trunc({number}) THEN {whole} ELSE {parts} END"
+
+    def try_cast(self, value: str, kind: str) -> str:
+        return f"TRY_CAST({value} AS {kind})"
+
+    def is_exact(self, number: str, text: str, kind: str) -> str:
+        return f"coalesce(TRY_CAST({text} AS {kind}) = {number}, FALSE)"
+
+    def fits_decimal(self, number: str, precision: int, scale: int) -> str:
+        return f"TRY_CAST({number} AS DECIMAL({precision},{scale})) IS NOT NULL"
+
+    def refuse(self, value: str, kind: str) -> str:  # noqa: ARG002
+        """Return an expression that fails with the value."""
+        return f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"
+
+
+WORDS: Final = DuckDbWords()

@@ -1,0 +1,110 @@
+"""Migrations of DuckDB files: what DuckDB can do, its statements, and a session on a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, assert_never
+
+from schemactl.destinations._address import parse_file_address
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.rendering import (
+    Dialect,
+    alter,
+    assignment_of,
+    by_copy,
+    convert_nulls_too,
+    dialect_of,
+    render_of_column,
+    render_of_table,
+    retype_of,
+)
+from schemactl.destinations._migration.session import SqlMigration, choose, waiting
+from schemactl.destinations.duckdb._reader import read_connection
+from schemactl.destinations.duckdb._session import DuckDbSession, open_session
+from schemactl.destinations.duckdb._types import NAMES
+from schemactl.destinations.duckdb._words import WORDS
+from schemactl.errors import InputError
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.types import Column, Table
+
+
+def _retype(before: Column, after: Column) -> Way:
+    return Way.IN_PLACE if WORDS.type_of(before) == WORDS.type_of(after) else Way.REWRITE
+
+
+ABILITIES: Final = Abilities(names=NAMES, retype=_retype, add_unique=Way.COPY, drop_unique=Way.COPY)
+"""It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
+
+DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES)
+
+
+def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step; see ``destinations.Migrator``."""
+    match step:
+        case CreateTable() | DropTable() | RenameTable():
+            return render_of_table(step, DIALECT, dataset)
+        case AddColumn() | DropColumn() | RenameColumn():
+            return render_of_column(step, DIALECT, dataset)
+        case Backfill() | FillColumn():
+            return (alter(DIALECT, dataset, step.table, _write_values(step, table)),)
+        case ChangeType():
+            return (alter(DIALECT, dataset, step.table, _change_type(step)),)
+        case SetNotNull():
+            action = f"ALTER COLUMN {DIALECT.name(step.column.name)} SET NOT NULL"
+            return (alter(DIALECT, dataset, step.table, action),)
+        case DropNotNull():
+            action = f"ALTER COLUMN {DIALECT.name(step.column.name)} DROP NOT NULL"
+            return (alter(DIALECT, dataset, step.table, action),)
+        case AddUnique() | DropUnique():
+            return by_copy(step, DIALECT, dataset, table)
+        case _:
+            assert_never(step)
+
+
+def _write_values(step: Backfill | FillColumn, table: Table | None) -> str:
+    # After an UPDATE of a column DuckDB refuses to forbid its nulls within the same transaction.
+    column = step.column if isinstance(step, FillColumn) else step.target
+    found = assignment_of(step, DIALECT, table)
+    value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
+    return f"ALTER COLUMN {found.column} SET DATA TYPE {DIALECT.type_of(column)} USING {value}"
+
+
+def _change_type(step: ChangeType) -> str:
+    name = DIALECT.name(step.before.name)
+    value = convert_nulls_too(name, DIALECT.value(retype_of(step), name))
+    return f"ALTER COLUMN {name} SET DATA TYPE {DIALECT.type_of(step.after)} USING {value}"
+
+
+@contextmanager
+def connect(
+    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+) -> Iterator[SqlMigration[DuckDbSession]]:
+    """Open a file for migrating; DuckDB lets one process write at a time. See ``destinations.Migrator``."""
+    address = parse_file_address(url)
+    if is_read_only and not address.path.is_file():
+        raise InputError(f"there is no file `{address.path}`")
+
+    def catalogue(session: DuckDbSession, dataset: str) -> Catalogue:
+        return read_connection(session.connection, address, dataset)
+
+    with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, "lock") as session:
+        session.execute("COMMIT")
+        dataset = choose(session, address.dataset, schema_name)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, is_read_only)

@@ -1,0 +1,122 @@
+"""How PostgreSQL says what conversions of values need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._session import literal
+from schemactl.destinations.postgresql._types import column_type
+from schemactl.schema.types import Column
+
+_BLANKS: Final = r"E' \t\n\r\f\v'"
+_EMPTY: Final = '""'
+_STRING: Final = r'"([^"\\]|\\.)*"'
+_NOT_AS_DLT: Final = r"[0-9]{18}|[eE][+-]?[0-9]{3}"
+"""Numbers that PostgreSQL keeps and Python cannot."""
+_BLANK_IN_JSON: Final = r'("(?:[^"\\]|\\.)*")|([,:]) '
+
+IS_JSON: Final = (
+    "CREATE OR REPLACE FUNCTION pg_temp._schemactl_is_json(value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS "
+    "'BEGIN PERFORM value::jsonb; RETURN TRUE; EXCEPTION WHEN data_exception THEN RETURN FALSE; END'"
+)
+"""Makes what PostgreSQL has since version 16; it ends with the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresWords:
+    """See ``destinations._migration.words.Words``."""
+
+    wide: str = "numeric"
+    double: str = "double precision"
+    text: str = "text"
+
+    def type_of(self, column: Column) -> str:
+        return checked_type(column, column_type)
+
+    def matches(self, text: str, regex: str) -> str:
+        return f"({text} ~ {literal(f'^({regex})$')})"
+
+    def trim(self, text: str) -> str:
+        return f"btrim({text}, {_BLANKS})"
+
+    def hexadecimal(self, text: str) -> str:
+        return f"CAST(CAST('x' || lpad(substr({text}, 3), 16, '0') AS bit(64)) AS bigint)"
+
+    def unhex(self, text: str) -> str:
+        return f"decode({text}, 'hex')"
+
+    def from_base64(self, text: str) -> str:
+        return f"decode({text}, 'base64')"
+
+    def to_base64(self, binary: str) -> str:
+        return f"replace(encode({binary}, 'base64'), chr(10), '')"
+
+    def to_little_endian(self, number: str) -> str:
+        digits = f"encode(int8send(CAST({number} AS bigint)), 'hex')"
+        turned = " || ".join(f"substr({digits}, {place}, 2)" for place in range(15, 0, -2))
+        return f"decode(regexp_replace({turned}, '(00)+$', ''), 'hex')"
+
+    def is_json(self, text: str) -> str:
+        outside = f"regexp_replace({text}, {literal(_STRING)}, {literal(_EMPTY)}, 'g')"
+        return (
+            f"(pg_temp._schemactl_is_json({text}) AND {outside} !~ {literal(_NOT_AS_DLT)} "
+            f"AND {self.trim(text)} <> 'null')"
+        )
+
+    def to_json(self, text: str) -> str:
+        return f"CAST({text} AS jsonb)"
+
+    def json_text(self, value: str) -> str:
+        return rf"regexp_replace(CAST({value} AS text), {literal(_BLANK_IN_JSON)}, '\1\2', 'g')"
+
+    def double_text(self, number: str) -> str:
+        text = f"CAST(CAST({number} AS double precision) AS text)"
+        # Python turns to exponents one digit later.
+        digits = f"CAST(CAST({text} AS numeric) AS text)"
+        plain = f"CASE WHEN abs({number}) >= 1e15 AND abs({number}) < 1e16 THEN {digits} ELSE {text} END"
+        return (
+            f"CASE WHEN {number} = 'Infinity' THEN 'inf' WHEN {number} = '-Infinity' THEN '-inf' "
+            f"WHEN {number} = 'NaN' THEN 'nan' WHEN {plain} ~ '^-?[0-9]+$' THEN ({plain}) || '.0' ELSE {plain} END"
+        )
+
+    def is_python_text(self, number: str) -> str:
+        # PostgreSQL leaves out the shortest text where it lies in the middle between two numbers, which happens to
+        # integers beyond 53 bits.
+        text = f"CAST(CAST({number} AS double precision) AS text)"
+        mantissa, exponent = f"split_part({text}, 'e', 1)", f"split_part({text}, 'e', 2)"
+        places = f"greatest(length(split_part({mantissa}, '.', 2)) - 1, 0)"
+        shorter = (
+            f"CAST(CAST(round(CAST({mantissa} AS numeric), {places}) AS text) || 'e' || {exponent} AS {self.double})"
+        )
+        is_integer = f"abs({number}) >= {2**53}e0 AND abs({number}) < 1e41 AND {mantissa} LIKE '%.%'"
+        return f"CASE WHEN {is_integer} THEN {shorter} <> {number} ELSE TRUE END"
+
+    def moment_text(self, naive: str) -> str:
+        fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE to_char({naive}, '.US') END"
+        return f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || {fraction}"
+
+    def seconds(self, number: str, is_double: bool) -> str:
+        whole = f"(to_timestamp({number}) AT TIME ZONE 'UTC')"
+        if not is_double:
+            return whole
+        parts = f"TIMESTAMP '1970-01-01 00:00:00' + round({number} * 1e6) * INTERVAL '1 microsecond'"
+        return f"CASE WHEN {number} = trunc({number}) THEN {whole} ELSE {parts} END"
+
+    def try_cast(self, value: str, kind: str) -> str:
+        return f"CAST({value} AS {kind})"
+
+    def is_exact(self, number: str, text: str, kind: str) -> str:  # noqa: ARG002
+        return f"CAST({text} AS numeric) = {number}"
+
+    def fits_decimal(self, number: str, precision: int, scale: int) -> str:
+        return f"abs(round(CAST({number} AS numeric), {scale})) < {10 ** (precision - scale)}"
+
+    def refuse(self, value: str, kind: str) -> str:
+        """Return an expression that fails with the value: PostgreSQL has no function for it."""
+        told = f"'a value does not survive: ' || left(CAST({value} AS text), 200)"
+        return f"CAST(CAST(CAST({told} AS integer) AS text) AS {kind})"
+
+
+WORDS: Final = PostgresWords()

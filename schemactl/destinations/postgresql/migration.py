@@ -1,0 +1,190 @@
+"""Migrations of PostgreSQL servers: what PostgreSQL can do, its statements, and a session on a server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, assert_never
+
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.rendering import (
+    Dialect,
+    alter,
+    convert_nulls_too,
+    dialect_of,
+    render_of_column,
+    render_of_table,
+    render_of_values,
+    retype_of,
+)
+from schemactl.destinations._migration.session import SqlMigration, choose
+from schemactl.destinations._session import literal
+from schemactl.destinations.postgresql._address import parse_address
+from schemactl.destinations.postgresql._reader import read_connection
+from schemactl.destinations.postgresql._session import PostgresSession, open_session
+from schemactl.destinations.postgresql._types import NAMES
+from schemactl.destinations.postgresql._words import IS_JSON, WORDS
+from schemactl.errors import DestinationError
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.types import Column, DataType, Table
+
+_PAUSE_SECONDS: Final = 0.2
+_STATEMENT_PATIENCE: Final = "60s"
+
+
+def _retype(before: Column, after: Column) -> Way:
+    if _is_cast(before, after):
+        return Way.IN_PLACE
+    return Way.SCAN if before.data_type is after.data_type is DataType.TEXT else Way.REWRITE
+
+
+def _is_cast(before: Column, after: Column) -> bool:
+    """Return whether only the catalogue changes: the type gets wider, or stays."""
+    if before.data_type is not after.data_type:
+        return False
+    old, new = before.properties.get("precision"), after.properties.get("precision")
+    if WORDS.type_of(before) == WORDS.type_of(after):
+        return True
+    if after.data_type is DataType.TEXT:
+        return new is None or (old is not None and new >= old)
+    if after.data_type is DataType.DECIMAL and old is not None and new is not None:
+        return new >= old and before.properties.get("scale") == after.properties.get("scale")
+    return False
+
+
+ABILITIES: Final = Abilities(names=NAMES, retype=_retype, adds_not_null=True)
+
+DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES)
+
+
+def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step; see ``destinations.Migrator``."""
+    match step:
+        case CreateTable() | DropTable() | RenameTable():
+            return render_of_table(step, DIALECT, dataset)
+        case AddColumn() | DropColumn() | RenameColumn():
+            return render_of_column(step, DIALECT, dataset)
+        case Backfill() | FillColumn():
+            return _with_functions(render_of_values(step, DIALECT, dataset, table))
+        case ChangeType():
+            return _with_functions((alter(DIALECT, dataset, step.table, _change_type(step)),))
+        case SetNotNull() | DropNotNull():
+            word = "SET" if isinstance(step, SetNotNull) else "DROP"
+            action = f"ALTER COLUMN {DIALECT.name(step.column.name)} {word} NOT NULL"
+            return (alter(DIALECT, dataset, step.table, action),)
+        case AddUnique():
+            return (alter(DIALECT, dataset, step.table, f"ADD UNIQUE ({DIALECT.name(step.column)})"),)
+        case DropUnique():
+            return (_drop_unique(step, dataset),)
+        case _:
+            assert_never(step)
+
+
+def _with_functions(statements: tuple[str, ...]) -> tuple[str, ...]:
+    is_needed = any("pg_temp._schemactl_is_json(" in each for each in statements)
+    return (IS_JSON, *statements) if is_needed else statements
+
+
+def _change_type(step: ChangeType) -> str:
+    name, kind = DIALECT.name(step.before.name), DIALECT.type_of(step.after)
+    if _is_cast(step.before, step.after):
+        return f"ALTER COLUMN {name} TYPE {kind}"
+    return f"ALTER COLUMN {name} TYPE {kind} USING {convert_nulls_too(name, DIALECT.value(retype_of(step), name))}"
+
+
+def _drop_unique(step: DropUnique, dataset: str) -> str:
+    """Return a block that drops what makes the column unique, under whatever names."""
+    DIALECT.table(dataset, step.table), DIALECT.name(step.column)
+    return f"DO {literal(_DROP_UNIQUE.format(*map(literal, (dataset, step.table, step.column))))}"
+
+
+_DROP_UNIQUE: Final = """
+DECLARE found record;
+BEGIN
+    FOR found IN
+        SELECT n.nspname, t.relname, i.relname AS index_name, c.conname
+        FROM pg_catalog.pg_index x
+            JOIN pg_catalog.pg_class t ON t.oid = x.indrelid
+            JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+            JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+            JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = x.indkey[0]
+            LEFT JOIN pg_catalog.pg_constraint c ON c.conindid = x.indexrelid AND c.contype = 'u'
+        WHERE n.nspname = {0} AND t.relname = {1} AND a.attname = {2}
+            AND x.indisunique AND NOT x.indisprimary AND x.indnkeyatts = 1 AND x.indpred IS NULL
+    LOOP
+        IF found.conname IS NULL THEN
+            EXECUTE pg_catalog.format('DROP INDEX %I.%I', found.nspname, found.index_name);
+        ELSE
+            EXECUTE pg_catalog.format(
+                'ALTER TABLE %I.%I DROP CONSTRAINT %I', found.nspname, found.relname, found.conname);
+        END IF;
+    END LOOP;
+END
+"""
+
+
+@contextmanager
+def connect(
+    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+) -> Iterator[SqlMigration[PostgresSession]]:
+    """Open a server for migrating; a lock that ends with the connection keeps others out.
+
+    See ``destinations.Migrator``.
+    """
+    address = parse_address(url)
+
+    def catalogue(session: PostgresSession, dataset: str) -> Catalogue:
+        return read_connection(session.connection, address, dataset)
+
+    with open_session(address) as session:
+        with session.telling("begin a migration"):
+            session.connection.rollback()
+            session.connection.autocommit = True
+            # Texts without a zone are in UTC, and floats have all of their digits.
+            for setting in ("TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on"):
+                session.execute(f"SET {setting}")
+            session.execute(f"SET lock_timeout = '{_STATEMENT_PATIENCE}'")
+            session.execute("SET extra_float_digits = 1")
+            if is_read_only:
+                session.execute(IS_JSON)  # what is read-only may not make it afterwards
+                session.execute("SET default_transaction_read_only = on")
+            dataset = choose(session, address.dataset, schema_name)
+        if not is_read_only:
+            with session.telling("take the lock"):
+                _lock(session, dataset, patience)
+                session.execute(IS_JSON)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, is_read_only)
+
+
+def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
+    """Take the lock that loads take too; it ends with the connection.
+
+    Raises:
+        DestinationError: another session has it for longer than ``patience`` seconds.
+    """
+    asked = f"SELECT pg_try_advisory_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
+    end = time.monotonic() + patience
+    while not session.query(asked)[0][0]:
+        if time.monotonic() >= end:
+            raise DestinationError(
+                f"another schemactl loads into or migrates dataset `{dataset}` of `{session.shown}`",
+                hint="wait for its end: `--lock-timeout SECONDS`",
+            )
+        time.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,121 @@
+"""A connection to a SQLite file, as migrating sees it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from schemactl.destinations._address import FileAddress
+from schemactl.destinations._session import Relation
+from schemactl.destinations.sqlite._reader import MAIN
+from schemactl.destinations.sqlite._types import column_type
+from schemactl.destinations.sqlite._values import register
+from schemactl.errors import DestinationError
+from schemactl.schema.types import Column
+
+_RELATIONS: Final = """
+    select tables.name, tables.type = 'table', columns.name, columns.type
+    from sqlite_master as tables join pragma_table_xinfo(tables.name) as columns
+    where tables.type in ('table', 'view') and tables.name not like 'sqlite\\_%' escape '\\'
+    order by tables.rowid, columns.cid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteDatabase:
+    """A connection on which every statement is kept at once; see ``_migration.session.Database``."""
+
+    connection: sqlite3.Connection
+    address: FileAddress
+    path: Path
+
+    @property
+    def dialect(self) -> str:
+        return "sqlite"
+
+    @property
+    def shown(self) -> str:
+        return str(self.address)
+
+    def column_type(self, column: Column) -> str:
+        return column_type(column)
+
+    def execute(self, statement: str) -> int:
+        return max(self.connection.execute(statement).rowcount, 0)
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        return self.connection.execute(statement).fetchall()
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        listed = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        places = ", ".join("?" for _ in columns)
+        found = [[_stored(value) for value in row] for row in rows]
+        self.connection.executemany(f"INSERT INTO {target} ({listed}) VALUES ({places})", found)
+
+    def datasets(self) -> list[str]:
+        return [MAIN]
+
+    def relations(self, dataset: str) -> Mapping[str, Relation]:  # noqa: ARG002
+        columns: dict[tuple[str, bool], dict[str, str]] = {}
+        for table, is_table, name, kind in self.query(_RELATIONS):
+            columns.setdefault((table, bool(is_table)), {})[name] = kind
+        return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
+
+    @contextmanager
+    def telling(self, task: str, hint: str | None = None) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            is_locked = "locked" in str(error)
+            found = "another process has it open: end that first, or wait" if is_locked else hint
+            raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=found) from error
+
+
+def _stored(value: Any) -> Any:
+    """Return a value as dlt's loader stores it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", timespec="microseconds")
+    return value
+
+
+@contextmanager
+def open_database(
+    address: FileAddress, path: Path, *, patience: float = 0.0, is_read_only: bool = False
+) -> Iterator[SqliteDatabase]:
+    """Open a file; who may write is alone until the connection ends, however it ends.
+
+    Args:
+        address: for messages.
+        path: of the dataset's own file.
+        patience: seconds to wait for another process.
+        is_read_only: whether nothing is written.
+
+    Raises:
+        DestinationError: it cannot be opened, or another process holds it.
+    """
+    is_new = not path.exists()
+    try:
+        mode = "ro" if is_read_only else "rwc"
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=patience, isolation_level=None
+        )
+    except sqlite3.Error as error:
+        raise DestinationError(f"cannot open `{path}`: {error}") from error
+    with closing(connection):
+        # A blob that stands in a text column is shown as well as it can be.
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        register(connection)
+        database = SqliteDatabase(connection, address, path)
+        if not is_read_only:
+            with database.telling("take the lock"):
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+                connection.execute("BEGIN EXCLUSIVE")
+                connection.execute("COMMIT")
+        yield database
+    if is_new and not is_read_only and path.exists() and path.stat().st_size == 0:
+        path.unlink()

@@ -1,0 +1,100 @@
+"""SQLite's types and dlt's, both ways, and what of a type SQLite keeps."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._types import decimal_sizes, integer, parse_type
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
+
+_DECIMAL: Final[Properties] = {"data_type": "decimal"}
+
+_KINDS: Final[dict[str, Properties]] = {
+    "TEXT": {"data_type": "text"},
+    "VARCHAR": {"data_type": "text"},
+    "CHAR": {"data_type": "text"},
+    "CLOB": {"data_type": "text"},
+    "DOUBLE": {"data_type": "double"},
+    "DOUBLE PRECISION": {"data_type": "double"},
+    "FLOAT": {"data_type": "double"},
+    "REAL": {"data_type": "double"},
+    "BOOLEAN": {"data_type": "bool"},
+    "TINYINT": integer(8),
+    "SMALLINT": integer(16),
+    "INTEGER": integer(64),
+    "INT": integer(64),
+    "BIGINT": integer(64),
+    "BLOB": {"data_type": "binary"},
+    "JSON": {"data_type": "json"},
+    "NUMERIC": _DECIMAL,
+    "DECIMAL": _DECIMAL,
+    "DATE": {"data_type": "date"},
+    "TIME": {"data_type": "time"},
+    "DATETIME": {"data_type": "timestamp"},
+    "TIMESTAMP": {"data_type": "timestamp"},
+}
+
+
+def kind_of(declared: str) -> Properties:
+    """Return dlt's type for one that a table was declared with."""
+    parsed = parse_type(declared)
+    kind = _KINDS.get(parsed.name) if parsed else None
+    if parsed is None or kind is None:
+        return unknown(declared)
+    if kind is _DECIMAL:
+        return {"data_type": "wei"} if parsed.sizes == (38, 0) else {**_DECIMAL, **_sizes(parsed.sizes)}
+    return {**kind, **_sizes(parsed.sizes[:1])} if kind["data_type"] == "text" else kind
+
+
+def _sizes(sizes: tuple[int, ...]) -> Properties:
+    return dict(zip(("precision", "scale"), sizes, strict=False))
+
+
+def stored(column: Column) -> Properties:
+    """Return what all SQLite catalogues say of such a column.
+
+    That is no size: SQLite heeds none, and which ones are declared depends on the library that declares.
+    """
+    if DATABASE_TYPE in column.properties:
+        return with_nullable(unknown(column.properties[DATABASE_TYPE]), column)
+    kind = DataType.DECIMAL if column.data_type is DataType.WEI else column.data_type
+    return with_nullable({"data_type": str(kind)}, column)
+
+
+_DATABASE_TYPES: Final = {
+    DataType.DOUBLE: "DOUBLE",
+    DataType.BOOL: "BOOLEAN",
+    DataType.BINARY: "BLOB",
+    DataType.JSON: "JSON",
+    DataType.DATE: "DATE",
+    DataType.TIME: "TIME",
+    DataType.TIMESTAMP: "DATETIME",
+}
+
+
+def column_type(column: Column) -> str:
+    """Return the type that dlt declares such a column with.
+
+    Raises:
+        ValueError: the column is incomplete.
+    """
+    if DATABASE_TYPE in column.properties:
+        return str(column.properties[DATABASE_TYPE])
+    precision = column.properties.get("precision")
+    match column.data_type:
+        case DataType.TEXT:
+            return "TEXT" if precision is None else f"VARCHAR({precision})"
+        case DataType.BIGINT:
+            return "BIGINT" if precision is None or precision > 32 else "SMALLINT" if precision <= 16 else "INTEGER"
+        case DataType.DECIMAL:
+            return "NUMERIC({}, {})".format(*decimal_sizes(column.properties))
+        case DataType.WEI:
+            return "NUMERIC(38, 0)"
+        case None:
+            raise ValueError(f"column `{column.name}` has no type")
+        case other:
+            return _DATABASE_TYPES[other]

@@ -1,0 +1,183 @@
+"""Migrations of SQLite files: what SQLite can do, its statements, and a session on a file.
+
+SQLite has no ALTER for types and nulls: such a step copies the table. Values are converted by functions that a session
+gives to SQLite, so a script of these statements runs in schemactl only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, assert_never
+
+from schemactl.destinations._address import FileAddress, parse_file_address
+from schemactl.destinations._catalogue import Catalogue, choose_dataset
+from schemactl.destinations._migration import ledger
+from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._migration.rendering import (
+    COPY_PREFIX,
+    Dialect,
+    by_copy,
+    render_of_column,
+    render_of_table,
+    render_of_values,
+)
+from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations.sqlite._reader import MAIN, files_of, has_tables, read_connection
+from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
+from schemactl.destinations.sqlite._types import NAMES, column_type
+from schemactl.destinations.sqlite._values import fits_call, value_call
+from schemactl.errors import DestinationError, InputError
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.types import Column, Table
+
+
+def _retype(*_: Column) -> Way:
+    return Way.COPY
+
+
+ABILITIES: Final = Abilities(
+    names=NAMES,
+    retype=_retype,
+    drop_column=Way.REWRITE,
+    set_not_null=Way.COPY,
+    drop_not_null=Way.COPY,
+    drop_unique=Way.COPY,
+    enforces_types=False,
+)
+
+
+def _type_of(column: Column) -> str:
+    return checked_type(column, column_type)
+
+
+DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: f"X{digits}", "TEXT")
+
+_LOST_BY_COPY: Final = re.compile(
+    r"\b(default|check|references|foreign|collate|generated|autoincrement|without|strict|conflict)\b", re.IGNORECASE
+)
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Return the statements of a step; see ``destinations.Migrator``. A dataset is a file: its tables are in `main`."""
+    match step:
+        case CreateTable() | DropTable() | RenameTable():
+            return render_of_table(step, DIALECT, MAIN)
+        case DropColumn() if step.column.properties.get("unique") or step.column.properties.get("primary_key"):
+            return by_copy(step, DIALECT, MAIN, table)
+        case AddColumn() | DropColumn() | RenameColumn():
+            return render_of_column(step, DIALECT, MAIN)
+        case Backfill() | FillColumn():
+            return render_of_values(step, DIALECT, MAIN, table)
+        case ChangeType() | SetNotNull() | DropNotNull():
+            return by_copy(step, DIALECT, MAIN, table)
+        case AddUnique():
+            place = f"{DIALECT.name(step.table)} ({DIALECT.name(step.column)})"
+            return (f"CREATE UNIQUE INDEX {_index(step)} ON {place}",)
+        case DropUnique():
+            return (f"DROP INDEX IF EXISTS {_index(step)}", *by_copy(step, DIALECT, MAIN, table))
+        case _:
+            assert_never(step)
+
+
+def _index(step: AddUnique | DropUnique) -> str:
+    return DIALECT.table(MAIN, f"_schemactl_unique_{step.table}_{step.column}")
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteMigration(SqlMigration[SqliteDatabase]):
+    """See ``destinations.MigrationSession``."""
+
+    def run(self, statements: Sequence[str]) -> None:
+        """Run the statements of a step; indexes and triggers of a table that is copied are made again."""
+        start = f"CREATE TABLE {DIALECT.name(MAIN)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
+        if not any(statement.startswith(start) for statement in statements):
+            SqlMigration.run(self, statements)
+            return
+        dropped = next(each for each in statements if each.startswith("DROP TABLE "))
+        table = dropped.partition(f"{DIALECT.name(MAIN)}.")[2][1:-1].replace('""', '"')
+        with self.database.telling("copy a table"):
+            others = self._made_for(table)
+            self.database.execute("PRAGMA legacy_alter_table = ON")  # else views of the table are in the way
+        try:
+            SqlMigration.run(self, statements)
+        finally:
+            with self.database.telling("copy a table"):
+                self.database.execute("PRAGMA legacy_alter_table = OFF")
+        is_kept = [sql for name, sql in others if not any(f'"{name}"' in each for each in statements)]
+        SqlMigration.run(self, is_kept)
+
+    def _made_for(self, table: str) -> list[tuple[str, str]]:
+        """Return names and statements of what hangs on a table.
+
+        Raises:
+            DestinationError: the table has what a copy would lose.
+        """
+        found = self.database.connection.execute(
+            "select type, name, sql from sqlite_master where lower(tbl_name) = lower(?) and sql is not null", [table]
+        ).fetchall()
+        for kind, _, sql in found:
+            lost = _LOST_BY_COPY.search(_QUOTED.sub("", sql)) if kind == "table" else None
+            if lost:
+                raise DestinationError(
+                    f"a copy of table `{table}` in `{self.database.path}` would lose its {lost[0].upper()}",
+                    hint="take it away first, or change the table by hand and run `schemactl migrate baseline`",
+                )
+        return [(name, sql) for kind, name, sql in found if kind in ("index", "trigger")]
+
+
+@contextmanager
+def connect(
+    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+) -> Iterator[SqliteMigration]:
+    """Open a file for migrating, for itself alone. See ``destinations.Migrator``."""
+    address = parse_file_address(url)
+    dataset, path = _choose(address, schema_name)
+    if is_read_only and not path.is_file():
+        raise InputError(f"there is no file `{path}`")
+
+    def catalogue(database: SqliteDatabase, asked: str) -> Catalogue:
+        return read_connection(database.connection, address, asked, path)
+
+    with open_database(address, path, patience=patience, is_read_only=is_read_only) as database:
+        yield SqliteMigration(database, dataset, DIALECT, catalogue, is_read_only, schema=MAIN)
+
+
+def _choose(address: FileAddress, schema_name: str) -> tuple[str, Path]:
+    """Return the dataset that is meant with its file: the one asked for, that of the schema, the only one, `main`."""
+    beside = dict(files_of(address.path)) if address.path.parent.is_dir() else {MAIN: address.path}
+    if address.dataset is not None:
+        made = address.path.with_name(f"{address.path.stem}__{address.dataset}{address.path.suffix}")
+        return address.dataset, beside.get(address.dataset, made)
+    held = {name: path for name, path in beside.items() if path.is_file() and has_tables(path)}
+    if len(held) > 1:
+        loaded = [name for name, path in held.items() if schema_name in _schema_names(address, path)]
+        if len(loaded) == 1:
+            return loaded[0], held[loaded[0]]
+    name = choose_dataset(held, None, str(address)) if held else MAIN
+    return name, beside[name]
+
+
+def _schema_names(address: FileAddress, path: Path) -> frozenset[str]:
+    with open_database(address, path, is_read_only=True) as database, database.telling("read dlt's ledger"):
+        return ledger.schema_names(database, MAIN)

@@ -1,0 +1,144 @@
+"""What the tests of migrations share: datasets in each engine, schemas, and a process that kills itself."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from schemactl.formats import dlt
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+
+ENGINES = ("duckdb", "sqlite", "postgresql")
+
+
+def column(name: str, kind: str = "text", **hints: Any) -> Column:
+    return Column(name, {"data_type": kind, **hints})
+
+
+def schema_of(*columns: Column, before: Schema | None = None, table: str = "orders", **tables: Table) -> Schema:
+    """A schema with one table, as a version after ``before``."""
+    start = before or new_schema("shop")
+    made = Table(table, {each.name: each for each in columns}, {"write_disposition": "append", "resource": table})
+    return bump(replace(start, tables={**new_schema("shop").tables, table: made, **tables}))
+
+
+ID = column("id", "bigint", nullable=False)
+FIRST = schema_of(ID, column("amount", "bigint"), column("note"), column("old"))
+ADDED = schema_of(
+    ID,
+    column("amount", "double"),
+    column("memo", **{"x-renamed-from": "note"}),
+    column("old"),
+    column("paid", "timestamp"),
+    before=FIRST,
+)
+"""Renames a column, adds one, and changes a type whose values survive."""
+
+
+def put(schema: Schema, path: str) -> str:
+    """Write a schema to a file; return a REF that names it."""
+    Path(path).write_text(dlt.write(schema))
+    return f"./{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset ``shop`` in an engine, and a way past schemactl to its rows."""
+
+    kind: str
+    url: str
+    path: Path
+
+    @property
+    def qualified(self) -> str:
+        return '"main"."orders"' if self.kind == "sqlite" else '"shop"."orders"'
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement in which ``@`` stands for the dataset."""
+        text = statement.replace("@", "main" if self.kind == "sqlite" else "shop")
+        match self.kind:
+            case "duckdb":
+                import duckdb
+
+                with duckdb.connect(str(self.path)) as connection:
+                    return connection.execute(text).fetchall()
+            case "sqlite":
+                with sqlite3.connect(self.path) as connection:
+                    return connection.execute(text).fetchall()
+            case _:
+                import psycopg
+
+                with psycopg.connect(self.url.partition("?")[0], autocommit=True) as connection:
+                    found = connection.execute(text)
+                    return list(found.fetchall()) if found.description else []
+
+    def columns(self) -> list[str]:
+        """Names of the columns of ``orders``."""
+        from schemactl.destinations import DESTINATIONS
+
+        return list(DESTINATIONS[self.kind].read_catalogue(self.url).schema.tables["orders"].columns)
+
+
+def new_dataset(kind: str, folder: Path, postgres_url: str | None = None) -> Dataset:
+    """Return a dataset without tables."""
+    if kind == "postgresql":
+        assert postgres_url is not None
+        made = Dataset(kind, f"{postgres_url}?dataset=shop", folder)
+        made.sql('DROP SCHEMA IF EXISTS "shop" CASCADE')
+        return made
+    if kind == "duckdb":
+        import duckdb
+
+        path = folder / "file.duckdb"  # `shop.orders` would be ambiguous in `shop.duckdb`
+        duckdb.connect(str(path)).close()
+        return Dataset(kind, f"duckdb:///{path}?dataset=shop", path)
+    path = folder / "file.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    return Dataset(kind, f"sqlite:///{path}?dataset=main", path)
+
+
+KILLED = """
+import os, signal, sys
+from schemactl.cli.app import run
+from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations.sqlite.migration import SqliteMigration
+
+left = int(sys.argv[1])
+class_of = {each: each.run for each in (SqlMigration, SqliteMigration)}
+depth = 0
+
+def dying(real):
+    def run_statements(self, statements):
+        global left, depth
+        if depth == 0 and left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= depth == 0
+        depth += 1
+        try:
+            real(self, statements)
+        finally:
+            depth -= 1
+    return run_statements
+
+for each, real in class_of.items():
+    each.run = dying(real)
+sys.exit(run(sys.argv[2:]))
+"""
+"""Runs a command, and kills itself before step ``argv[1]`` (from 0) runs its statements."""
+
+
+def killing(steps: int, *args: str) -> list[str]:
+    """The call of a process that runs a command and is killed (SIGKILL) once it has run so many steps."""
+    return [sys.executable, "-c", KILLED, str(steps), *args]
+
+
+def password_of(url: str) -> str:
+    """The password that an address holds."""
+    return unquote(urlsplit(url).password or "")
