@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from keyword import iskeyword
 from pkgutil import iter_modules
-from typing import Annotated, Any, NoReturn, Protocol
+from types import ModuleType
+from typing import Annotated, Any, ClassVar, NoReturn, Protocol
 
 import typer
 from typer.main import get_command
@@ -43,7 +44,10 @@ wrong; 3 Spark or the destination failed; 130 interrupted."""
 
 
 class CommandModule(Protocol):
-    """What a module in `schemactl.cli.commands` offers."""
+    """What a module in `schemactl.cli.commands` offers.
+
+    A package there is a group: its modules are its commands, its ``Options`` all that a settings file may say of them.
+    """
 
     __doc__: str | None
     Options: type[CommonOptions]
@@ -60,40 +64,71 @@ class Invocation:
     code: ExitCode = ExitCode.DONE
 
 
-def command_names() -> list[str]:
+def command_names(package: ModuleType = commands) -> list[str]:
     """Return the names of the subcommands; a module whose name Python keeps for itself ends in ``_``."""
-    modules = (module.name for module in iter_modules(commands.__path__) if not module.name.startswith("_"))
+    modules = (module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
     return sorted(name.removesuffix("_") for name in modules)
 
 
-def load_command(name: str) -> CommandModule:
+def load_command(name: str, package: ModuleType = commands) -> CommandModule:
     """Import a subcommand."""
-    module: Any = import_module(f"{commands.__name__}.{name}{'_' if iskeyword(name) else ''}")
+    module: Any = import_module(f"{package.__name__}.{name}{'_' if iskeyword(name) else ''}")
     return module  # type: ignore[no-any-return]
 
 
 class LazyGroup(PlainGroup):
     """A group that imports a subcommand when it is asked for it."""
 
+    package: ClassVar[ModuleType] = commands
+    words: ClassVar[tuple[str, ...]] = ()
+    """What stands on the command line between the program and the names of the group's commands."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
-        return command_names()
+        return command_names(self.package)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
-        if cmd_name not in command_names():
+        if cmd_name not in command_names(self.package):
             return None
-        module = load_command(cmd_name)
+        module = load_command(cmd_name, self.package)
+        if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+            return _make_group((*self.words, cmd_name), module)
+        settings = (*self.words, cmd_name)[0]
 
         def invoke(context: typer.Context, stated: Stated) -> None:
-            _run_command(context, cmd_name, module, stated)
+            _run_command(context, settings, module, stated)
 
         return make_command(cmd_name, module.Options, invoke, module.__doc__ or "")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0]
-        if name not in command_names() and not name.startswith("-") and not ctx.resilient_parsing:
-            hint = did_you_mean(name, command_names()) or f"`{PROGRAM} --help` lists the commands"
-            raise InputError(f"there is no command `{name}`", hint=hint)
+        name, known = args[0], command_names(self.package)
+        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+            call = " ".join((PROGRAM, *self.words))
+            hint = did_you_mean(name, known) or f"`{call} --help` lists the commands"
+            raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
         return super().resolve_command(ctx, args)
+
+
+def _make_group(words: tuple[str, ...], package: ModuleType) -> Any:
+    """Return the commands of a package as one command."""
+    cls = type("Group", (LazyGroup,), {"package": package, "words": words})
+    text = package.__doc__ or ""
+    app = typer.Typer(
+        name=words[-1],
+        cls=cls,
+        help=text,
+        short_help=text.strip().partition("\n")[0],
+        invoke_without_command=True,
+        rich_markup_mode=None,
+        add_completion=False,
+    )
+    app.callback()(_ask_for_command)
+    return get_command(app)
+
+
+def _ask_for_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 def _all_options() -> dict[str, type[CommonOptions]]:
@@ -102,7 +137,7 @@ def _all_options() -> dict[str, type[CommonOptions]]:
 
 def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
     invocation: Invocation = context.obj
-    before_name = context.parent.params if context.parent else {}
+    before_name = context.find_root().params
     options = resolve(module.Options, name, (stated, before_name), find_surroundings(_all_options))
     invocation.debug = options.debug
     invocation.color = options.color
@@ -127,9 +162,7 @@ class RootOptions(CommonOptions):
 
 
 def _start(context: typer.Context, **_: Any) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), err=True)
-        raise typer.Exit(ExitCode.BAD_INPUT)
+    _ask_for_command(context)
 
 
 def build() -> Any:

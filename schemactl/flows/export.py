@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError
+from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format
 from schemactl.schema.hash import bump
@@ -26,12 +28,16 @@ class ExportRequest:
         output: a file, or a folder (there, or named with a slash at the end) for a file a schema; None to return
             the text.
         schemas: the folder of ``import/`` and ``export/``.
+        version_hash: the beginning of a hash in a destination's ledger; None for the last schema there.
+        takes_tables: whether a destination's tables are exported as they are, not the schema that its ledger names.
     """
 
     reference: str
     to: str
     output: str | None
     schemas: Path
+    version_hash: str | None = None
+    takes_tables: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +52,15 @@ class Exported:
 def export(request: ExportRequest) -> tuple[Exported, ...]:
     """Return the schemas that the reference names as text, and write them where a file or a folder is named.
 
-    What a schema states is exported: brought up to dlt's current engine version, with the hash of its content.
+    What a schema states is exported: brought up to dlt's current engine version, with the hash of its content. Of a
+    destination it is the schema that its ledger names, else its tables.
 
     Raises:
         InputError: the reference names no schema, there is no such format, several schemas would become one text,
             or a file cannot be written.
     """
     target = FORMATS[request.to]
-    schemas = [_whole(found) for found in find_schemas(request.reference, SchemasFolder.at(request.schemas))]
+    schemas = list(_find(request))
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
     if len(schemas) > 1 and is_file:
@@ -68,6 +75,15 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         if each.path is not None:
             replace_text(each.path, each.text)
     return exported
+
+
+def _find(request: ExportRequest) -> Iterator[Schema]:
+    for found in find_schemas(request.reference, SchemasFolder.at(request.schemas)):
+        if found.destination is None and request.version_hash is not None:
+            raise InputError(f"`{request.reference}` keeps no past schemas", hint="`--hash` asks a destination")
+        is_stored = found.destination is not None and not request.takes_tables
+        stored = stored_schemas(request.reference, found, request.version_hash) if is_stored else ()
+        yield from stored or (_whole(found),)
 
 
 def _whole(found: Referred) -> Schema:

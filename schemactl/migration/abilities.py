@@ -58,6 +58,7 @@ class Abilities:
         write_values: the way of filling a column of stored rows.
         names: what becomes of names.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
+        enforces_types: whether a column holds values of its type only.
     """
 
     transactional_ddl: bool = True
@@ -76,6 +77,7 @@ class Abilities:
     drop_unique: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
     keeps_dlt_tables: bool = True
+    enforces_types: bool = True
 
     @property
     def can_swap_columns(self) -> bool:

@@ -59,11 +59,23 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """A plan, and what stands against it."""
+    """A plan, and what stands against it.
+
+    Attributes:
+        done: how many of its steps an earlier run has done, which stands half done; None where there is none.
+        is_recorded: whether the destination's ledger names the schema already.
+    """
 
     plan: MigrationPlan
     counted: tuple[Counted, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    done: int | None = None
+    is_recorded: bool = False
+
+    @property
+    def stops(self) -> bool:
+        """Whether more stands against it than that nobody has allowed to lose data."""
+        return any(refusal.obstacle is not Obstacle.DESTRUCTIVE for refusal in self.refusals)
 
 
 class Outcome(StrEnum):
@@ -76,24 +88,32 @@ class Outcome(StrEnum):
     """The person who was asked said no."""
 
 
+def is_refused(outcome: Outcome) -> bool:
+    """Return whether what was to be done was not done."""
+    return outcome in (Outcome.REFUSED, Outcome.DECLINED)
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyReport:
     """What ``apply`` has done.
 
     Attributes:
         planned: what was to be done.
-        resumed: how many of the plan's steps an earlier run had done; None where there was no such run.
         seconds: that the steps took.
     """
 
     planned: PlanReport
     outcome: Outcome
-    resumed: int | None = None
     seconds: float = 0.0
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what was to be done was not done."""
+        return is_refused(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PastRun:
     """One line of the ledger.
 
     Attributes:
@@ -143,10 +163,10 @@ class StatusReport:
     target: SchemaThere | None
     planned: PlanReport | None
     drift: tuple[Change, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[PastRun, ...]
 
     @property
-    def unfinished(self) -> Run | None:
+    def unfinished(self) -> PastRun | None:
         """The run that stands half done, if there is one."""
         return next((run for run in self.runs if run.state == "running"), None)
 
@@ -163,13 +183,15 @@ class OddValues:
 
     Attributes:
         message: what is wrong with them.
-        count: how many of the rows that were looked at.
+        count: how many there are.
+        rows: how many rows the table has.
     """
 
     table: str
     column: str
     message: str
     count: int
+    rows: int
     examples: tuple[str, ...] = ()
 
 
@@ -180,9 +202,8 @@ class VerifyReport:
     Attributes:
         drift: from the schema to the tables.
         odd: what was found in the rows.
-        tables: how many were looked at.
-        rows: how many were looked at.
-        is_sample: whether there are more rows than were looked at.
+        tables: how many were held against it.
+        columns: in how many of them values were looked at.
     """
 
     place: Place
@@ -190,8 +211,7 @@ class VerifyReport:
     drift: tuple[Change, ...]
     odd: tuple[OddValues, ...]
     tables: int
-    rows: int
-    is_sample: bool
+    columns: int
 
     @property
     def is_clean(self) -> bool:
@@ -201,9 +221,14 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class UndoneStep:
-    """A step of an earlier run that is to be undone."""
+    """A step of an earlier run that is to be undone.
 
-    plan_hash: str
+    Attributes:
+        number: its place in that run's plan, from 1.
+        planned: the step, with the statements that undo it as the tables are now.
+    """
+
+    run_id: str
     number: int
     planned: PlannedStep
 
@@ -227,13 +252,19 @@ class RollbackReport:
     counted: tuple[Counted, ...] = ()
     refusals: tuple[Refusal, ...] = ()
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether what was to be done was not done."""
+        return is_refused(self.outcome)
+
 
 @dataclass(frozen=True, slots=True)
 class BaselineReport:
     """What ``baseline`` has recorded.
 
     Attributes:
-        drift: from the schema to the tables.
+        tables: how many the schema has there.
+        drift: from the schema to the tables, of those that the schema knows.
     """
 
     place: Place
@@ -242,3 +273,8 @@ class BaselineReport:
     drift: tuple[Change, ...]
     outcome: Outcome
     refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what was to be done was not done."""
+        return is_refused(self.outcome)

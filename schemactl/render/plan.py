@@ -51,7 +51,7 @@ class _Fact:
 
 
 def render_plan(plan: MigrationPlan) -> str:
-    """Return the document that ``schemactl migrate plan --format json`` prints; ``read_plan`` reads it."""
+    """Return a plan as a JSON document; ``read_plan`` reads it."""
     return render_document(plan_document(plan))
 
 

@@ -1,7 +1,8 @@
 """Write a schema in another format, to standard output or to a file.
 
-REF is NAME (the export folder's), import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, or - for
-standard input. Files of older engine versions are brought up to date, and the hash is that of the content.
+REF is NAME (the export folder's), import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - for standard
+input, or a destination: then the last schema that its ledger names, or the one of --hash. Files of older engine
+versions are brought up to date, and the hash is that of the content.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import typer
 
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
-from schemactl.errors import ExitCode
+from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +34,32 @@ class Options(CommonOptions):
             "for dlt's JSON.",
         ),
     ] = None
+    version_hash: Annotated[
+        str | None,
+        typer.Option(
+            "--hash", metavar="HASH", help="Of a destination: the schema of this hash; its beginning will do."
+        ),
+    ] = None
+    tables: Annotated[
+        bool,
+        typer.Option("--tables", help="Of a destination: its tables as they are, not the schema of its ledger."),
+    ] = False
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Export; print the text where no file is named."""
     from schemactl.flows.export import ExportRequest, export
 
-    request = ExportRequest(options.reference, options.to, options.output or None, Path(options.schemas))
+    if options.version_hash is not None and options.tables:
+        raise InputError("`--hash` and `--tables` say two things", hint="use one of them")
+    request = ExportRequest(
+        reference=options.reference,
+        to=options.to,
+        output=options.output or None,
+        schemas=Path(options.schemas),
+        version_hash=options.version_hash,
+        takes_tables=options.tables,
+    )
     for exported in export(request):
         if exported.path is None:
             terminal.write(exported.text)

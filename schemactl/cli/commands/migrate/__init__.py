@@ -1,0 +1,19 @@
+"""Bring a destination to its schema: plan, apply, status, verify, rollback, baseline.
+
+`plan` shows the steps that a destination needs to have what a schema says, with their statements, risks and undo;
+`apply` shows them, asks, and runs them; `status` and `verify` hold a destination against a schema; `rollback` undoes;
+`baseline` takes a database over that existed before.
+
+Tables that the schema does not know are never touched. What loses data runs only with --allow-destructive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(PlanningOptions, WritingOptions):
+    """What a settings file may say of ``schemactl migrate``, for all of its commands."""

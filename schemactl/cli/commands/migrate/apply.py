@@ -1,0 +1,73 @@
+"""Run the steps that bring a destination to a schema, after showing them and asking.
+
+REF is a schema, with --to DEST, or a plan that `schemactl migrate plan --out FILE` has kept: it is refused where the
+destination is another than it was. All steps run in one transaction where the engine can, and the tables are read
+again before it ends: they are as the schema says, or as they were. With --step-by-step each step is kept when it is
+done; a run that was killed is taken up again by the next `apply`, or undone by `rollback`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.migration.reports import ApplyReport, PlanReport
+    from schemactl.render.console import Look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(PlanningOptions, WritingOptions):
+    """What ``schemactl migrate apply`` can be told."""
+
+    reference: Annotated[str, typer.Argument(metavar="REF|PLAN", help="The schema, or a plan `*.plan.json`.")]
+    step_by_step: Annotated[
+        bool, typer.Option("--step-by-step", help="Keep each step when it is done, not all of them at the end.")
+    ] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Apply, print the outcome, and return 1 where something stands against it."""
+    from schemactl.cli.commands.migrate._asking import ask
+    from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+    from schemactl.render.console import Look
+    from schemactl.render.migrate import print_plan_report, question
+    from schemactl.render.progress import show_progress
+
+    request = ApplyRequest(
+        reference=options.reference,
+        to=options.to,
+        schemas=Path(options.schemas),
+        options=options.planning(),
+        allows_destructive=options.allow_destructive,
+        patience=options.patience(),
+        is_step_by_step=options.step_by_step,
+    )
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+
+    def agree(report: PlanReport) -> bool:
+        shown = print_plan_report(report, look)
+        is_shown = options.format == "text"
+        return ask(question(report.plan), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+
+    report = apply_migration(request, agree, lambda: show_progress(terminal.shows_progress))
+    terminal.write(_render(report, options, look))
+    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+
+
+def _render(report: ApplyReport, options: Options, look: Look) -> str:
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import apply_document
+
+        return render_document(apply_document(report))
+    from schemactl.render.migrate import print_applied
+
+    return print_applied(report, look)

@@ -1,0 +1,56 @@
+"""Take over a database that existed before: record that it has a schema, and change none of its tables.
+
+REF is the schema that it has; where its tables are otherwise nothing is recorded, and the exit code is 1. Afterwards
+`plan` knows what was removed from the schema on purpose, and a dlt pipeline finds the schema there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemactl.cli.commands.migrate._options import WritingOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.migration.reports import BaselineReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(WritingOptions):
+    """What ``schemactl migrate baseline`` can be told."""
+
+    reference: Annotated[str, typer.Argument(metavar="REF", help="The schema that the database has.")]
+    force: Annotated[bool, typer.Option("--force", help="Record it although the tables are otherwise.")] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Record, print the outcome, and return 1 where the tables are otherwise."""
+    from schemactl.cli.commands.migrate._asking import ask
+    from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
+    from schemactl.render.console import Look
+    from schemactl.render.migrate_state import print_baseline
+
+    request = BaselineRequest(
+        options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()
+    )
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+
+    def agree(report: BaselineReport) -> bool:
+        shown = print_baseline(report, look)
+        is_shown = options.format == "text"
+        return ask("record this", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+
+    report = record_baseline(request, agree)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import baseline_document
+
+        terminal.write(render_document(baseline_document(report)))
+    else:
+        terminal.write(print_baseline(report, look))
+    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

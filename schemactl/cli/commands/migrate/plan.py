@@ -1,0 +1,97 @@
+"""Show the steps that bring a destination to a schema, with statement, risk, undo and reason of each.
+
+Nothing is written. The data is looked at: where stored values would not survive a step, they are counted and told,
+and the exit code is 1. --out FILE keeps the plan, for `schemactl migrate apply FILE` to run it as it was shown.
+
+With --dialect and without --to, a script for an engine that is not connected: the steps from the schema that
+--from names, by default from nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemactl.cli.commands.migrate._options import PlanningOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(PlanningOptions):
+    """What ``schemactl migrate plan`` can be told."""
+
+    reference: Annotated[str, typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...")]
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the plan in FILE, named `*.plan.json`.")
+    ] = None
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 where there is anything to do.")] = False
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", metavar="D", help="Print a script for `snowflake`, `bigquery`, `redshift` ..."),
+    ] = None
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="REF", help="With --dialect: the schema that the engine has now."),
+    ] = None
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Plan, print, and return 1 where a step is refused or, with ``--check``, something is pending."""
+    if options.dialect is not None:
+        return _print_script(options, terminal, options.dialect)
+    if options.start is not None:
+        raise InputError("`--from` says what an engine has that is not connected", hint="name it: `--dialect D`")
+    from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+    from schemactl.render.progress import show_progress
+
+    request = PlanRequest(
+        reference=options.reference,
+        to=options.to,
+        schemas=Path(options.schemas),
+        options=options.planning(),
+        allows_destructive=options.allow_destructive,
+        out=Path(options.out) if options.out else None,
+    )
+    with show_progress(terminal.shows_progress) as progress:
+        report = plan_migration(request, progress)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import plan_report_document
+
+        terminal.write(render_document(plan_report_document(report)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrate import print_plan_report
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+        terminal.write(print_plan_report(report, look))
+    if options.out and not options.quiet:
+        terminal.tell(f"wrote {options.out}\n")
+    is_pending = options.check and bool(report.plan.steps)
+    return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+
+
+def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
+    from schemactl.flows.migrate.script import ScriptRequest, write_script
+
+    if options.to is not None:
+        raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
+    if options.out is not None:
+        raise InputError("a script is no plan that could be applied", hint="leave `--out` out: `... > FILE.sql`")
+    request = ScriptRequest(options.reference, options.start, dialect, Path(options.schemas), options.planning())
+    report = write_script(request)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import plan_report_document
+
+        terminal.write(render_document(plan_report_document(report)))
+    else:
+        from schemactl.render.migrate_script import print_script
+
+        terminal.write(print_script(report, dialect))
+    is_pending = options.check and bool(report.plan.steps)
+    return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE

@@ -1,0 +1,76 @@
+"""Undo the last run, the last steps, or all that came after a schema, by the undo steps of the ledger.
+
+What is undone is shown before, with what cannot be. A run that was killed half-way is undone as far as it came.
+Afterwards the schema from before is the ledger's again, so a dlt pipeline with the newer one makes its changes anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemactl.cli.commands.migrate._options import WritingOptions, read_count
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from schemactl.migration.reports import RollbackReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(WritingOptions):
+    """What ``schemactl migrate rollback`` can be told."""
+
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The schema's name, where there are several.")
+    ] = None
+    steps: Annotated[str | None, typer.Option("--steps", metavar="N", help="Undo the last N steps that are done.")] = (
+        None
+    )
+    to_hash: Annotated[
+        str | None,
+        typer.Option(
+            "--to-hash", metavar="HASH", help="Undo all runs after this schema; the hash's beginning will do."
+        ),
+    ] = None
+    allow_destructive: Annotated[
+        bool, typer.Option("--allow-destructive", help="Allow undo steps that lose what was loaded since.")
+    ] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Undo, print the outcome, and return 1 where something stands against it."""
+    from schemactl.cli.commands.migrate._asking import ask
+    from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+    from schemactl.render.console import Look
+    from schemactl.render.migrate_rollback import print_rollback, print_rolled_back
+    from schemactl.render.progress import show_progress
+
+    if options.steps is not None and options.to_hash is not None:
+        raise InputError("`--steps` and `--to-hash` say two things", hint="use one of them")
+    request = RollbackRequest(
+        name=options.name,
+        to=options.to,
+        steps=read_count(options.steps, "--steps") if options.steps is not None else None,
+        to_hash=options.to_hash,
+        allows_destructive=options.allow_destructive,
+        patience=options.patience(),
+    )
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+
+    def agree(report: RollbackReport) -> bool:
+        shown = print_rollback(report, look)
+        is_shown = options.format == "text"
+        return ask("undo these steps", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+
+    report = rollback(request, agree, lambda: show_progress(terminal.shows_progress))
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import rollback_document
+
+        terminal.write(render_document(rollback_document(report)))
+    else:
+        terminal.write(print_rolled_back(report, look))
+    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

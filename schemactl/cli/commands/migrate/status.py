@@ -1,0 +1,49 @@
+"""Tell how a destination stands: the schema it has, what is pending, what was changed by hand, past runs.
+
+REF is the schema to hold it against; by default the last one that its ledger names, so that only what was changed
+by hand is found. With --check the exit code is 1 where anything is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemactl.cli.commands.migrate._options import PlanningOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(PlanningOptions):
+    """What ``schemactl migrate status`` can be told."""
+
+    reference: Annotated[str | None, typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.")] = (
+        None
+    )
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")
+    ] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print the state; return 1 under ``--check`` where it is not settled."""
+    from schemactl.flows.migrate.status import StatusRequest, find_status
+
+    request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
+    report = find_status(request)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import status_document
+
+        terminal.write(render_document(status_document(report)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrate_state import print_status
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+        terminal.write(print_status(report, look))
+    return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE

@@ -1,0 +1,51 @@
+"""Hold a destination's tables and values against a schema; exit with 1 where they differ.
+
+REF is the schema; by default the last one that the destination's ledger names. Values are looked at where the engine
+does not see to it by itself: nulls that only the schema forbids, and any type where columns take any (SQLite).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemactl.cli.commands.migrate._options import MigrateOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(MigrateOptions):
+    """What ``schemactl migrate verify`` can be told."""
+
+    reference: Annotated[str | None, typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.")] = (
+        None
+    )
+    skip_rows: Annotated[
+        bool, typer.Option("--skip-rows", help="Look at tables and columns alone, not at the values of rows.")
+    ] = False
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Verify, print what differs, and return 1 where something does."""
+    from schemactl.flows.migrate.verify import VerifyRequest, verify
+    from schemactl.render.progress import show_progress
+
+    request = VerifyRequest(options.reference, options.to, Path(options.schemas), looks_at_rows=not options.skip_rows)
+    with show_progress(terminal.shows_progress) as progress:
+        report = verify(request, progress)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import verify_document
+
+        terminal.write(render_document(verify_document(report)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrate_state import print_verified
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+        terminal.write(print_verified(report, look))
+    return ExitCode.DONE if report.is_clean else ExitCode.FINDINGS

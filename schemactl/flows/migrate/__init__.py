@@ -1,0 +1,1 @@
+"""``schemactl migrate``: schema, destination's catalogue -> changes -> plan -> apply, with a ledger."""

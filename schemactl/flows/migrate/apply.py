@@ -1,0 +1,208 @@
+"""``schemactl migrate apply``: the plan is shown, agreed on, and run alone; afterwards the tables are looked at."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Run
+from schemactl.errors import InputError
+from schemactl.flows.migrate.plan import Progress, check_plan, plan_for, rendering
+from schemactl.flows.migrate.running import Runner, UnfitValues, who
+from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
+from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
+from schemactl.migration.saved import ENDING, plan_document, plan_hash, read_plan
+from schemactl.migration.steps import Step, table_of
+from schemactl.schema.types import Schema
+from schemactl.store.text import read_text
+
+Agree = Callable[[PlanReport], bool]
+OpenProgress = Callable[[], AbstractContextManager[Progress | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRequest:
+    """What ``schemactl migrate apply`` was asked for.
+
+    Attributes:
+        reference: a REF, or a plan's file.
+        to: the destination's address; None where the plan names it.
+        schemas: the folder of ``import/`` and ``export/``.
+        options: what the user decides; a plan's file has decided.
+        allows_destructive: whether steps may lose data.
+        patience: seconds to wait for others.
+        is_step_by_step: whether each step is kept when it is done.
+    """
+
+    reference: str
+    to: str | None
+    schemas: Path
+    options: PlanOptions
+    allows_destructive: bool = False
+    patience: float = 10.0
+    is_step_by_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is to be applied: a schema, or a plan that was made before."""
+
+    target: Target
+    schema: Schema
+    plan: MigrationPlan | None = None
+
+
+def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProgress) -> ApplyReport:
+    """Apply a plan, or tell what speaks against it.
+
+    Args:
+        request: what was asked for.
+        agree: shows the plan, and returns whether it shall be applied.
+        open_progress: opens what is told each step, once all is agreed.
+
+    Raises:
+        InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.
+        DestinationError: the destination failed, or is not as it should be afterwards.
+    """
+    wanted = _find(request)
+    target, name = wanted.target, wanted.schema.name
+    with target.open_for_reading(name) as session:
+        report = _report(session, wanted, request)
+    if report.refusals:
+        return ApplyReport(report, Outcome.REFUSED)
+    if not report.plan.steps and report.is_recorded:
+        return ApplyReport(report, Outcome.NOTHING)
+    if not agree(report):
+        return ApplyReport(report, Outcome.DECLINED)
+    with target.open_for_writing(name, request.patience) as session, open_progress() as progress:
+        return _apply(session, wanted, request, report, progress or (lambda *_: None))
+
+
+def _find(request: ApplyRequest) -> _Wanted:
+    if not request.reference.endswith(ENDING):
+        target = find_target(request.to)
+        return _Wanted(target, find_wanted(request.reference, request.schemas))
+    plan = read_plan(read_text(Path(request.reference)), request.reference)
+    target = find_target(request.to or f"{plan.place.origin}?dataset={plan.place.dataset}")
+    return _Wanted(target, plan.target, plan)
+
+
+def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -> PlanReport:
+    """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan."""
+    found = read_state(session, wanted.schema.name)
+    unfinished = found.unfinished
+    allowed = request.allows_destructive
+    if unfinished is not None and _is_same(wanted, unfinished):
+        plan = plan_of(unfinished)
+        return check_plan(session, plan, found, allowed, lambda *_: None, done_steps(session, unfinished))
+    if wanted.plan is None:
+        plan = plan_for(session, wanted.target, found, wanted.schema, request.options)
+        return check_plan(session, plan, found, allowed, lambda *_: None)
+    _check_place(session, wanted.target, wanted.plan)
+    if not wanted.plan.is_current(found.catalogue.schema):
+        is_last = bool(found.runs) and found.runs[-1].plan_hash == plan_hash(wanted.plan)
+        return PlanReport(wanted.plan, refusals=(_applied_before() if is_last else _moved(),))
+    _check_statements(session, wanted.target, found, wanted.plan)
+    return check_plan(session, wanted.plan, found, allowed, lambda *_: None)
+
+
+def _is_same(wanted: _Wanted, unfinished: Run) -> bool:
+    if wanted.plan is not None:
+        return unfinished.plan_hash == plan_hash(wanted.plan)
+    return unfinished.to_hash == wanted.schema.version_hash
+
+
+def _check_place(session: MigrationSession, target: Target, plan: MigrationPlan) -> None:
+    there = target.place(session)
+    if there != plan.place:
+        meant = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
+        raise InputError(
+            f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`",
+            hint="make a plan for each destination",
+        )
+
+
+def _check_statements(session: MigrationSession, target: Target, found: Found, plan: MigrationPlan) -> None:
+    """Refuse a plan whose statements are not those of its steps: a file that someone has written by hand."""
+    proposal = propose(session, target.module, found, plan.target, PlanOptions())
+    bare = tuple(replace(planned, statements=(), undo_statements=()) for planned in plan.steps)
+    try:
+        again = make_plan(
+            replace(proposal, steps=bare),
+            found.catalogue.schema,
+            plan.target,
+            plan.place,
+            rendering(session, target),
+        )
+    except KeyError as error:
+        raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
+    if [each.statements for each in again.steps] != [each.statements for each in plan.steps]:
+        hint = "make it anew with this version of schemactl"
+        raise InputError("the plan's statements are not those of its steps", hint=hint)
+
+
+def _applied_before() -> Refusal:
+    hint = "`schemactl migrate status` tells how the destination stands"
+    return Refusal(Obstacle.MOVED, "this plan was applied before", hint)
+
+
+def _moved() -> Refusal:
+    hint = "make the plan anew: `schemactl migrate plan REF --to DEST --out FILE`"
+    return Refusal(Obstacle.MOVED, "the destination is another than it was when the plan was made", hint)
+
+
+def _apply(
+    session: MigrationSession, wanted: _Wanted, request: ApplyRequest, report: PlanReport, progress: Progress
+) -> ApplyReport:
+    """Run what was agreed on, if the destination is still as it was shown."""
+    plan, name = report.plan, wanted.schema.name
+    found = read_state(session, name)
+    done = done_steps(session, found.unfinished) if found.unfinished else None
+    is_same = done == report.done and (done is not None or plan.is_current(found.catalogue.schema))
+    if not is_same or (found.unfinished and found.unfinished.plan_hash != plan_hash(plan)):
+        return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
+    run = found.unfinished or _new_run(plan, found)
+    runner = Runner(session, wanted.target.module, plan, run, done or 0, _teller(plan, progress))
+    is_whole = wanted.target.module.ABILITIES.transactional_ddl and not request.is_step_by_step
+    started = time.monotonic()
+    try:
+        if is_whole:
+            runner.run_at_once()
+        else:
+            runner.run_one_by_one()
+    except UnfitValues as stopped:
+        refused = replace(report, counted=stopped.counts, refusals=stopped.refusals)
+        return ApplyReport(refused, Outcome.REFUSED)
+    return ApplyReport(report, Outcome.DONE, time.monotonic() - started)
+
+
+def _new_run(plan: MigrationPlan, found: Found) -> Run:
+    return Run(
+        run_id=uuid.uuid4().hex,
+        plan_hash=plan_hash(plan),
+        schema_name=plan.target.name,
+        from_hash=found.known_hash,
+        to_hash=plan.target.version_hash,
+        who=who(),
+        started=datetime.now(UTC),
+        plan=plan_document(plan),
+    )
+
+
+def _teller(plan: MigrationPlan, progress: Progress) -> Callable[[int, Step], None]:
+    count = len(plan.steps)
+
+    def tell(number: int, step: Step) -> None:
+        kind = type(step).__name__
+        progress(f"step {number} of {count}: {kind} on {table_of(step)}", (number - 1) / count)
+
+    return tell

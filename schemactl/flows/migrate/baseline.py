@@ -1,0 +1,101 @@
+"""``schemactl migrate baseline``: a database that existed before is taken over; only the ledger is written."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Run, RunState
+from schemactl.flows.migrate.drift import complete_tables, find_drift
+from schemactl.flows.migrate.running import who
+from schemactl.flows.migrate.status import stated
+from schemactl.flows.migrate.target import Target, find_target, find_wanted, read_state
+from schemactl.migration.reports import BaselineReport, Obstacle, Outcome, Refusal
+from schemactl.schema.changes import TableAdded
+from schemactl.schema.types import Schema
+
+Agree = Callable[[BaselineReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRequest:
+    """What ``schemactl migrate baseline`` was asked for.
+
+    Attributes:
+        reference: a REF: the schema that the database has.
+        to: the destination's address; None where none was named.
+        schemas: the folder of ``import/`` and ``export/``.
+        is_forced: whether the schema is recorded although the tables are otherwise.
+        patience: seconds to wait for others.
+    """
+
+    reference: str
+    to: str | None
+    schemas: Path
+    is_forced: bool = False
+    patience: float = 10.0
+
+
+def record_baseline(request: BaselineRequest, agree: Agree) -> BaselineReport:
+    """Record a schema in the ledger of a destination that has its tables.
+
+    Raises:
+        InputError: the call is wrong, the schema cannot be read, or there is nobody to ask.
+        DestinationError: the destination cannot be reached, read or written.
+    """
+    target = find_target(request.to)
+    schema = find_wanted(request.reference, request.schemas)
+    with target.open_for_reading(schema.name) as session:
+        report = _report(session, target, schema, request.is_forced)
+    if report.outcome is not Outcome.DONE:
+        return report
+    if not agree(report):
+        return replace(report, outcome=Outcome.DECLINED)
+    with target.open_for_writing(schema.name, request.patience) as session:
+        again = _report(session, target, schema, request.is_forced)
+        if again.outcome is Outcome.DONE:
+            _write(session, schema)
+        return again
+
+
+def _report(session: MigrationSession, target: Target, schema: Schema, is_forced: bool) -> BaselineReport:
+    """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
+    found = read_state(session, schema.name)
+    changes = find_drift(session, target, found, schema)
+    drift = tuple(change for change in changes if not isinstance(change, TableAdded))
+    refusals: tuple[Refusal, ...] = ()
+    outcome = Outcome.DONE
+    if found.unfinished is not None:
+        hint = "`schemactl migrate rollback` undoes it, `apply` ends it"
+        refusals = (Refusal(Obstacle.UNFINISHED, "a run stands half done", hint),)
+    elif drift and not is_forced:
+        hint = "mend the schema, or record it with `--force` and let `migrate apply` mend the tables"
+        refusals = (Refusal(Obstacle.MOVED, "the tables are not as the schema says", hint),)
+    if refusals:
+        outcome = Outcome.REFUSED
+    elif found.known_hash == schema.version_hash and found.runs:
+        outcome = Outcome.NOTHING
+    return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, refusals)
+
+
+def _write(session: MigrationSession, schema: Schema) -> None:
+    now = datetime.now(UTC)
+    versions = session.versions(schema.name)
+    run = Run(
+        run_id=uuid.uuid4().hex,
+        plan_hash="",
+        schema_name=schema.name,
+        from_hash=versions[0].version_hash if versions else None,
+        to_hash=schema.version_hash,
+        who=who(),
+        started=now,
+        finished=now,
+        state=RunState.DONE,
+    )
+    with session.transaction():
+        session.write_run(run)
+        session.write_version(schema)

@@ -1,0 +1,74 @@
+"""What was changed by hand, or by others: from a schema to the tables that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from schemactl.destinations import MigrationSession
+from schemactl.flows.catalogues import comparable
+from schemactl.flows.migrate.check import fold
+from schemactl.flows.migrate.target import Found, Target
+from schemactl.flows.references import Referred
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.retyping import kept_origin
+from schemactl.schema.changes import Change, ColumnAdded, ColumnsReordered
+from schemactl.schema.diff import diff
+from schemactl.schema.types import Schema, Table
+
+
+def find_drift(session: MigrationSession, target: Target, found: Found, schema: Schema) -> tuple[Change, ...]:
+    """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
+
+    Left out are tables of other schemas in the same dataset, tables that wait for their first data, and old columns
+    that a migration has kept.
+    """
+    names = target.module.NAMES
+    others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
+    tables = {
+        _spelled(name, schema, target): table
+        for name, table in found.catalogue.schema.tables.items()
+        if not is_bookkeeping(name) and (fold(name, names) not in others or name in schema.tables)
+    }
+    there = replace(found.catalogue.schema, tables={name: replace(table, name=name) for name, table in tables.items()})
+    own = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}
+    stated = Referred(replace(schema, tables=own), schema.name)
+    catalogue = Referred(there, found.catalogue.origin, destination=target.module)
+    changes = diff(*comparable(stated, catalogue), guess_renames=False)
+    return tuple(change for change in changes if not _is_harmless(change, schema))
+
+
+def _is_harmless(change: Change, schema: Schema) -> bool:
+    match change:
+        case ColumnsReordered():
+            return True
+        case ColumnAdded():
+            table = schema.tables.get(change.table)
+            return table is not None and kept_origin(change.column.name) in table.columns
+        case _:
+            return False
+
+
+def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
+    """Yield the names of tables that belong to other schemas of the dataset, by their last versions."""
+    seen = {name}
+    for version in session.versions():
+        if version.schema_name not in seen:
+            seen.add(version.schema_name)
+            other = session.schema_of(version.version_hash)
+            yield from other.tables if other else ()
+
+
+def _spelled(name: str, schema: Schema, target: Target) -> str:
+    """Return a table's name as the schema spells it."""
+    names = target.module.NAMES
+    return next((each for each in schema.tables if fold(each, names) == fold(name, names)), name)
+
+
+def complete_tables(schema: Schema) -> tuple[Table, ...]:
+    """Return a schema's own tables that have columns with a type."""
+    return tuple(
+        table
+        for name, table in schema.tables.items()
+        if not is_bookkeeping(name) and any(column.is_complete for column in table.columns.values())
+    )

@@ -1,0 +1,150 @@
+"""``schemactl migrate plan``: what would be done, and what stands against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schemactl.destinations import MigrationSession
+from schemactl.errors import InputError
+from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
+from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
+from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.migration.saved import ENDING, write_plan
+from schemactl.migration.steps import Step
+from schemactl.schema.types import Schema, Table
+from schemactl.store.replace import replace_text
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What ``schemactl migrate plan`` was asked for.
+
+    Attributes:
+        reference: a REF.
+        to: the destination's address; None where none was named.
+        schemas: the folder of ``import/`` and ``export/``.
+        options: what the user decides.
+        allows_destructive: whether steps may lose data.
+        out: a file that keeps the plan; None for none.
+    """
+
+    reference: str
+    to: str | None
+    schemas: Path
+    options: PlanOptions
+    allows_destructive: bool = False
+    out: Path | None = None
+
+
+def plan_migration(request: PlanRequest, progress: Progress | None = None) -> PlanReport:
+    """Return what would be done; nothing is written but the plan's file.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+        DestinationError: the destination cannot be reached or read.
+    """
+    if request.out is not None and not request.out.name.endswith(ENDING):
+        raise InputError(f"`{request.out}` is no name of a plan", hint=f"let it end in `{ENDING}`")
+    target = find_target(request.to)
+    schema = find_wanted(request.reference, request.schemas)
+    with target.open_for_reading(schema.name) as session:
+        report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
+    if request.out is not None:
+        replace_text(request.out, write_plan(report.plan))
+    return report
+
+
+def report_plan(
+    session: MigrationSession,
+    target: Target,
+    schema: Schema,
+    options: PlanOptions,
+    allows_destructive: bool,
+    progress: Progress | None = None,
+) -> PlanReport:
+    """Plan the way to a schema, or what is left of a run that was on it; look at the data."""
+    tell = progress or (lambda *_: None)
+    tell("reading the catalogue", None)
+    found = read_state(session, schema.name)
+    unfinished = found.unfinished
+    if unfinished is not None and unfinished.to_hash == schema.version_hash:
+        plan = plan_of(unfinished)
+        return check_plan(session, plan, found, allows_destructive, tell, done_steps(session, unfinished))
+    plan = plan_for(session, target, found, schema, options)
+    return check_plan(session, plan, found, allows_destructive, tell)
+
+
+def plan_for(
+    session: MigrationSession, target: Target, found: Found, schema: Schema, options: PlanOptions
+) -> MigrationPlan:
+    """Return the plan from what was found to a schema."""
+    proposal = propose(session, target.module, found, schema, options)
+    return make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
+
+
+def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:
+    """Return what writes a step's statements for the session's dataset."""
+
+    def render(step: Step, table: Table | None) -> tuple[str, ...]:
+        return tuple(target.module.render(step, table, session.dataset))
+
+    return render
+
+
+def check_plan(
+    session: MigrationSession,
+    plan: MigrationPlan,
+    found: Found,
+    allows_destructive: bool,
+    tell: Progress,
+    done: int | None = None,
+) -> PlanReport:
+    """Count in the data, and return the plan with all that stands against it.
+
+    Args:
+        session: where.
+        plan: what is to be done.
+        found: what is there.
+        allows_destructive: whether steps may lose data.
+        tell: is told what is being done.
+        done: how many steps an earlier run has done; None where there is none.
+    """
+    tell("looking at the data", None)
+    rest = plan.steps[done or 0 :]
+    counts = count_unfit(session, [planned.step for planned in rest]) if plan.is_applicable else ()
+    counts = tuple(replace(each, number=each.number + (done or 0)) for each in counts)
+    refusals = [*_refuse_steps(plan, allows_destructive), *refuse_unfit(plan.steps, counts)]
+    if done is None and found.unfinished is not None:
+        refusals.append(_refuse_unfinished(found.unfinished.to_hash))
+    is_recorded = found.known_hash == plan.target.version_hash
+    return PlanReport(plan, counts, tuple(refusals), done, is_recorded)
+
+
+def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[Refusal]:
+    impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
+    if impossible:
+        message = f"{_listed(impossible)} not possible at this destination"
+        yield Refusal(Obstacle.IMPOSSIBLE, message, "change the schema, or go another way", impossible)
+    losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
+    if losing and not allows_destructive:
+        verb = "loses" if len(losing) == 1 else "lose"
+        message = f"{_listed(losing, '')} {verb} data"
+        yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
+
+
+def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
+    one = len(numbers) == 1
+    text = f"step {numbers[0]}" if one else f"steps {', '.join(map(str, numbers))}"
+    return f"{text} {'is' if one else 'are'}" if verb is None else text
+
+
+def _refuse_unfinished(to_hash: str) -> Refusal:
+    hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
+    return Refusal(Obstacle.UNFINISHED, f"a run to the schema {to_hash} stands half done", hint)

@@ -1,0 +1,251 @@
+"""``schemactl migrate rollback``: runs of the ledger are undone, the last one first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Run, RunState, StepState
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows.migrate.apply import OpenProgress
+from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.counting import counted
+from schemactl.flows.migrate.plan import rendering
+from schemactl.flows.migrate.running import step_record
+from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.migrate.tracing import traced, traced_table
+from schemactl.flows.migrate.unfinished import plan_of
+from schemactl.migration.cautions import needs_count
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.effects import run as run_model
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
+from schemactl.migration.steps import (
+    CreateTable,
+    DropColumn,
+    DropTable,
+    SetNotNull,
+    Step,
+    column_of,
+    table_of,
+)
+
+Agree = Callable[[RollbackReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackRequest:
+    """What ``schemactl migrate rollback`` was asked for.
+
+    Attributes:
+        name: of the schema; None where the ledger has one.
+        to: the destination's address; None where none was named.
+        steps: how many steps are undone; None for runs as a whole.
+        to_hash: the beginning of the hash of the schema to go back to; None for the last run.
+        allows_destructive: whether what was loaded since may be lost.
+        patience: seconds to wait for others.
+    """
+
+    name: str | None
+    to: str | None
+    steps: int | None = None
+    to_hash: str | None = None
+    allows_destructive: bool = False
+    patience: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A run, and which of its steps are undone, the last one first.
+
+    Attributes:
+        is_whole: whether none of its steps is left.
+    """
+
+    run: Run
+    numbers: tuple[int, ...]
+    is_whole: bool
+    steps: tuple[PlannedStep, ...]
+
+
+def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress) -> RollbackReport:
+    """Undo what the ledger says was done, or tell what speaks against it.
+
+    Raises:
+        InputError: the call is wrong, there is nothing to undo, or there is nobody to ask.
+        DestinationError: the destination failed, or is not as it should be afterwards; it is as it was.
+    """
+    target = find_target(request.to)
+    name = request.name or find_name(target)
+    with target.open_for_reading(name) as session:
+        report, _ = _report(session, target, name, request)
+    if report.outcome is not Outcome.DONE:
+        return report
+    if not agree(report):
+        return replace(report, outcome=Outcome.DECLINED)
+    with target.open_for_writing(name, request.patience) as session, open_progress() as progress:
+        again, parts = _report(session, target, name, request)
+        if again.steps != report.steps:
+            hint = "look again: `schemactl migrate rollback`"
+            moved = Refusal(Obstacle.MOVED, "the destination is another than it was when this was shown", hint)
+            return replace(report, outcome=Outcome.REFUSED, refusals=(moved,))
+        if again.outcome is Outcome.DONE:
+            tell = progress or (lambda *_: None)
+            with session.transaction():
+                _undo(session, target, again, tell)
+                _write(session, parts)
+        return again
+
+
+def _report(
+    session: MigrationSession, target: Target, name: str, request: RollbackRequest
+) -> tuple[RollbackReport, tuple[_Part, ...]]:
+    """Return what there is to undo, as the tables are now."""
+    found = read_state(session, name)
+    parts = tuple(_choose(session, found, request))
+    undone = tuple(_undone(session, target, parts))
+    steps = [step for each in undone for step in each.planned.undo.steps]
+    counts = tuple(_count(session, steps)) if all(each.planned.undo.is_possible for each in undone) else ()
+    refusals = tuple(_refuse(undone, steps, counts, request.allows_destructive))
+    report = RollbackReport(
+        place=target.place(session),
+        name=name,
+        before=found.known_hash,
+        after=parts[-1].run.from_hash,
+        steps=undone,
+        outcome=Outcome.REFUSED if refusals else Outcome.DONE,
+        counted=counts,
+        refusals=refusals,
+    )
+    return report, parts
+
+
+def _choose(session: MigrationSession, found: Found, request: RollbackRequest) -> Iterator[_Part]:
+    """Yield the runs to undo, the last one first.
+
+    Raises:
+        InputError: there is nothing to undo, or the ledger knows no such schema.
+    """
+    standing = [run for run in reversed(found.runs) if run.state is not RunState.UNDONE]
+    if not standing or not standing[0].plan:
+        raise InputError("the ledger has no run that could be undone", hint="`schemactl migrate status` lists them")
+    left = request.steps
+    for run in _until(standing, request):
+        if not run.plan:
+            raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
+        done = [record.number for record in session.steps(run.run_id) if record.state is StepState.DONE]
+        numbers = tuple(sorted(done, reverse=True)[:left])
+        yield _Part(run, numbers, len(numbers) == len(done), plan_of(run).steps)
+        if left is not None:
+            left -= len(numbers)
+            if left <= 0:
+                return
+    if left:
+        raise InputError(f"the ledger has {left} steps fewer to undo", hint="`schemactl migrate status` lists the runs")
+
+
+def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
+    if request.steps is not None:
+        return standing
+    if request.to_hash is None:
+        return standing[:1]
+    for place, run in enumerate(standing):
+        if run.from_hash is not None and run.from_hash.startswith(request.to_hash):
+            return standing[: place + 1]
+    known = ", ".join(f"`{run.from_hash}`" for run in standing if run.from_hash)
+    hint = f"known: {known}" if known else "no run began at a schema"
+    raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
+
+
+def _undone(session: MigrationSession, target: Target, parts: Sequence[_Part]) -> Iterator[UndoneStep]:
+    """Yield the steps with the statements that undo them as the tables are now: others may have added columns."""
+    schema = plan_of(parts[0].run).target
+    tables = tables_now(session, target.module, schema)
+    render = rendering(session, target)
+    for part in parts:
+        for number in part.numbers:
+            planned = part.steps[number - 1]
+            if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
+                continue  # the ledger stays
+            statements: list[str] = []
+            for step in planned.undo.steps:
+                try:
+                    statements += render(step, tables.get(table_of(step)))
+                    run_model(tables, (step,))
+                except KeyError as error:
+                    hint = "the tables were changed since, by hand or by others: undo that first"
+                    raise InputError(f"step {number} cannot be undone: {error.args[0]}", hint=hint) from error
+            yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=tuple(statements)))
+
+
+def _count(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Counted]:
+    """Yield what stands against undo steps: values that would not survive, or that would be dropped."""
+    for place, step in enumerate(steps):
+        table, looked_at = traced_table(steps, place), traced(steps, place)
+        if table is not None:
+            if rows := session.row_count(table):
+                yield Counted(place + 1, rows)
+        elif isinstance(looked_at, DropColumn):
+            nulls = session.unfit(SetNotNull(looked_at.table, looked_at.column))
+            rows = session.row_count(looked_at.table)
+            if rows > nulls.count:
+                yield Counted(place + 1, rows - nulls.count)
+        elif looked_at is not None and needs_count(step) and (unfit := session.unfit(looked_at)).count:
+            yield counted(place + 1, unfit)
+
+
+def _refuse(
+    undone: Sequence[UndoneStep], steps: Sequence[Step], counts: Sequence[Counted], allows_destructive: bool
+) -> Iterator[Refusal]:
+    for each in undone:
+        if not each.planned.undo.is_possible:
+            hint = "go forward instead: `apply` with the older schema makes again what is gone, without its data"
+            message = f"step {each.number} cannot be undone: {each.planned.undo.note}"
+            yield Refusal(Obstacle.IMPOSSIBLE, message, hint, (each.number,))
+    for each_count in counts:
+        step = steps[each_count.number - 1]
+        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
+        if isinstance(step, DropTable | DropColumn):
+            if not allows_destructive:
+                what = "rows" if isinstance(step, DropTable) else "values"
+                message = f"{each_count.count:,} {what} of `{name}` would be dropped"
+                yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it")
+        else:
+            message = f"{each_count.count:,} values of `{name}` would not survive"
+            yield Refusal(Obstacle.UNFIT, message, "they were loaded since: mend them first")
+
+
+def _undo(
+    session: MigrationSession, target: Target, report: RollbackReport, tell: Callable[[str, float | None], None]
+) -> None:
+    steps = [step for each in report.steps for step in each.planned.undo.steps]
+    run = report.steps[0].run_id if report.steps else ""
+    found = next((each for each in session.runs() if each.run_id == run), None)
+    schema = plan_of(found).target if found else None
+    before = tables_now(session, target.module, schema) if schema else {}
+    for place, each in enumerate(report.steps):
+        tell(f"undoing step {each.number}", place / len(report.steps))
+        session.run(each.planned.undo_statements)
+    expected = expected_tables(before, steps)
+    gone = sorted({table_of(step) for step in steps} - set(expected))
+    wrong = differences(expected, gone, session.catalogue().schema, target.module)
+    if wrong:
+        message = f"after the last step `{session.origin}` is not as planned, and nothing was changed"
+        raise DestinationError(f"{message}: {'; '.join(wrong)}")
+
+
+def _write(session: MigrationSession, parts: Sequence[_Part]) -> None:
+    """Write what was undone; a run of which steps are left stands half done, and ``apply`` goes on with it."""
+    base = parts[-1].run.from_hash
+    schema = session.schema_of(base) if base else None
+    for part in parts:
+        left = StepState.UNDONE if part.is_whole else StepState.PENDING
+        state = RunState.UNDONE if part.is_whole else RunState.RUNNING
+        session.write_run(replace(part.run, state=state, finished=datetime.now(UTC) if part.is_whole else None))
+        session.write_steps([step_record(part.run, number, part.steps[number - 1], left) for number in part.numbers])
+        # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
+        session.forget_version(part.run.to_hash)
+    if schema is not None:
+        session.write_version(schema)

@@ -1,0 +1,190 @@
+"""Runs steps: all of them in one transaction, or one after the other with a ledger that tells how far it came."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.errors import DestinationError
+from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
+from schemactl.flows.migrate.effects_there import is_there
+from schemactl.flows.migrate.target import MigratingDestination
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.reports import Counted, Refusal
+from schemactl.migration.steps import Step, table_of
+from schemactl.schema.types import Table
+
+Tell = Callable[[int, Step], None]
+"""Is told the number of the step that begins, from 1."""
+
+
+class UnfitValues(Exception):
+    """Values stand in the way of a step, that did not when the plan was shown."""
+
+    def __init__(self, refusals: Sequence[Refusal], counts: Sequence[Counted]) -> None:
+        super().__init__("; ".join(refusal.message for refusal in refusals))
+        self.refusals = tuple(refusals)
+        self.counts = tuple(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A plan that is being applied.
+
+    Attributes:
+        run: its line of the ledger.
+        done: how many of its steps an earlier run has done.
+        tell: is told each step.
+    """
+
+    session: MigrationSession
+    module: MigratingDestination
+    plan: MigrationPlan
+    run: Run
+    done: int
+    tell: Tell
+
+    def run_at_once(self) -> None:
+        """Run all steps in one transaction, and look at the tables before it ends.
+
+        Raises:
+            UnfitValues: stored values stand in the way.
+            DestinationError: a step failed, or the tables are not as they should be; they are as they were.
+        """
+        with self.session.transaction():
+            self._refuse_unfit()
+            tables = self._expected()
+            for place in range(self.done, len(self.plan.steps)):
+                self._run_step(place)
+            self._check(tables, is_kept=False)
+            self._write_end()
+            self.session.write_steps([self._record(place, StepState.DONE) for place in range(len(self.plan.steps))])
+
+    def run_one_by_one(self) -> None:
+        """Run the steps one after the other; each is kept when it is done.
+
+        Raises:
+            UnfitValues: stored values stand in the way.
+            DestinationError: a step failed, or the tables are not as they should be; what is done is kept.
+        """
+        replace(self, done=self.done + self._was_begun_and_done())._go_on()
+
+    def _was_begun_and_done(self) -> bool:
+        """Return whether a killed run has done one step more than it could say, and say it."""
+        records = self.session.steps(self.run.run_id)
+        if len(records) <= self.done or records[self.done].state is not StepState.RUNNING:
+            return False
+        if not is_there(self.plan.steps[self.done].step, self._tables(), self.module):
+            return False
+        self.session.write_steps([self._record(self.done, StepState.DONE)])
+        return True
+
+    def _go_on(self) -> None:
+        self._refuse_unfit()
+        tables = self._expected()
+        if not self.done and not self.session.steps(self.run.run_id):
+            with self.session.transaction():
+                self.session.write_run(self.run)
+                records = [self._record(place, StepState.PENDING) for place in range(len(self.plan.steps))]
+                self.session.write_steps(records)
+        for place in range(self.done, len(self.plan.steps)):
+            try:
+                self._keep_step(place)
+            except DestinationError as error:
+                raise self._halfway(error, place) from error
+        self._check(tables, is_kept=True)
+        with self.session.transaction():
+            self._write_end()
+
+    def _keep_step(self, place: int) -> None:
+        if self.module.ABILITIES.transactional_ddl:
+            with self.session.transaction():
+                self._run_step(place)
+                self.session.write_steps([self._record(place, StepState.DONE)])
+            return
+        self.session.write_steps([self._record(place, StepState.RUNNING)])
+        self._run_step(place)
+        self.session.write_steps([self._record(place, StepState.DONE)])
+
+    def _run_step(self, place: int) -> None:
+        planned = self.plan.steps[place]
+        self.tell(place + 1, planned.step)
+        steps = [each.step for each in self.plan.steps[self.done :]]
+        late = count_late(self.session, steps, place - self.done)
+        counts = [replace(each, number=each.number + self.done) for each in late]
+        if refusals := list(refuse_unfit(self.plan.steps, counts)):
+            raise UnfitValues(refusals, counts)
+        self.session.run(planned.statements)
+
+    def _refuse_unfit(self) -> None:
+        """Look again, now that nobody else writes."""
+        steps = [each.step for each in self.plan.steps[self.done :]]
+        counts = [replace(each, number=each.number + self.done) for each in count_unfit(self.session, steps)]
+        if refusals := list(refuse_unfit(self.plan.steps, counts)):
+            raise UnfitValues(refusals, counts)
+
+    def _tables(self) -> dict[str, Table]:
+        return tables_now(self.session, self.module, self.plan.target)
+
+    def _expected(self) -> tuple[dict[str, Table], list[str]]:
+        rest = [each.step for each in self.plan.steps[self.done :]]
+        try:
+            expected = expected_tables(self._tables(), rest)
+        except KeyError as error:
+            hint = "plan anew: the tables are not as this plan has them"
+            raise DestinationError(
+                f"the steps do not fit `{self.session.origin}`: {error.args[0]}", hint=hint
+            ) from error
+        return expected, sorted({table_of(step) for step in rest} - set(expected))
+
+    def _check(self, expected: tuple[dict[str, Table], list[str]], *, is_kept: bool) -> None:
+        found = differences(*expected, self.session.catalogue().schema, self.module)
+        if found:
+            kept = "what was done is kept" if is_kept else "nothing was changed"
+            message = f"after the last step `{self.session.origin}` is not as planned, and {kept}: {'; '.join(found)}"
+            raise DestinationError(message)
+
+    def _halfway(self, error: DestinationError, place: int) -> DestinationError:
+        message = f"step {place + 1} of {len(self.plan.steps)} failed, {place} are done: {error.message}"
+        hint = "`apply` goes on from there, `schemactl migrate rollback` undoes what is done"
+        return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
+
+    def _write_end(self) -> None:
+        self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
+        self.session.write_version(self.plan.target)
+
+    def _record(self, place: int, state: StepState) -> StepRecord:
+        return step_record(self.run, place + 1, self.plan.steps[place], state)
+
+
+def step_record(run: Run, number: int, planned: PlannedStep, state: StepState) -> StepRecord:
+    """Return a step's line of the ledger, with the time."""
+    now = datetime.now(UTC)
+    return StepRecord(
+        run_id=run.run_id,
+        number=number,
+        statements_hash=hashlib.sha256("\n".join(planned.statements).encode()).hexdigest(),
+        undo_statements=planned.undo_statements,
+        who=who(),
+        state=state,
+        started=now if state is StepState.RUNNING else None,
+        finished=now if state in (StepState.DONE, StepState.UNDONE) else None,
+    )
+
+
+def who() -> str:
+    """Return user and machine of this process."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        user = f"user {os.getuid()}"
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,59 @@
+"""``schemactl migrate plan --dialect D``: a script for an engine that is not connected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schemactl.flows.migrate.dialects import abilities_of, check_dialect, render_for, stated
+from schemactl.flows.migrate.target import find_wanted
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import Place, make_plan
+from schemactl.migration.planner import plan_steps
+from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.schema.structure import structure_of
+from schemactl.schema.types import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRequest:
+    """What ``schemactl migrate plan --dialect`` was asked for.
+
+    Attributes:
+        reference: a REF: the schema that the engine shall have.
+        start: a REF: the schema that it has; None for no tables.
+        dialect: sqlglot's name for its SQL.
+        schemas: the folder of ``import/`` and ``export/``.
+        options: what the user decides.
+    """
+
+    reference: str
+    start: str | None
+    dialect: str
+    schemas: Path
+    options: PlanOptions
+
+
+def write_script(request: ScriptRequest) -> PlanReport:
+    """Return the plan from one schema to another, with the statements of a dialect; no data is looked at.
+
+    Raises:
+        InputError: there is no such dialect, or a schema cannot be read.
+    """
+    check_dialect(request.dialect)
+    schema = find_wanted(request.reference, request.schemas)
+    start = find_wanted(request.start, request.schemas) if request.start else None
+    catalogue = structure_of(start, start, stated) if start else Schema(name=schema.name, tables={})
+    catalogue = replace(catalogue, name=schema.name)
+    abilities = abilities_of(request.dialect)
+    # Tables of the schema that the engine has are those that had data; the others wait for theirs.
+    proposal = plan_steps(catalogue, schema, start, stored=stated, abilities=abilities, options=request.options)
+    render = render_for(request.dialect)
+    plan = make_plan(proposal, catalogue, schema, Place(request.dialect, "", ""), render)
+    impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
+    refusals = (
+        (Refusal(Obstacle.IMPOSSIBLE, f"{request.dialect} cannot take each step", "", impossible),)
+        if impossible
+        else ()
+    )
+    return PlanReport(plan, refusals=refusals)

@@ -1,0 +1,145 @@
+"""The destination of a migration, the schema that it gets, and what is found there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, cast
+
+from schemactl.destinations import DESTINATIONS, Destination, MigrationSession, Migrator
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.records import Run, RunState, Version
+from schemactl.errors import InputError, did_you_mean
+from schemactl.flows.references import find_schema
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import Place
+from schemactl.migration.planner import Proposal, plan_steps
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
+
+
+class MigratingDestination(Destination, Migrator, Protocol):
+    """A destination that can be migrated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a migration goes."""
+
+    kind: str
+    module: MigratingDestination
+    url: str
+
+    def open_for_reading(self, schema_name: str) -> AbstractContextManager[MigrationSession]:
+        """Open it; nothing is locked."""
+        return self.module.connect(self.url, schema_name, is_read_only=True)
+
+    @contextmanager
+    def open_for_writing(self, schema_name: str, patience: float) -> Iterator[MigrationSession]:
+        """Open it alone; wait ``patience`` seconds for others."""
+        with self.module.connect(self.url, schema_name, patience=patience) as session:
+            yield session
+
+    def place(self, session: MigrationSession) -> Place:
+        """Return where a session is."""
+        return Place(self.kind, session.origin, session.dataset)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a session has read.
+
+    Attributes:
+        known: the schema that the ledger names last; None where there is none.
+        versions: of the schema of that name, the last one first.
+        runs: of the schema of that name, the first one first.
+    """
+
+    catalogue: Catalogue
+    known: Schema | None
+    versions: tuple[Version, ...]
+    runs: tuple[Run, ...]
+
+    @property
+    def unfinished(self) -> Run | None:
+        """The run that stands half done, if there is one."""
+        return next((run for run in self.runs if run.state is RunState.RUNNING), None)
+
+    @property
+    def known_hash(self) -> str | None:
+        """The hash that the ledger names last."""
+        return self.versions[0].version_hash if self.versions else None
+
+
+def find_target(to: str | None) -> Target:
+    """Return the destination that ``--to`` names.
+
+    Raises:
+        InputError: it names none, or one that cannot be migrated.
+    """
+    if not to:
+        raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///shop.duckdb`")
+    kind, _, rest = to.partition(":")
+    if not rest or kind not in DESTINATIONS:
+        hint = did_you_mean(kind, _migrating()) or f"known: {', '.join(_migrating())}"
+        raise InputError(f"`{to}` is no address of a destination", hint=hint)
+    module = DESTINATIONS[kind]
+    if not hasattr(module, "connect"):
+        raise InputError(f"`{kind}` cannot be migrated yet", hint=f"known: {', '.join(_migrating())}")
+    return Target(kind, cast(MigratingDestination, module), to)
+
+
+def _migrating() -> list[str]:
+    return [kind for kind in DESTINATIONS if hasattr(DESTINATIONS[kind], "connect")]
+
+
+def find_wanted(reference: str, schemas: Path) -> Schema:
+    """Return the schema that a REF names, with the version and hash of its content.
+
+    Raises:
+        InputError: it names no schema, or a destination, whose catalogue is none.
+    """
+    found = find_schema(reference, SchemasFolder.at(schemas))
+    if found.destination is not None:
+        hint = f"write it to a file first: `schemactl export {reference} --output FILE`"
+        raise InputError(f"`{reference}` names tables, not a schema", hint=hint)
+    return bump(found.schema)
+
+
+def find_name(target: Target) -> str:
+    """Return the name of the only schema in a destination's ledger.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    catalogue = target.module.read_catalogue(target.url)
+    if not catalogue.hashes:
+        hint = "name the schema; `schemactl migrate baseline REF --to DEST` records one"
+        raise InputError(f"the ledger of `{catalogue.origin}` names no schema, or several", hint=hint)
+    return catalogue.schema.name
+
+
+def read_state(session: MigrationSession, schema_name: str) -> Found:
+    """Return what a destination has, and what its ledger says of a schema."""
+    versions = session.versions(schema_name)
+    known = session.schema_of(versions[0].version_hash) if versions else None
+    runs = tuple(run for run in session.runs() if run.schema_name == schema_name)
+    return Found(session.catalogue(), known, versions, runs)
+
+
+def propose(
+    session: MigrationSession, module: MigratingDestination, found: Found, schema: Schema, options: PlanOptions
+) -> Proposal:
+    """Return the steps from what was found to a schema."""
+    empty = session.empty_tables(list(found.catalogue.schema.tables))
+    return plan_steps(
+        found.catalogue.schema,
+        schema,
+        found.known,
+        stored=module.stored,
+        abilities=module.ABILITIES,
+        options=replace(options, empty_tables=empty),
+    )

@@ -1,0 +1,24 @@
+"""Runs that stand half done: their plan, and how far they have come."""
+
+from __future__ import annotations
+
+import json
+
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Run, StepState
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.saved import read_plan
+
+
+def plan_of(run: Run) -> MigrationPlan:
+    """Return the plan of a run as the ledger keeps it.
+
+    Raises:
+        InputError: what is kept there is no plan that this version reads.
+    """
+    return read_plan(json.dumps(run.plan), f"the ledger, run {run.run_id}")
+
+
+def done_steps(session: MigrationSession, run: Run) -> int:
+    """Return how many of a run's steps are done: the first ones, since they run in their order."""
+    return sum(record.state is StepState.DONE for record in session.steps(run.run_id))

@@ -1,0 +1,118 @@
+"""``schemactl migrate verify``: tables and values of a destination against a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schemactl.destinations import MigrationSession
+from schemactl.errors import InputError
+from schemactl.flows.migrate.check import fold, tables_now
+from schemactl.flows.migrate.counting import example_text
+from schemactl.flows.migrate.drift import complete_tables, find_drift
+from schemactl.flows.migrate.plan import Progress
+from schemactl.flows.migrate.status import stated
+from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.migration.effects import stating
+from schemactl.migration.reports import OddValues, VerifyReport
+from schemactl.migration.steps import ChangeType, SetNotNull
+from schemactl.schema.types import Column, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRequest:
+    """What ``schemactl migrate verify`` was asked for.
+
+    Attributes:
+        reference: a REF; None for the last schema of the ledger.
+        to: the destination's address; None where none was named.
+        schemas: the folder of ``import/`` and ``export/``.
+        looks_at_rows: whether values are looked at, or tables and columns alone.
+    """
+
+    reference: str | None
+    to: str | None
+    schemas: Path
+    looks_at_rows: bool = True
+
+
+def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyReport:
+    """Hold tables and values against a schema; nothing is written.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+        DestinationError: the destination cannot be reached or read.
+    """
+    tell = progress or (lambda *_: None)
+    target = find_target(request.to)
+    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
+    name = wanted.name if wanted else find_name(target)
+    with target.open_for_reading(name) as session:
+        tell("reading the catalogue", None)
+        found = read_state(session, name)
+        schema = wanted or found.known
+        if schema is None:
+            raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
+        drift = find_drift(session, target, found, schema)
+        looked_at = list(_checks(session, target, schema)) if request.looks_at_rows else []
+        odd: list[OddValues] = []
+        for number, check in enumerate(looked_at):
+            tell(f"looking at {check.table}.{check.column}", number / len(looked_at))
+            odd += _look(session, check)
+        return VerifyReport(
+            place=target.place(session),
+            schema=stated(schema),
+            drift=drift,
+            odd=tuple(odd),
+            tables=len(complete_tables(schema)),
+            columns=len({(check.table, check.column) for check in looked_at}),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One query over a column."""
+
+    step: ChangeType | SetNotNull
+    message: str
+
+    @property
+    def table(self) -> str:
+        return self.step.table
+
+    @property
+    def column(self) -> str:
+        return self.step.column.name if isinstance(self.step, SetNotNull) else self.step.after.name
+
+
+def _checks(session: MigrationSession, target: Target, schema: Schema) -> Iterator[_Check]:
+    """Yield what the engine does not see to by itself."""
+    names = target.module.NAMES
+    enforces = target.module.ABILITIES.enforces_types
+    tables = {fold(name, names): table for name, table in tables_now(session, target.module, schema).items()}
+    for table in complete_tables(schema):
+        there = tables.get(fold(table.name, names))
+        columns = {fold(name, names): column for name, column in there.columns.items()} if there else {}
+        for column in table.columns.values():
+            found = columns.get(fold(column.name, names))
+            if there is not None and found is not None and column.is_complete:
+                yield from _checks_of(there, found, column, enforces)
+
+
+def _checks_of(table: Table, found: Column, column: Column, enforces: bool) -> Iterator[_Check]:
+    if not column.nullable and found.nullable:
+        step = SetNotNull(table.name, stating(found, "nullable", None))
+        yield _Check(step, "null, which the schema forbids")
+    if not enforces and column.data_type is not None:
+        # A conversion from a type to itself takes the values that are of this type.
+        kept = stating(column, "nullable", None)
+        change = ChangeType(table.name, replace(kept, name=found.name), replace(kept, name=found.name))
+        yield _Check(change, f"not of type {column.data_type}")
+
+
+def _look(session: MigrationSession, check: _Check) -> Iterator[OddValues]:
+    unfit = session.unfit(check.step)
+    if unfit.count:
+        examples = tuple(map(example_text, unfit.examples))
+        yield OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples)

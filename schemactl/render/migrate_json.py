@@ -1,0 +1,161 @@
+"""What ``schemactl migrate`` prints with ``--format json``; the JSON Schemas are ``schemas/migrate-*.schema.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from schemactl.migration.documents import to_document
+from schemactl.migration.plan import Place
+from schemactl.migration.reports import (
+    ApplyReport,
+    BaselineReport,
+    Counted,
+    PastRun,
+    PlanReport,
+    Refusal,
+    RollbackReport,
+    SchemaThere,
+    StatusReport,
+    VerifyReport,
+)
+from schemactl.migration.saved import plan_document
+from schemactl.render.reviews.json import change_document
+
+
+def plan_report_document(report: PlanReport) -> dict[str, Any]:
+    """Return what ``plan`` prints."""
+    return {
+        "plan": plan_document(report.plan),
+        "done": report.done,
+        "is_recorded": report.is_recorded,
+        "counted": _counted(report.counted),
+        "refusals": _refusals(report.refusals),
+    }
+
+
+def apply_document(report: ApplyReport) -> dict[str, Any]:
+    """Return what ``apply`` prints."""
+    seconds = round(report.seconds, 3)
+    return {"outcome": str(report.outcome), "seconds": seconds, **plan_report_document(report.planned)}
+
+
+def status_document(report: StatusReport) -> dict[str, Any]:
+    """Return what ``status`` prints."""
+    return {
+        "place": _place(report.place),
+        "is_settled": report.is_settled,
+        "there": _schema(report.there) if report.there else None,
+        "target": _schema(report.target) if report.target else None,
+        "pending": plan_report_document(report.planned) if report.planned else None,
+        "drift": [change_document(change) for change in report.drift],
+        "runs": [_run(run) for run in report.runs],
+    }
+
+
+def verify_document(report: VerifyReport) -> dict[str, Any]:
+    """Return what ``verify`` prints."""
+    return {
+        "place": _place(report.place),
+        "schema": _schema(report.schema),
+        "is_clean": report.is_clean,
+        "tables": report.tables,
+        "columns": report.columns,
+        "drift": [change_document(change) for change in report.drift],
+        "odd": [
+            {
+                "table": odd.table,
+                "column": odd.column,
+                "message": odd.message,
+                "count": odd.count,
+                "rows": odd.rows,
+                "examples": list(odd.examples),
+            }
+            for odd in report.odd
+        ],
+    }
+
+
+def rollback_document(report: RollbackReport) -> dict[str, Any]:
+    """Return what ``rollback`` prints."""
+    return {
+        "outcome": str(report.outcome),
+        "place": _place(report.place),
+        "name": report.name,
+        "before": report.before,
+        "after": report.after,
+        "steps": [
+            {
+                "run": each.run_id,
+                "number": each.number,
+                "step": to_document(each.planned.step),
+                "is_possible": each.planned.undo.is_possible,
+                "note": each.planned.undo.note,
+                "undo": [to_document(step) for step in each.planned.undo.steps],
+                "undo_statements": list(each.planned.undo_statements),
+            }
+            for each in report.steps
+        ],
+        "counted": _counted(report.counted),
+        "refusals": _refusals(report.refusals),
+    }
+
+
+def baseline_document(report: BaselineReport) -> dict[str, Any]:
+    """Return what ``baseline`` prints."""
+    return {
+        "outcome": str(report.outcome),
+        "place": _place(report.place),
+        "schema": _schema(report.schema),
+        "tables": report.tables,
+        "drift": [change_document(change) for change in report.drift],
+        "refusals": _refusals(report.refusals),
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"kind": place.kind, "origin": place.origin, "dataset": place.dataset}
+
+
+def _schema(schema: SchemaThere) -> dict[str, Any]:
+    return {
+        "name": schema.name,
+        "version": schema.version,
+        "version_hash": schema.version_hash,
+        "at": _time(schema.at),
+    }
+
+
+def _run(run: PastRun) -> dict[str, Any]:
+    return {
+        "plan_hash": run.plan_hash,
+        "before": run.before,
+        "after": run.after,
+        "who": run.who,
+        "started": _time(run.started),
+        "finished": _time(run.finished),
+        "state": run.state,
+        "done": run.done,
+        "steps": run.steps,
+    }
+
+
+def _counted(counts: Iterable[Counted]) -> list[dict[str, Any]]:
+    return [{"number": each.number, "count": each.count, "examples": list(each.examples)} for each in counts]
+
+
+def _refusals(refusals: Iterable[Refusal]) -> list[dict[str, Any]]:
+    return [
+        {
+            "obstacle": str(each.obstacle),
+            "message": each.message,
+            "hint": each.hint,
+            "numbers": list(each.numbers),
+        }
+        for each in refusals
+    ]
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.astimezone(UTC).isoformat()

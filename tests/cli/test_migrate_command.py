@@ -1,0 +1,122 @@
+"""``schemactl migrate`` around its flows: groups of commands, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
+
+from schemactl.cli.app import run
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    monkeypatch.chdir(tmp_path)
+    made = new_dataset("duckdb", tmp_path)
+    put(FIRST, "first.yaml")
+    put(ADDED, "added.yaml")
+    assert run(["migrate", "apply", "./first.yaml", "--to", made.url, "--yes", "--quiet"]) == 0
+    made.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o')")
+    return made
+
+
+def test_the_group_tells_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["migrate"]) == 2
+    err = capsys.readouterr().err
+    assert all(name in err for name in ("plan", "apply", "status", "verify", "rollback", "baseline"))
+    assert run(["migrate", "--help"]) == 0
+    assert run(["migrate", "plna"]) == 2
+    assert "there is no command `migrate plna`\nhint: did you mean `plan`?" in capsys.readouterr().err
+    assert run(["migrate", "plan"]) == 2
+
+
+def test_options_before_the_names_count(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["--quiet", "migrate", "status", "--to", dataset.url]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("schemactl.toml").write_text(f'[migrate]\nto = "{dataset.url}"\non-unfit = "expand"\n')
+    assert run(["migrate", "plan", "./added.yaml", "--check"]) == 1
+    assert "add column `orders.amount__new_1`, double" in capsys.readouterr().out
+    assert run(["migrate", "status"]) == 0
+    Path("schemactl.toml").write_text("[migrate]\nyes = true\n")
+    assert run(["migrate", "status", "--to", dataset.url]) == 2
+    assert "there is no setting `migrate.yes`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["plan", "./added.yaml"], "no destination is named"),
+        (["plan", "./added.yaml", "--to", "duckdv:///x"], "is no address of a destination"),
+        (["plan", "./added.yaml", "--to", "parquet:x"], "`parquet` cannot be migrated yet"),
+        (["plan", "./added.yaml", "--from", "./first.yaml", "--to", "@"], "`--from` says what an engine has"),
+        (["plan", "./added.yaml", "--dialect", "snwflake"], "there is no dialect `snwflake`"),
+        (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "engines that are not connected"),
+        (["plan", "./added.yaml", "--to", "@", "--out", "a.json"], "`a.json` is no name of a plan"),
+        (["plan", "@", "--to", "@"], "names tables, not a schema"),
+        (["apply", "./added.yaml", "--to", "@", "--lock-timeout", "soon"], "no number of seconds"),
+        (["rollback", "--to", "@", "--steps", "0"], "no number of 1 or more"),
+        (["rollback", "--to", "@", "--steps", "1", "--to-hash", "a"], "say two things"),
+        (["rollback", "--to", "@", "--steps", "9"], "steps fewer to undo"),
+        (["status", "nothing", "--to", "@"], "nothing"),
+    ],
+)
+def test_a_wrong_call_is_told(
+    dataset: Dataset, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["migrate", *(dataset.url if each == "@" else each for each in args)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_loses_data_is_told_and_refused(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    without = put(schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST), "without.yaml")
+    call = [without, "--to", dataset.url]
+    assert run(["migrate", "plan", *call]) == 0
+    assert "destructive: step 1 loses data\n  `--allow-destructive` allows it\n" in capsys.readouterr().out
+    assert run(["migrate", "apply", *call, "--yes"]) == 1
+    assert capsys.readouterr().out.endswith("nothing was done: the plan is refused\n")
+    assert run(["migrate", "apply", *call, "--yes", "--allow-destructive"]) == 0
+    assert "applied 1 step in" in capsys.readouterr().out
+    assert run(["migrate", "rollback", "--to", dataset.url, "--yes"]) == 1
+    assert "refused: step 1 cannot be undone: its values are gone" in capsys.readouterr().out
+
+
+def test_status_and_verify_tell_what_was_changed_by_hand(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["migrate", "verify", "--to", dataset.url]) == 0
+    dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
+    capsys.readouterr()
+    assert run(["migrate", "status", "--to", dataset.url, "--check"]) == 1
+    out = capsys.readouterr().out
+    assert "drift: `orders.by_hand`: new column" in out
+    assert out.endswith("Not settled: 1 change by hand, or by others.\n")
+    assert run(["migrate", "status", "--to", dataset.url]) == 0
+    assert run(["migrate", "verify", "--to", dataset.url]) == 1
+
+
+def test_a_script_for_an_engine_that_is_not_connected(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = column('x"; DROP TABLE y; --\n', "json")
+    put(schema_of(ID, column("amount", "double"), hostile, before=FIRST), "hostile.yaml")
+    capsys.readouterr()
+    assert run(["migrate", "plan", "./hostile.yaml", "--from", "./first.yaml", "--dialect", "snowflake"]) == 0
+    out = capsys.readouterr().out
+    assert 'ALTER TABLE "ORDERS" ADD "X""; DROP TABLE Y; --\n" VARIANT;' in out
+    assert 'ALTER TABLE "ORDERS" DROP COLUMN "OLD";' in out
+    assert 'UPDATE "ORDERS" SET "AMOUNT__NEW_1" = CAST("AMOUNT" AS DOUBLE)' in out
+    assert run(["migrate", "plan", "./added.yaml", "--dialect", "bigquery"]) == 0
+    assert "CREATE TABLE `orders` (`id` INT64 NOT NULL, `amount` FLOAT64" in capsys.readouterr().out
+
+
+def test_schemas_come_back_out_of_the_ledger(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes"])
+    capsys.readouterr()
+    assert run(["export", dataset.url]) == 0
+    assert capsys.readouterr().out == Path("added.yaml").read_text()
+    assert run(["export", dataset.url, "--hash", FIRST.version_hash[:8]]) == 0
+    assert capsys.readouterr().out == Path("first.yaml").read_text()
+    assert run(["export", dataset.url, "--hash", "none"]) == 2
+    assert run(["export", "./first.yaml", "--hash", "none"]) == 2
+    assert run(["export", dataset.url, "--tables"]) == 0

@@ -1,0 +1,272 @@
+"""Plans, applies and undoes migrations of real databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import postgres_server
+import pytest
+from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
+
+from schemactl.errors import InputError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
+from schemactl.schema.types import Schema
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with postgres_server.running() as url:
+        yield url
+
+
+@pytest.fixture(params=ENGINES)
+def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """A dataset ``shop`` with the first schema and two rows."""
+    monkeypatch.chdir(tmp_path)
+    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    made = new_dataset(request.param, tmp_path, server)
+    assert apply(made, FIRST).outcome is Outcome.DONE
+    made.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o'), (2, 7, '12', NULL)")
+    return made
+
+
+def apply(dataset: Dataset, schema: Schema | str, **changes: Any) -> ApplyReport:
+    reference = schema if isinstance(schema, str) else put(schema, "wanted.yaml")
+    request = ApplyRequest(reference, dataset.url, Path("schemas"), PlanOptions())
+    return apply_migration(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
+
+
+def plan(dataset: Dataset, schema: Schema, out: str | None = None, **options: Any) -> PlanReport:
+    path = Path(out) if out else None
+    request = PlanRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions(**options), out=path)
+    return plan_migration(request)
+
+
+def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
+    request = replace(RollbackRequest("shop", dataset.url), **changes)
+    return rollback(request, lambda _: True, lambda: nullcontext(None))
+
+
+def status(dataset: Dataset, reference: str | None = None) -> Any:
+    return find_status(StatusRequest(reference, dataset.url, Path("schemas"), PlanOptions()))
+
+
+def test_a_schema_is_applied_and_recorded(dataset: Dataset) -> None:
+    report = apply(dataset, ADDED)
+
+    assert report.outcome is Outcome.DONE
+    assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
+    assert dataset.sql("SELECT id, amount, memo FROM @.orders ORDER BY id") == [(1, 5.0, "x"), (2, 7.0, "12")]
+    found = status(dataset)
+    assert found.is_settled
+    assert found.there.version_hash == ADDED.version_hash
+    assert [(run.before, run.after, run.state) for run in found.runs] == [
+        (FIRST.version_hash, ADDED.version_hash, "done"),
+        (None, FIRST.version_hash, "done"),
+    ]
+    assert apply(dataset, ADDED).outcome is Outcome.NOTHING
+
+
+def test_a_rollback_brings_back_tables_and_hash(dataset: Dataset) -> None:
+    before = dataset.sql("SELECT id, amount, note, old FROM @.orders ORDER BY id")
+    apply(dataset, ADDED)
+
+    report = undo(dataset)
+
+    assert (report.outcome, report.before, report.after) == (Outcome.DONE, ADDED.version_hash, FIRST.version_hash)
+    assert dataset.columns() == ["id", "amount", "note", "old"]
+    assert dataset.sql("SELECT id, amount, note, old FROM @.orders ORDER BY id") == before
+    found = status(dataset)
+    assert found.is_settled
+    assert found.there.version_hash == FIRST.version_hash
+    assert dataset.sql(f"SELECT 1 FROM @._dlt_version WHERE version_hash = '{ADDED.version_hash}'") == []
+
+
+def test_values_loaded_since_are_not_dropped_unasked(dataset: Dataset) -> None:
+    apply(dataset, ADDED)
+    dataset.sql("INSERT INTO @.orders (id, amount, paid) VALUES (3, 1, '2026-01-31 00:00:00')")
+
+    report = undo(dataset)
+
+    assert report.outcome is Outcome.REFUSED
+    assert [each.obstacle for each in report.refusals] == [Obstacle.DESTRUCTIVE]
+    assert "1 values of `orders.paid` would be dropped" in report.refusals[0].message
+    assert "paid" in dataset.columns()
+    assert undo(dataset, allows_destructive=True).outcome is Outcome.DONE
+    assert "paid" not in dataset.columns()
+
+
+def test_an_undo_that_would_lose_values_is_refused(dataset: Dataset) -> None:
+    apply(dataset, ADDED)
+    dataset.sql("INSERT INTO @.orders (id, amount) VALUES (3, 1.5)")
+
+    report = undo(dataset)
+
+    assert [each.obstacle for each in report.refusals] == [Obstacle.UNFIT]
+    assert report.counted[0].count == 1
+    assert "1.5" in report.counted[0].examples[0]
+
+
+def test_single_steps_are_undone_and_gone_on_with(dataset: Dataset) -> None:
+    apply(dataset, ADDED)
+
+    assert undo(dataset, steps=1).outcome is Outcome.DONE
+
+    found = status(dataset, put(ADDED, "wanted.yaml"))
+    assert found.unfinished is not None
+    assert (found.unfinished.done, found.unfinished.steps) == (2, 3)
+    assert found.drift == ()
+    assert apply(dataset, ADDED).outcome is Outcome.DONE
+    assert status(dataset, put(ADDED, "wanted.yaml")).is_settled
+    assert undo(dataset, to_hash=FIRST.version_hash[:6]).outcome is Outcome.DONE
+    with pytest.raises(InputError, match="no run that began at the schema `zzz`"):
+        undo(dataset, to_hash="zzz")
+
+
+def test_what_loses_data_needs_leave_and_cannot_be_undone(dataset: Dataset) -> None:
+    without = schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST)
+
+    refused = apply(dataset, without)
+
+    assert [each.obstacle for each in refused.planned.refusals] == [Obstacle.DESTRUCTIVE]
+    assert "old" in dataset.columns()
+    assert apply(dataset, without, allows_destructive=True).outcome is Outcome.DONE
+    assert "old" not in dataset.columns()
+    again = undo(dataset)
+    assert [each.obstacle for each in again.refusals] == [Obstacle.IMPOSSIBLE]
+    assert "cannot be undone: its values are gone" in again.refusals[0].message
+
+
+def test_values_that_do_not_survive_refuse_the_step_under_its_old_name(dataset: Dataset) -> None:
+    renamed = schema_of(
+        ID,
+        column("amount", "bigint"),
+        column("memo", "bigint", **{"x-renamed-from": "note"}),
+        column("old"),
+        before=FIRST,
+    )
+
+    report = apply(dataset, renamed)
+
+    assert report.outcome is Outcome.REFUSED
+    assert [(each.number, each.count) for each in report.planned.counted] == [(2, 1)]
+    assert report.planned.counted[0].examples[0].startswith('"x"')
+    assert dataset.columns() == ["id", "amount", "note", "old"]
+
+
+def test_what_does_not_fit_goes_to_a_variant(dataset: Dataset) -> None:
+    retyped = schema_of(ID, column("amount", "bigint"), column("note", "bigint"), column("old"), before=FIRST)
+
+    report = apply(dataset, retyped, options=PlanOptions(on_unfit=OnUnfit.VARIANT))
+
+    assert report.outcome is Outcome.DONE
+    rows = dataset.sql("SELECT id, note, note__v_text, note__before_1 FROM @.orders ORDER BY id")
+    assert rows == [(1, None, "x", "x"), (2, 12, None, "12")]
+    undo(dataset, allows_destructive=True)
+    assert dataset.sql("SELECT id, note FROM @.orders ORDER BY id") == [(1, "x"), (2, "12")]
+
+
+def test_a_column_that_may_not_be_null_is_filled(dataset: Dataset) -> None:
+    filled = schema_of(
+        *FIRST.tables["orders"].columns.values(),
+        column("state", nullable=False, **{"x-backfill": "it's new"}),
+        before=FIRST,
+    )
+
+    assert apply(dataset, filled).outcome is Outcome.DONE
+
+    assert dataset.sql("SELECT DISTINCT state FROM @.orders") == [("it's new",)]
+    assert verify(VerifyRequest(None, dataset.url, Path("schemas"))).is_clean
+
+
+def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -> None:
+    plan(dataset, ADDED, out="a.plan.json")
+    dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
+
+    report = apply(dataset, "a.plan.json")
+
+    assert [each.obstacle for each in report.planned.refusals] == [Obstacle.MOVED]
+    assert "memo" not in dataset.columns()
+    dataset.sql("ALTER TABLE @.orders DROP COLUMN by_hand")
+    assert apply(dataset, "a.plan.json").outcome is Outcome.DONE
+    again = apply(dataset, "a.plan.json")
+    assert again.planned.refusals[0].message == "this plan was applied before"
+
+
+def test_a_plan_for_another_place_or_with_other_statements_is_refused(dataset: Dataset, tmp_path: Path) -> None:
+    from schemactl.migration.saved import read_plan, write_plan
+
+    plan(dataset, ADDED, out="a.plan.json")
+    made = read_plan(Path("a.plan.json").read_text(), "a.plan.json")
+    step = replace(made.steps[0], statements=("DROP TABLE orders",))
+    Path("evil.plan.json").write_text(write_plan(replace(made, steps=(step, *made.steps[1:]))))
+    with pytest.raises(InputError, match="not those of its steps"):
+        apply(dataset, "evil.plan.json")
+    moved = replace(made, place=replace(made.place, dataset="other"))
+    Path("other.plan.json").write_text(write_plan(moved))
+    with pytest.raises(InputError, match="the plan is for"):
+        apply(dataset, "other.plan.json")
+
+
+def test_drift_is_told_and_other_tables_are_left_alone(dataset: Dataset) -> None:
+    dataset.sql("CREATE TABLE @.theirs (a INTEGER)")
+    dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
+    dataset.sql("ALTER TABLE @.orders DROP COLUMN old")
+
+    found = status(dataset)
+
+    kinds = sorted(type(change).__name__ for change in found.drift)
+    assert kinds == ["ColumnAdded", "ColumnRemoved", "TableAdded"]
+    assert not found.is_settled
+    assert not verify(VerifyRequest(None, dataset.url, Path("schemas"))).is_clean
+    assert [type(planned.step).__name__ for planned in found.planned.plan.steps] == ["AddColumn"]
+    assert apply(dataset, FIRST, allows_destructive=True).outcome is Outcome.DONE
+    assert dataset.sql("SELECT count(*) FROM @.theirs") == [(0,)]
+    assert dataset.columns() == ["id", "amount", "note", "by_hand", "old"]
+
+
+def test_a_database_that_existed_before_is_taken_over(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = new_dataset("sqlite", tmp_path)
+    made.sql("CREATE TABLE orders (id BIGINT NOT NULL, amount BIGINT, note TEXT, old TEXT)")
+
+    def take_over(schema: Schema) -> Any:
+        request = BaselineRequest(put(schema, "wanted.yaml"), made.url, Path("schemas"))
+        return record_baseline(request, lambda _: True)
+
+    assert take_over(ADDED).outcome is Outcome.REFUSED
+    assert status(made, put(FIRST, "wanted.yaml")).there is None
+    assert take_over(FIRST).outcome is Outcome.DONE
+    assert take_over(FIRST).outcome is Outcome.NOTHING
+    assert status(made).is_settled
+    assert [run.state for run in status(made).runs] == ["baseline"]
+    with pytest.raises(InputError, match="no run that could be undone"):
+        undo(made)
+
+
+def test_values_of_other_types_are_found_where_the_engine_takes_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = new_dataset("sqlite", tmp_path)
+    apply(made, FIRST)
+    made.sql("INSERT INTO orders VALUES (1, 'many', 'x', 'o'), (2, 7, 12, NULL)")
+
+    report = verify(VerifyRequest(None, made.url, Path("schemas")))
+
+    assert [(odd.column, odd.count, odd.message) for odd in report.odd] == [("amount", 1, "not of type bigint")]
+    assert "many" in report.odd[0].examples[0]
+    assert verify(VerifyRequest(None, made.url, Path("schemas"), looks_at_rows=False)).is_clean

@@ -1,0 +1,129 @@
+"""What a migration knows of single steps: their names before the first one, and whether a killed run has done them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from migrated_datasets import ADDED, FIRST, Dataset, column, new_dataset, put
+
+from schemactl.destinations import sqlite
+from schemactl.destinations._migration.records import Run, StepState
+from schemactl.errors import DestinationError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.effects_there import is_there
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.running import Runner
+from schemactl.flows.migrate.target import find_target
+from schemactl.flows.migrate.tracing import traced, traced_table
+from schemactl.migration import steps as s
+from schemactl.migration.effects import run
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.saved import plan_document, plan_hash
+from schemactl.schema.types import Table
+
+A, B = column("a", "bigint"), column("b")
+TABLE = Table("t", {"a": A, "b": B})
+
+
+def test_names_are_those_before_the_first_step() -> None:
+    steps = [
+        s.RenameTable("old", "t"),
+        s.RenameColumn("t", "was", "b"),
+        s.AddColumn("t", column("new")),
+        s.SetNotNull("t", B),
+        s.SetNotNull("t", column("new")),
+        s.AddUnique("t", "b"),
+        s.ChangeType("t", B, column("b", "bigint")),
+        s.DropTable(TABLE),
+        s.CreateTable(Table("made", {"b": B})),
+        s.SetNotNull("made", B),
+    ]
+
+    assert traced(steps, 3) == s.SetNotNull("old", column("was"))
+    assert traced(steps, 4) is None
+    assert traced(steps, 5) == s.AddUnique("old", "was")
+    assert traced(steps, 6) == s.ChangeType("old", column("was"), column("was", "bigint"))
+    assert traced_table(steps, 7) == "old"
+    assert traced(steps, 9) is None
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        s.CreateTable(Table("u", {"a": A})),
+        s.DropTable(TABLE),
+        s.RenameTable("t", "u"),
+        s.AddColumn("t", column("c")),
+        s.DropColumn("t", A),
+        s.RenameColumn("t", "a", "c"),
+        s.ChangeType("t", A, column("a", "text")),
+        s.SetNotNull("t", A),
+        s.DropNotNull("t", B),
+        s.AddUnique("t", "a"),
+        s.DropUnique("t", "b"),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_a_steps_effect_is_seen_once_it_is_done(step: s.Step) -> None:
+    required = column("b", nullable=False, unique=True)
+    tables = {"t": Table("t", {"a": A, "b": required})}
+    assert not is_there(step, tables, sqlite)
+    run(tables, (step,))
+    assert is_there(step, tables, sqlite)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    monkeypatch.chdir(tmp_path)
+    made = new_dataset("sqlite", tmp_path)
+    request = ApplyRequest(put(FIRST, "first.yaml"), made.url, Path("schemas"), PlanOptions())
+    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    made.sql("INSERT INTO orders VALUES (1, 5, 'x', 'o')")
+    return made
+
+
+def without_transactions() -> SimpleNamespace:
+    """The destination, as one that cannot run its steps in a transaction."""
+    abilities = replace(sqlite.ABILITIES, transactional_ddl=False)
+    return SimpleNamespace(**{name: getattr(sqlite, name) for name in sqlite.__all__} | {"ABILITIES": abilities})
+
+
+@pytest.mark.parametrize("was_done", [True, False])
+def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Dataset, was_done: bool) -> None:
+    request = PlanRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    plan = plan_migration(request).plan
+    line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
+    line = replace(line, plan=plan_document(plan))
+    told: list[int] = []
+    with find_target(dataset.url).open_for_writing("shop", 5) as session:
+        runner = Runner(session, without_transactions(), plan, line, 0, lambda number, _: told.append(number))
+        session.write_run(line)
+        states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
+        session.write_steps([runner._record(place, state) for place, state in enumerate(states)])
+        if was_done:  # and the process was killed before it could say so
+            session.run(plan.steps[0].statements)
+
+        runner.run_one_by_one()
+
+        assert told == ([2, 3] if was_done else [1, 2, 3])
+        assert {record.state for record in session.steps("run")} == {StepState.DONE}
+    assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
+
+
+def test_what_is_otherwise_than_planned_is_told_and_taken_back(dataset: Dataset) -> None:
+    request = PlanRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    plan = plan_migration(request).plan
+    last = replace(plan.steps[-1], statements=())  # a step that does nothing
+    broken = replace(plan, steps=(*plan.steps[:-1], last))
+    line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
+    with (
+        find_target(dataset.url).open_for_writing("shop", 5) as session,
+        pytest.raises(DestinationError, match=r"nothing was changed: column `orders\.amount` is data_type bigint"),
+    ):
+        Runner(session, sqlite, broken, line, 0, lambda *_: None).run_at_once()
+    assert dataset.columns() == ["id", "amount", "note", "old"]
