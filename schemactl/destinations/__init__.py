@@ -107,7 +107,13 @@ class Migrator(Protocol):
         ...
 
     def connect(
-        self, url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+        self,
+        url: str,
+        schema_name: str,
+        *,
+        patience: float = 0.0,
+        is_read_only: bool = False,
+        may_be_new: bool = False,
     ) -> AbstractContextManager[MigrationSession]:
         """Open a destination for migrating; what is not in a ``transaction`` is kept at once.
 
@@ -121,9 +127,11 @@ class Migrator(Protocol):
             schema_name: the schema's.
             patience: seconds to wait for the lock.
             is_read_only: nothing is written and no lock is taken.
+            may_be_new: whether a file to read that is not there counts as empty, as it will be made.
 
         Raises:
-            InputError: the address is wrong, or does not say which of several datasets is meant.
+            InputError: the address is wrong, names a file to read that is not there, or does not say which of several
+                datasets is meant.
             DestinationError: it cannot be reached, its driver is missing, or another process holds the lock.
         """
         ...

@@ -270,3 +270,23 @@ def test_values_of_other_types_are_found_where_the_engine_takes_any(
     assert [(odd.column, odd.count, odd.message) for odd in report.odd] == [("amount", 1, "not of type bigint")]
     assert "many" in report.odd[0].examples[0]
     assert verify(VerifyRequest(None, made.url, Path("schemas"), looks_at_rows=False)).is_clean
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_a_database_that_is_not_there_is_made_once_it_is_agreed_on(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    url = f"{kind}:///new.db"
+    request = ApplyRequest(put(FIRST, "wanted.yaml"), url, Path("schemas"), PlanOptions())
+    assert plan_migration(PlanRequest(request.reference, url, Path("schemas"), PlanOptions())).plan.steps
+    declined = apply_migration(request, lambda _: False, lambda: nullcontext(None))
+    assert (declined.outcome, Path("new.db").exists()) == (Outcome.DECLINED, False)
+    applied = apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    status = find_status(StatusRequest(None, url, Path("schemas"), PlanOptions()))
+    assert (applied.outcome, status.is_settled) == (Outcome.DONE, True)
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_only_what_makes_a_database_takes_one_that_is_not_there(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="no file"):
+        verify(VerifyRequest(put(FIRST, "wanted.yaml"), f"{kind}:///none.db", Path("schemas")))

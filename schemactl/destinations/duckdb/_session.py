@@ -143,6 +143,8 @@ def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[N
 def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
     """Open a transaction on a file; it is taken back unless ``commit`` was called.
 
+    To read, a file that is not there is an empty one.
+
     Raises:
         DestinationError: the file cannot be opened, or DuckDB is not installed.
     """
@@ -152,10 +154,12 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
         raise missing_driver("duckdb", "duckdb") from None
     # Nothing is fetched from the network: what loading needs comes with the package.
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
+    is_empty = is_read_only and not address.path.exists()
+    place = ":memory:" if is_empty else str(address.path.absolute())
+    mode = " (READ_ONLY)" if is_read_only and not is_empty else ""
     with duckdb.connect(config=offline) as connection:
         with told(address, "open a table"):
-            mode = " (READ_ONLY)" if is_read_only else ""
-            connection.execute(f"ATTACH {literal(str(address.path.absolute()))} AS {quote(_ALIAS)}{mode}")
+            connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)}{mode}")
             connection.execute(f"USE {quote(_ALIAS)}")
             # Files may hold moments without their zone; all of them are in UTC.
             connection.execute("SET TimeZone = 'UTC'")

@@ -94,11 +94,11 @@ def _change_type(step: ChangeType) -> str:
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
 ) -> Iterator[SqlMigration[DuckDbSession]]:
     """Open a file for migrating; DuckDB lets one process write at a time. See ``destinations.Migrator``."""
     address = parse_file_address(url)
-    if is_read_only and not address.path.is_file():
+    if is_read_only and not may_be_new and not address.path.is_file():
         raise InputError(f"there is no file `{address.path}`")
 
     def catalogue(session: DuckDbSession, dataset: str) -> Catalogue:

@@ -142,7 +142,12 @@ END
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+    url: str,
+    schema_name: str,
+    *,
+    patience: float = 0.0,
+    is_read_only: bool = False,
+    may_be_new: bool = False,  # noqa: ARG001
 ) -> Iterator[SqlMigration[PostgresSession]]:
     """Open a server for migrating; a lock that ends with the connection keeps others out.
 

@@ -89,6 +89,8 @@ def open_database(
 ) -> Iterator[SqliteDatabase]:
     """Open a file; who may write is alone until the connection ends, however it ends.
 
+    To read, a file that is not there is an empty one.
+
     Args:
         address: for messages.
         path: of the dataset's own file.
@@ -99,11 +101,10 @@ def open_database(
         DestinationError: it cannot be opened, or another process holds it.
     """
     is_new = not path.exists()
+    mode = "ro" if is_read_only else "rwc"
+    place = "file::memory:" if is_new and is_read_only else f"{path.absolute().as_uri()}?mode={mode}"
     try:
-        mode = "ro" if is_read_only else "rwc"
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=patience, isolation_level=None
-        )
+        connection = sqlite3.connect(place, uri=True, timeout=patience, isolation_level=None)
     except sqlite3.Error as error:
         raise DestinationError(f"cannot open `{path}`: {error}") from error
     with closing(connection):

@@ -148,12 +148,12 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False
+    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
 ) -> Iterator[SqliteMigration]:
     """Open a file for migrating, for itself alone. See ``destinations.Migrator``."""
     address = parse_file_address(url)
     dataset, path = _choose(address, schema_name)
-    if is_read_only and not path.is_file():
+    if is_read_only and not may_be_new and not path.is_file():
         raise InputError(f"there is no file `{path}`")
 
     def catalogue(database: SqliteDatabase, asked: str) -> Catalogue:

@@ -75,7 +75,7 @@ def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProg
     """
     wanted = _find(request)
     target, name = wanted.target, wanted.schema.name
-    with target.open_for_reading(name) as session:
+    with target.open_for_reading(name, may_be_new=True) as session:
         report = _report(session, wanted, request)
     if report.refusals:
         return ApplyReport(report, Outcome.REFUSED)

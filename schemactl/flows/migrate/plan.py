@@ -54,7 +54,7 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
         raise InputError(f"`{request.out}` is no name of a plan", hint=f"let it end in `{ENDING}`")
     target = find_target(request.to)
     schema = find_wanted(request.reference, request.schemas)
-    with target.open_for_reading(schema.name) as session:
+    with target.open_for_reading(schema.name, may_be_new=True) as session:
         report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
     if request.out is not None:
         replace_text(request.out, write_plan(report.plan))

@@ -33,9 +33,11 @@ class Target:
     module: MigratingDestination
     url: str
 
-    def open_for_reading(self, schema_name: str) -> AbstractContextManager[MigrationSession]:
-        """Open it; nothing is locked."""
-        return self.module.connect(self.url, schema_name, is_read_only=True)
+    def open_for_reading(
+        self, schema_name: str, *, may_be_new: bool = False
+    ) -> AbstractContextManager[MigrationSession]:
+        """Open it; nothing is locked. ``may_be_new``: what is not there counts as empty."""
+        return self.module.connect(self.url, schema_name, is_read_only=True, may_be_new=may_be_new)
 
     @contextmanager
     def open_for_writing(self, schema_name: str, patience: float) -> Iterator[MigrationSession]:
