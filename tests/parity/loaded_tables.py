@@ -164,21 +164,26 @@ def as_keyed_by(theirs, ours, key="_dlt_id"):
     known = dict(zip(theirs.loads, ours.loads, strict=True))
     renamed = {}
     for table in sorted(theirs.rows, key=lambda name: _depth(theirs, name)):
-        rows = [{name: _renamed(value, known) for name, value in row.items()} for row in theirs.rows[table]]
+        before = theirs.rows[table]
         if table in theirs.parents:
-            known |= _nested_keys(table, theirs.rows[table], rows, key)
+            # rows may be nested in rows of the same table: a blank key adds nothing to its name
+            while not (found := _nested_keys(table, before, _with(before, known), key)).items() <= known.items():
+                known |= found
         else:
-            known |= _paired_keys(rows, ours.rows.get(table, []), key)
-        renamed[table] = [{name: _renamed(value, known) for name, value in row.items()} for row in rows]
+            known |= _paired_keys(_with(before, known), ours.rows.get(table, []), key)
+        renamed[table] = _with(before, known)
     return renamed
+
+
+def _with(rows, known):
+    return [
+        {name: known.get(value, value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
 def _depth(loaded, table):
     return 1 + _depth(loaded, loaded.parents[table]) if table in loaded.parents else 0
-
-
-def _renamed(value, known):
-    return known.get(value, value) if isinstance(value, str) else value
 
 
 def _nested_keys(table, before, after, key):
@@ -192,11 +197,14 @@ def _nested_keys(table, before, after, key):
 
 
 def _paired_keys(rows, others, key):
+    """Return the keys of rows by those of other rows of the same content; what the data brings is equal already."""
+    equal = {row.get(key) for row in rows} & {row.get(key) for row in others}
     by_content = {}
     for row in others:
-        by_content.setdefault(_content(row, key), []).append(row.get(key))
-    pairs = ((row.get(key), by_content.get(_content(row, key), [])) for row in rows)
-    return {own: of_others.pop() for own, of_others in pairs if own and of_others and own not in of_others}
+        if row.get(key) not in equal:
+            by_content.setdefault(_content(row, key), []).append(row[key])
+    pairs = ((row.get(key), by_content.get(_content(row, key))) for row in rows if row.get(key) not in equal)
+    return {own: of_others.pop() for own, of_others in pairs if of_others}
 
 
 def _content(row, key):
@@ -215,7 +223,10 @@ def _shown(value):
 def assert_same(ours, theirs):
     """Compare schemas, tables of the database, and rows."""
     assert_equal("tables", told(ours.schema["tables"]), told(theirs.schema["tables"]))
-    assert_equal("schema", told(ours.schema), told(theirs.schema))
+    # our export file is linked to an import file, which the pipeline does not have
+    apart = ("tables", "imported_version_hash")
+    others = [{key: value for key, value in each.schema.items() if key not in apart} for each in (ours, theirs)]
+    assert_equal("schema", *map(told, others))
     assert_equal("columns", told(ours.columns), told(theirs.columns))
     assert_same_rows(ours, theirs)
 
