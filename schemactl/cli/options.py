@@ -94,6 +94,37 @@ class SparkCommandOptions(CommonOptions):
         return SparkOptions(master=self.master, remote=self.remote, conf=conf, debug=self.debug)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataOptions(SparkCommandOptions):
+    """Options of the commands by which data evolves a schema."""
+
+    contract: Annotated[
+        str | None,
+        typer.Option(
+            "--contract",
+            metavar="C",
+            help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
+            "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
+        ),
+        Setting(),
+    ] = None
+    on_bad_record: Annotated[
+        Literal["stop", "skip"],
+        typer.Option("--on-bad-record", help="What a record that cannot be read does."),
+        Setting(),
+    ] = "stop"
+    input_format: Annotated[
+        str | None,
+        typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
+        Setting(),
+    ] = None
+    resolve_collisions: Annotated[
+        bool,
+        typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
+        Setting(),
+    ] = False
+
+
 def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
     """Return Spark's settings; the last one of a name counts.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import Setting, SparkCommandOptions
+from schemactl.cli.options import DataOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(SparkCommandOptions):
+class Options(DataOptions):
     """What ``schemactl infer`` can be told."""
 
     sources: Annotated[
@@ -45,16 +45,6 @@ class Options(SparkCommandOptions):
         typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."),
         Setting(),
     ] = "full"
-    contract: Annotated[
-        str | None,
-        typer.Option(
-            "--contract",
-            metavar="C",
-            help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
-            "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
-        ),
-        Setting(),
-    ] = None
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
     ] = False
@@ -66,21 +56,6 @@ class Options(SparkCommandOptions):
             help="Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
         ),
     ] = None
-    on_bad_record: Annotated[
-        Literal["stop", "skip"],
-        typer.Option("--on-bad-record", help="What a record that cannot be read does."),
-        Setting(),
-    ] = "stop"
-    input_format: Annotated[
-        str | None,
-        typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
-        Setting(),
-    ] = None
-    resolve_collisions: Annotated[
-        bool,
-        typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
-        Setting(),
-    ] = False
     format: Annotated[
         Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
     ] = "text"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import Setting, SparkCommandOptions
+from schemactl.cli.options import DataOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(SparkCommandOptions):
+class Options(DataOptions):
     """What ``schemactl normalize`` can be told."""
 
     sources: Annotated[
@@ -50,16 +50,6 @@ class Options(SparkCommandOptions):
         str | None,
         typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),
     ] = None
-    contract: Annotated[
-        str | None,
-        typer.Option(
-            "--contract",
-            metavar="C",
-            help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
-            "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
-        ),
-        Setting(),
-    ] = None
     rejects: Annotated[
         str | None,
         typer.Option(
@@ -76,21 +66,6 @@ class Options(SparkCommandOptions):
     new_only: Annotated[
         bool,
         typer.Option("--new-only", help="Leave out files that were loaded before and have not changed since."),
-        Setting(),
-    ] = False
-    on_bad_record: Annotated[
-        Literal["stop", "skip"],
-        typer.Option("--on-bad-record", help="What a record that cannot be read does."),
-        Setting(),
-    ] = "stop"
-    input_format: Annotated[
-        str | None,
-        typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
-        Setting(),
-    ] = None
-    resolve_collisions: Annotated[
-        bool,
-        typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
         Setting(),
     ] = False
     lineage: Annotated[bool, typer.Option("--lineage", help="Print where in the data each column comes from.")] = False
