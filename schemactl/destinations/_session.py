@@ -72,8 +72,8 @@ class Session(Protocol):
         """Return the names of all datasets, those without tables too."""
         ...
 
-    def relations(self, dataset: str) -> Mapping[str, Relation]:
-        """Return tables and views of a dataset by folded name, with one query."""
+    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
+        """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""
         ...
 
     def stage(self, name: str, staged: StagedTable) -> None:

@@ -47,8 +47,8 @@ _STEPS: Final = _texts(
 
 
 def _relation(database: Database, dataset: str, name: str) -> Relation | None:
-    relations = database.relations(dataset).values()
-    return next((each for each in relations if each.is_table and each.name.lower() == name), None)
+    found = database.relations(dataset, name).get(name)
+    return found if found and found.is_table else None
 
 
 def _make(database: Database, dataset: str, table: Table) -> None:

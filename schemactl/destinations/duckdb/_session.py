@@ -32,7 +32,8 @@ _DATASETS: Final = """
 _RELATIONS: Final = """
     select c.table_name, t.table_oid is not null, c.column_name, c.data_type
     from duckdb_columns() c left join duckdb_tables() t using (database_name, schema_name, table_name)
-    where database_name = current_database() and lower(schema_name) = lower(?)
+    where database_name = current_database() and lower(schema_name) = lower($dataset)
+        and ($folded is null or lower(c.table_name) = $folded)
     order by c.table_name, c.column_index
 """
 
@@ -89,9 +90,10 @@ class DuckDbSession:
     def datasets(self) -> list[str]:
         return [row[0] for row in self.query(_DATASETS)]
 
-    def relations(self, dataset: str) -> Mapping[str, Relation]:
+    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
         columns: dict[tuple[str, bool], dict[str, str]] = {}
-        for table, is_table, name, kind in self.connection.execute(_RELATIONS, [dataset]).fetchall():
+        asked = {"dataset": dataset, "folded": folded}
+        for table, is_table, name, kind in self.connection.execute(_RELATIONS, asked).fetchall():
             columns.setdefault((table, is_table), {})[name] = kind
         return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
 

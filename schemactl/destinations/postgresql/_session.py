@@ -31,7 +31,8 @@ _RELATIONS: Final = """
     from pg_catalog.pg_class as tables
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
         left join pg_catalog.pg_attribute on attrelid = tables.oid and attnum > 0 and not attisdropped
-    where nspname = %s and relkind in ('r', 'p', 'f', 'v', 'm')
+    where nspname = %(dataset)s and relkind in ('r', 'p', 'f', 'v', 'm')
+        and (%(folded)s::text is null or relname = %(folded)s)
     order by tables.oid, attnum
 """
 
@@ -93,9 +94,10 @@ class PostgresSession:
     def datasets(self) -> list[str]:
         return [row[0] for row in self.query(_DATASETS)]
 
-    def relations(self, dataset: str) -> Mapping[str, Relation]:
+    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
         columns: dict[tuple[str, bool, bool], dict[str, str]] = {}
-        for *table, name, kind in self.connection.execute(_RELATIONS, [dataset]).fetchall():
+        asked = {"dataset": dataset, "folded": folded}
+        for *table, name, kind in self.connection.execute(_RELATIONS, asked).fetchall():
             held = columns.setdefault((table[0], table[1], table[2]), {})
             if name is not None:  # a table may have no columns
                 held[name] = kind

@@ -22,6 +22,7 @@ _RELATIONS: Final = """
     select tables.name, tables.type = 'table', columns.name, columns.type
     from sqlite_master as tables join pragma_table_xinfo(tables.name) as columns
     where tables.type in ('table', 'view') and tables.name not like 'sqlite\\_%' escape '\\'
+        and (:folded is null or lower(tables.name) = :folded)
     order by tables.rowid, columns.cid
 """
 
@@ -60,9 +61,9 @@ class SqliteDatabase:
     def datasets(self) -> list[str]:
         return [MAIN]
 
-    def relations(self, dataset: str) -> Mapping[str, Relation]:  # noqa: ARG002
+    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:  # noqa: ARG002
         columns: dict[tuple[str, bool], dict[str, str]] = {}
-        for table, is_table, name, kind in self.query(_RELATIONS):
+        for table, is_table, name, kind in self.connection.execute(_RELATIONS, {"folded": folded}).fetchall():
             columns.setdefault((table, bool(is_table)), {})[name] = kind
         return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
 
