@@ -9,7 +9,7 @@ from typing import assert_never
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.conversions import convert
 from schemactl.destinations._migration.ddl import quoted
-from schemactl.destinations._migration.words import Converted, Retype, Words
+from schemactl.destinations._migration.words import TRUE, Converted, Retype, Words
 from schemactl.errors import InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.steps import (
@@ -77,6 +77,8 @@ def dialect_of(words: Words, limits: NameLimits) -> Dialect:
 
     def guarded(retype: Retype, value: str) -> str:
         made = found(retype, value)
+        if made.fits == TRUE:
+            return made.value
         return f"CASE WHEN {made.fits} THEN {made.value} ELSE {words.refuse(value, words.type_of(retype.after))} END"
 
     def fits(retype: Retype, value: str) -> str:

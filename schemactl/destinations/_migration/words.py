@@ -31,6 +31,8 @@ class Converted:
         """The condition that a value survives; databases do not promise to ask for parts of an AND in their order."""
         if FALSE in (self.form, self.check):
             return FALSE
+        if self.form == self.check == TRUE:
+            return TRUE
         if self.form == TRUE or self.check == TRUE:
             return f"({self.check if self.form == TRUE else self.form})"
         return f"(CASE WHEN {self.form} THEN {self.check} ELSE FALSE END)"
