@@ -9,6 +9,7 @@ Decimals become texts without the zeros that a column's scale pads them with, as
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from schemactl.destinations._migration import moments, numbers, texts
@@ -35,7 +36,7 @@ def convert(retype: Retype, value: str, words: Words) -> Converted:
     if after is DataType.TEXT:  # a cast would cut what is too long
         check = conjoin(found.check, is_short(retype, found.value, "length"))
         return Converted(found.form, check, f"CAST({found.value} AS {words.text})")
-    return Converted(found.form, found.check, f"CAST({found.value} AS {kind})")
+    return replace(found, value=f"CAST({found.value} AS {kind})", quick=f"CAST({found.quick} AS {kind})")
 
 
 _SAME: Final[Mapping[DataType, Maker]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemactl.destinations._migration import forms
-from schemactl.destinations._migration.words import TRUE, Converted, Retype, Words, conjoin, where
+from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words, conjoin, where
 from schemactl.destinations._session import literal
 from schemactl.schema.types import Column
 
@@ -31,7 +31,9 @@ def bigint_of_text(retype: Retype, value: str, words: Words) -> Converted:
     wide = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
     regex = forms.blank_around(f"({forms.INTEGER}|{forms.HEX})")
     form = conjoin(words.matches(value, regex), f"length({value}) < 38")
-    return Converted(form, _in_range(f"({wide})", retype.after, words), wide)
+    digits = len(str(_bounds(retype.after)[1])) - 1
+    usual = words.matches(value, f"-?[0-9]{{1,{digits}}}")
+    return Converted(form, _in_range(f"({wide})", retype.after, words), wide, usual, value)
 
 
 def bigint_of_double(retype: Retype, value: str, _: Words) -> Converted:
@@ -109,11 +111,13 @@ def decimal_of_text(retype: Retype, value: str, words: Words) -> Converted:
         words.matches(value, "[^0-9]*[0-9].*"),
         f"length({value}) < 150",
     )
+    usual = words.matches(value, f"-?[0-9]{{1,{digits}}}") if digits else FALSE
     if digits < 19:
-        return Converted(is_plain, TRUE, plain)
+        return Converted(is_plain, TRUE, plain, usual, value)
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {kind})"
     form = f"({is_plain}) OR {words.matches(value, forms.blank_around(forms.HEX))}"
-    return Converted(form, TRUE, f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END")
+    value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
+    return Converted(form, TRUE, value_of_form, usual, value)
 
 
 def double_of_text(_: Retype, value: str, words: Words) -> Converted:
@@ -123,7 +127,9 @@ def double_of_text(_: Retype, value: str, words: Words) -> Converted:
     form = conjoin(words.matches(value, regex), f"length({value}) < 150")
     plain = f"CAST({trimmed} AS {words.double})"
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {words.double})"
-    return Converted(form, TRUE, f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END")
+    value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
+    usual = words.matches(value, "-?[0-9]{1,15}([.][0-9]{1,15})?")
+    return Converted(form, TRUE, value_of_form, usual, value)
 
 
 def double_of_bigint(_: Retype, value: str, words: Words) -> Converted:

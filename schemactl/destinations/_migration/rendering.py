@@ -9,7 +9,7 @@ from typing import assert_never
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.conversions import convert
 from schemactl.destinations._migration.ddl import quoted
-from schemactl.destinations._migration.words import TRUE, Converted, Retype, Words
+from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words
 from schemactl.errors import InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.steps import (
@@ -79,7 +79,9 @@ def dialect_of(words: Words, limits: NameLimits) -> Dialect:
         made = found(retype, value)
         if made.fits == TRUE:
             return made.value
-        return f"CASE WHEN {made.fits} THEN {made.value} ELSE {words.refuse(value, words.type_of(retype.after))} END"
+        usual = "" if made.usual == FALSE else f"WHEN {made.usual} THEN {made.quick} "
+        refused = words.refuse(value, words.type_of(retype.after))
+        return f"CASE {usual}WHEN {made.holds} THEN {made.value} ELSE {refused} END"
 
     def fits(retype: Retype, value: str) -> str:
         return found(retype, value).fits
