@@ -80,10 +80,17 @@ def test_duckdb(load: Load, tmp_path: Path) -> None:
 def test_a_catalogue_makes_a_schema_file_with_its_own_hash(load: Load, tmp_path: Path) -> None:
     path, made = tmp_path / "shop.duckdb", tmp_path / "made.yaml"
     load(dlt.destinations.duckdb(str(path)))
-    export(ExportRequest(f"duckdb:///{path}", "dlt", str(made), Path("schemas")))
+    export(ExportRequest(f"duckdb:///{path}", "dlt", str(made), Path("schemas"), takes_tables=True))
     assert not read(made.read_text(), str(made)).is_edited
     # dlt loaded the dataset with another schema than this one, which it knows nothing of.
     assert_same(made, f"duckdb:///{path}", told=("V005",))
+
+
+def test_the_ledger_gives_the_schema_itself_back(load: Load, tmp_path: Path) -> None:
+    path, made = tmp_path / "shop.duckdb", tmp_path / "made.yaml"
+    load(dlt.destinations.duckdb(str(path)))
+    export(ExportRequest(f"duckdb:///{path}", "dlt", str(made), Path("schemas")))
+    assert_same(made, f"duckdb:///{path}")
 
 
 def test_postgresql(load: Load, postgres_url: str) -> None:
