@@ -158,7 +158,7 @@ def document_item(shape: Shape, use: Use, is_marked: bool) -> Item:
 
 
 def _scalar(shape: Shape, use: Use, is_marked: bool) -> Item:
-    scalars = _scalar_types(shape)
+    scalars = _scalar_types(shape, use)
     if scalars == {"DOUBLE"} or (scalars == {"DOUBLE", "BIGINT"} and use.is_double):
         return Item(Form.SCALAR, T.DoubleType(), T.DoubleType(), DataType.DOUBLE)
     if len(scalars) > 1 or not scalars <= _SCALARS.keys():
@@ -181,15 +181,17 @@ def _variant(shape: Shape, use: Use, is_marked: bool) -> Item:
         T.VariantType(),
         fields={key: _variant(shape.children[key], use.below[key], is_marked) for key in keys},
         element=_variant(shape.element, inner, is_marked) if shape.element is not None and inner is not None else None,
-        scalars=_scalar_types(shape),
+        scalars=_scalar_types(shape, use),
         is_nested=shape.is_nested,
         is_row=use.is_row,
         is_marked=is_marked,
     )
 
 
-def _scalar_types(shape: Shape) -> frozenset[str]:
-    return frozenset("DOUBLE" if name.startswith("DECIMAL") else name for name in shape.scalars)
+def _scalar_types(shape: Shape, use: Use) -> frozenset[str]:
+    found = frozenset("DOUBLE" if name.startswith("DECIMAL") else name for name in shape.scalars)
+    # Of integers among other numbers Spark's shapes tell nothing.
+    return found | {"BIGINT"} if "DOUBLE" in found and use.takes(DataType.BIGINT) else found
 
 
 def _object(fields: Mapping[str, Item]) -> Item:

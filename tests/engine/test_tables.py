@@ -205,6 +205,17 @@ def test_mixed_kinds_go_where_the_plan_says(spark, tmp_path):
     assert_interpreted(made, file, MIXED)
 
 
+def test_integers_among_other_numbers_stay_integers(spark, tmp_path):
+    documents = [{"n": 1.5, "w": 2.5, "l": [0.5, [1e300, 12], 7]}, {"n": 3, "w": 4, "l": [[2.0, 1_700_000_000]]}]
+    columns = {"w": Column("w", {"data_type": "text"})}
+    before = EMPTY.with_table(Table("t", columns, {"write_disposition": "append", "resource": "t"}))
+    file = write(tmp_path / "numbers.jsonl", documents)
+    made = Made(spark, tmp_path, [file], before)
+    assert [(row["n"], row["w"]) for row in made.rows("t")] == [(1.5, "2.5"), (3.0, "4")]
+    assert sorted(row["value"] for row in made.rows("t__l__list")) == [2.0, 12.0, 1_700_000_000.0, 1e300]
+    assert_interpreted(made, file, documents)
+
+
 def test_documents_need_not_be_objects(spark, tmp_path):
     documents = ["hello", [1, "b"], None, {"value": 3}, 2.5, {"a": {"b": [{"c": 1}]}}, []]
     file = write(tmp_path / "bare.jsonl", documents)

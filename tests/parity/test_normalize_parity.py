@@ -66,8 +66,16 @@ def numbered(found):
 
 
 def without_great_integers(found):
-    """Put the greatest numbers that a `bigint` column holds for those that none does."""
-    return json.loads(json.dumps(found), parse_int=lambda text: max(-(2**63), min(int(text), 2**63 - 1)))
+    """Put numbers that a `bigint` column holds for those that none does: dlt's loads fail on them."""
+
+    def integer(text):
+        return max(-(2**63), min(int(text), 2**63 - 1))
+
+    def real(text):
+        number = float(text)
+        return number if abs(number) < 2**63 else 0.5
+
+    return json.loads(json.dumps(found), parse_int=integer, parse_float=real)
 
 
 # values and shapes
@@ -244,8 +252,9 @@ def documents_of(source):
 # made-up documents
 
 
-KEYS = st.sampled_from(["a", "b", "items", "value", "list", "A", "aB", "a_b", "x-y", "ż", ""])
-"""None of dlt's own: a destination refuses rows that bring keys beside others. None too long for dlt's files."""
+KEYS = st.sampled_from(["a", "b", "items", "value", "list", "A", "aB", "a_b", "x-y", "ż"])
+"""None of dlt's own: a destination refuses rows that bring keys beside others. None too long for dlt's files. No blank
+one: dlt makes rows without load id of the lists below it, which DuckDB refuses."""
 
 
 def clear_of_differences(found):
