@@ -158,8 +158,13 @@ class MigrationSession(Protocol):
         """Return a context whose statements and ledger lines are kept together, or not at all where it raises."""
         ...
 
-    def run(self, statements: Sequence[str]) -> None:
-        """Run the statements of one step, in their order."""
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        """Do one step.
+
+        Args:
+            step: what is done; who has no statements to run goes by it.
+            statements: what ``render`` gave for it, in their order.
+        """
         ...
 
     def row_count(self, table: str) -> int:

@@ -66,7 +66,7 @@ def take(session, kind, dataset, tables, *steps):
     for step in steps:
         name = step.table if isinstance(getattr(step, "table", None), str) else getattr(step, "before", None)
         name = name if isinstance(name, str) else step.table.name
-        session.run(kind.render(step, tables.get(name), dataset))
+        session.run(step, kind.render(step, tables.get(name), dataset))
         after = effect(tables.pop(name, None), step)
         if after is not None:
             tables[after.name] = after
@@ -129,8 +129,8 @@ def test_a_unique_column_takes_no_value_twice(place):
         assert session.unfit(AddUnique("orders", "_dlt_id")).count == 0
         take(session, kind, dataset, tables, AddUnique("orders", "_dlt_id"))
         assert session.catalogue().schema.tables["orders"].columns["_dlt_id"].properties["unique"]
-        with pytest.raises(DestinationError):
-            session.run([f'INSERT INTO "{dataset}"."orders" VALUES (\'a\', null)'])
+        with pytest.raises(DestinationError), session.database.telling("insert"):
+            session.database.execute(f'INSERT INTO "{dataset}"."orders" VALUES (\'a\', null)')
 
 
 def test_values_that_do_not_survive_are_counted_with_the_keys_of_their_rows(place):
@@ -181,7 +181,7 @@ def test_a_swap_keeps_what_does_not_fit_in_the_variant_column(place):
         assert any(isinstance(each.step, Backfill) for each in plan.steps)
         with session.transaction():
             for each in plan.steps:
-                session.run(each.statements)
+                session.run(each.step, each.statements)
         kept = '"_dlt_id", "total", "total__v_text", "total__before_1"'
         assert rows_of(session, dataset, "orders", kept) == [
             ("a", 1, None, "1"),
@@ -189,7 +189,7 @@ def test_a_swap_keeps_what_does_not_fit_in_the_variant_column(place):
             ("c", None, None, None),
         ]
         for each in reversed(plan.steps):
-            session.run(each.undo_statements)
+            session.run(each.step, each.undo_statements)
         assert columns_of(session, kind, "orders") == {
             each.name: kind.stored(each) for each in catalogue.tables["orders"].columns.values()
         }
@@ -303,7 +303,8 @@ def test_who_comes_second_is_told_and_a_killed_owner_holds_nothing(place):
     code = (
         f"import sys, time\nfrom schemactl.destinations import {word} as kind\n"
         f"with kind.connect({url!r}, 'shop') as session, session.transaction():\n"
-        "    session.run(kind.render(__import__('pickle').loads(bytes.fromhex(sys.argv[1])), None, sys.argv[2]))\n"
+        "    step = __import__('pickle').loads(bytes.fromhex(sys.argv[1]))\n"
+        "    session.run(step, kind.render(step, None, sys.argv[2]))\n"
         "    print('here', flush=True)\n    time.sleep(60)\n"
     )
     import pickle
@@ -344,9 +345,9 @@ def test_sqlite_makes_indexes_and_triggers_again_and_refuses_to_lose_a_check(tmp
     with sqlite.connect(f"sqlite:///{path}", "shop") as session:
         found = session.catalogue().schema.tables
         step = ChangeType("orders", found["orders"].columns["total"], column("total", "bigint"))
-        session.run(sqlite.render(step, found["orders"], "main"))
+        session.run(step, sqlite.render(step, found["orders"], "main"))
         names = session.database.query("select name from sqlite_master where name in ('by_total', 'seen')")
         assert len(names) == 2
         step = SetNotNull("checked", found["checked"].columns["a"])
         with pytest.raises(DestinationError, match="CHECK"):
-            session.run(sqlite.render(step, found["checked"], "main"))
+            session.run(step, sqlite.render(step, found["checked"], "main"))

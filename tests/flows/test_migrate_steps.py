@@ -106,7 +106,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
         states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
         session.write_steps([runner._record(place, state) for place, state in enumerate(states)])
         if was_done:  # and the process was killed before it could say so
-            session.run(plan.steps[0].statements)
+            session.run(plan.steps[0].step, plan.steps[0].statements)
 
         runner.run_one_by_one()
 

@@ -87,7 +87,7 @@ def test_a_pipeline_finds_its_schema_after_a_migration_and_loads(place, tmp_path
         )
         with session.transaction():
             for each in plan.steps:
-                session.run(each.statements)
+                session.run(each.step, each.statements)
             session.write_version(schema)
         after = plan_steps(session.catalogue().schema, schema, schema, stored=kind.stored, abilities=kind.ABILITIES)
         assert after.steps == ()

@@ -267,7 +267,7 @@ def test_a_value_is_converted_as_dlt_does_or_counted_as_unfit(migration, before,
     given = values(chance, before, to)
     given = [value for value in given if is_held(value, before, kind)]
     place = "main" if kind is sqlite else "converted"
-    session.run(kind.render(CreateTable(table), None, place))
+    session.run(CreateTable(table), kind.render(CreateTable(table), None, place))
     rows = [(number, insertable(value, before, kind)) for number, value in enumerate(given)]
     with session.transaction():
         session.database.insert(f'"{place}"."{name}"', ("i", "v"), rows)

@@ -152,7 +152,7 @@ class SqlMigration(Generic[D]):
         with suppress(DestinationError), self.database.telling("take the migration back"):
             self.database.execute("ROLLBACK")
 
-    def run(self, statements: Sequence[str]) -> None:
+    def run(self, _step: Step, statements: Sequence[str]) -> None:
         self._make_dataset()
         for statement in statements:
             with self.database.telling("migrate"):

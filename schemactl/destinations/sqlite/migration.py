@@ -108,11 +108,11 @@ def _index(step: AddUnique | DropUnique) -> str:
 class SqliteMigration(SqlMigration[SqliteDatabase]):
     """See ``destinations.MigrationSession``."""
 
-    def run(self, statements: Sequence[str]) -> None:
+    def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; indexes and triggers of a table that is copied are made again."""
         start = f"CREATE TABLE {DIALECT.name(MAIN)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
         if not any(statement.startswith(start) for statement in statements):
-            SqlMigration.run(self, statements)
+            SqlMigration.run(self, step, statements)
             return
         dropped = next(each for each in statements if each.startswith("DROP TABLE "))
         table = dropped.partition(f"{DIALECT.name(MAIN)}.")[2][1:-1].replace('""', '"')
@@ -120,12 +120,12 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
             others = self._made_for(table)
             self.database.execute("PRAGMA legacy_alter_table = ON")  # else views of the table are in the way
         try:
-            SqlMigration.run(self, statements)
+            SqlMigration.run(self, step, statements)
         finally:
             with self.database.telling("copy a table"):
                 self.database.execute("PRAGMA legacy_alter_table = OFF")
         is_kept = [sql for name, sql in others if not any(f'"{name}"' in each for each in statements)]
-        SqlMigration.run(self, is_kept)
+        SqlMigration.run(self, step, is_kept)
 
     def _made_for(self, table: str) -> list[tuple[str, str]]:
         """Return names and statements of what hangs on a table.

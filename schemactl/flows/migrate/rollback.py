@@ -20,6 +20,7 @@ from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run as run_model
+from schemactl.migration.plan import Render
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
@@ -31,6 +32,7 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
+from schemactl.schema.types import Table
 
 Agree = Callable[[RollbackReport], bool]
 
@@ -169,15 +171,26 @@ def _undone(session: MigrationSession, target: Target, parts: Sequence[_Part]) -
             planned = part.steps[number - 1]
             if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
                 continue  # the ledger stays
-            statements: list[str] = []
-            for step in planned.undo.steps:
-                try:
-                    statements += render(step, tables.get(table_of(step)))
-                    run_model(tables, (step,))
-                except KeyError as error:
-                    hint = "the tables were changed since, by hand or by others: undo that first"
-                    raise InputError(f"step {number} cannot be undone: {error.args[0]}", hint=hint) from error
-            yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=tuple(statements)))
+            try:
+                rendered = list(_rendered(planned.undo.steps, tables, render))
+            except KeyError as error:
+                hint = "the tables were changed since, by hand or by others: undo that first"
+                raise InputError(f"step {number} cannot be undone: {error.args[0]}", hint=hint) from error
+            statements = tuple(each for _, found in rendered for each in found)
+            yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements))
+
+
+def _rendered(
+    steps: Sequence[Step], tables: dict[str, Table], render: Render
+) -> Iterator[tuple[Step, tuple[str, ...]]]:
+    """Yield steps with their statements, each for the table as it finds it; ``tables`` is brought forward.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    for step in steps:
+        yield step, tuple(render(step, tables.get(table_of(step))))
+        run_model(tables, (step,))
 
 
 def _count(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Counted]:
@@ -225,9 +238,11 @@ def _undo(
     found = next((each for each in session.runs() if each.run_id == run), None)
     schema = plan_of(found).target if found else None
     before = tables_now(session, target.module, schema) if schema else {}
+    tables, render = dict(before), rendering(session, target)
     for place, each in enumerate(report.steps):
         tell(f"undoing step {each.number}", place / len(report.steps))
-        session.run(each.planned.undo_statements)
+        for step, statements in _rendered(each.planned.undo.steps, tables, render):
+            session.run(step, statements)
     expected = expected_tables(before, steps)
     gone = sorted({table_of(step) for step in steps} - set(expected))
     wrong = differences(expected, gone, session.catalogue().schema, target.module)

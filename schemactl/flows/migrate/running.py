@@ -123,7 +123,7 @@ class Runner:
         counts = [replace(each, number=each.number + self.done) for each in late]
         if refusals := list(refuse_unfit(self.plan.steps, counts)):
             raise UnfitValues(refusals, counts)
-        self.session.run(planned.statements)
+        self.session.run(planned.step, planned.statements)
 
     def _refuse_unfit(self) -> None:
         """Look again, now that nobody else writes."""

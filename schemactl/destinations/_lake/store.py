@@ -1,0 +1,95 @@
+"""What a table format must be able to do so that migrations can be carried out on it. Nothing here knows a format.
+
+No format has a transaction over several tables: a step is kept at once, whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.migration.steps import Step
+from schemactl.schema.types import Column, Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class LakeStore(Protocol):
+    """A dataset. All methods raise ``DestinationError`` where they fail, and then nothing has changed."""
+
+    @property
+    def dataset(self) -> str:
+        """The dataset's name."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """The dataset's address without a password and a dataset."""
+        ...
+
+    def catalogue(self) -> Catalogue:
+        """Return the tables as they are now, ours (``_schemactl_…``) among them; none where nothing is there."""
+        ...
+
+    def fields(self, table: str) -> pyarrow.Schema:
+        """Return a table's columns as new files are to hold them, with what the format keeps beside them."""
+        ...
+
+    def field(self, column: Column) -> pyarrow.Field:
+        """Return a new column as new files are to hold it."""
+        ...
+
+    def row_count(self, table: str) -> int:
+        """Return how many rows a table holds, by what its files say of themselves."""
+        ...
+
+    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        """Yield all rows of a table in the types of ``fields``; columns that a file lacks are null."""
+        ...
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+        ...
+
+    def drop(self, table: str) -> None:
+        """Remove a table with its files."""
+        ...
+
+    def rename(self, before: str, after: str) -> None:
+        """Give a table another name."""
+        ...
+
+    def alter(self, step: Step) -> None:
+        """Do a step about a column by the catalogue alone; asked only where ``Abilities`` say that it can."""
+        ...
+
+    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+
+        Args:
+            table: its name; it is there.
+            fields: the columns afterwards.
+            batches: the rows afterwards, in those columns.
+        """
+        ...
+
+    def runs(self) -> tuple[Run, ...]:
+        """See ``destinations.MigrationSession``, as for all that follow."""
+        ...
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]: ...
+
+    def write_run(self, run: Run) -> None: ...
+
+    def write_steps(self, steps: Sequence[StepRecord]) -> None: ...
+
+    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]: ...
+
+    def schema_of(self, version_hash: str) -> Schema | None: ...
+
+    def write_version(self, schema: Schema) -> None: ...
+
+    def forget_version(self, version_hash: str) -> None: ...
