@@ -119,7 +119,7 @@ def make_tables(spark: SparkSession, scan: Scan, plan: Plan, folder: Path) -> No
     from schemactl.engine.stage import stage
     from schemactl.engine.tables import write_tables
 
-    staged = stage(spark, scan, plan, "1", folder / "documents")
+    staged = stage(spark, scan.survey, plan, "1", folder / "documents")
     written = write_tables(spark, staged, plan, "1", folder / "tables")
     if not written.tally.is_loadable:
         raise ValueError(f"values would be lost: {written.tally}")

@@ -46,8 +46,13 @@ def mark_large_integers(text: Column) -> Column:
     for mark, put in ((_OPEN + _CLOSE, ""), (_OPEN, f'"{LARGE_MARK}'), (_CLOSE, '"')):
         marked = F.replace(marked, F.lit(mark), F.lit(put))
     # JSON has no bare control characters; a text that does has to stay as bad as it is.
-    can_mark = text.rlike(_LARGE) & ~text.rlike(f"[{_OPEN}{_CLOSE}]")
+    can_mark = may_hold_large_integer(text) & ~text.rlike(f"[{_OPEN}{_CLOSE}]")
     return F.when(can_mark, marked).otherwise(text)
+
+
+def may_hold_large_integer(text: Column) -> Column:
+    """Return whether ``mark_large_integers`` may find something in a text."""
+    return text.rlike(_LARGE)
 
 
 def is_blank(text: Column) -> Column:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.surmise import Kinds
+from schemactl.schema.types import DataType
 
 
 @dataclass(slots=True)
@@ -60,6 +62,10 @@ class Shape:
                 mine.element = mine.element or Shape()
                 stack.append((mine.element, theirs.element))
 
+    def kinds(self) -> dict[Path, Kinds]:
+        """Return what may stand at each path, parents first. Of integers among other numbers Spark tells nothing."""
+        return {path: Kinds(_types(shape.scalars), shape.has_objects, shape.has_lists) for path, shape in self.walk()}
+
     def walk(self, path: Path = ()) -> Iterator[tuple[Path, Shape]]:
         """Yield every path with its shape, parents first."""
         stack: list[tuple[Path, Shape]] = [(path, self)]
@@ -69,6 +75,21 @@ class Shape:
             stack += [((*at, key), child) for key, child in shape.children.items()]
             if shape.element is not None:
                 stack.append(((*at, ELEMENT), shape.element))
+
+
+def _types(scalars: set[str]) -> frozenset[DataType]:
+    found: set[DataType] = set()
+    for name in scalars:
+        match name:
+            case "STRING":
+                found.add(DataType.TEXT)
+            case "BOOLEAN":
+                found.add(DataType.BOOL)
+            case "BIGINT":
+                found.add(DataType.BIGINT)
+            case _:
+                found |= {DataType.DOUBLE, DataType.BIGINT}
+    return frozenset(found)
 
 
 def cut_shape(shape: Shape) -> tuple[Shape, dict[Path, Shape]]:

@@ -20,8 +20,8 @@ from schemactl.engine.inputs import shown_path
 from schemactl.engine.items import Form, Item, Use, document_item, staged_sql, struct_sql, typed_item, uses_of
 from schemactl.engine.parse import LARGE_MARK, is_blank
 from schemactl.engine.row_keys import content_hash, random_key
-from schemactl.engine.scan import Progress, Reading, Scan
 from schemactl.engine.sources import FILE, Typed
+from schemactl.engine.survey import Progress, Reading, Survey
 from schemactl.normalization.plan import Plan, RowKey
 
 STAGED_COLUMNS: Final = ("file", "number", "key", "doc")
@@ -44,7 +44,7 @@ class Staged:
 
 def stage(
     spark: SparkSession,
-    scan: Scan,
+    survey: Survey,
     plan: Plan,
     load_id: str,
     folder: Path,
@@ -53,8 +53,8 @@ def stage(
     """Write what ``plan`` takes of all documents into ``folder``.
 
     Args:
-        spark: the session that has scanned.
-        scan: of all documents; the plan was made from its evidence.
+        spark: the session of the survey.
+        survey: of all documents; the plan is for what they can hold.
         plan: of the load.
         load_id: of the load.
         folder: a folder of its own, which Spark's workers can write to.
@@ -62,8 +62,8 @@ def stage(
     """
     prepare_parquet(spark)
     uses = uses_of(plan)
-    batches = [_reading_frame(spark, each, uses, plan, load_id) for each in scan.readings]
-    batches += [_typed_frame(spark, each, uses, plan, load_id) for each in scan.typed]
+    batches = [_reading_frame(spark, each, uses, plan, load_id) for each in survey.readings]
+    batches += [_typed_frame(spark, each, uses, plan, load_id) for each in survey.typed]
     staged: list[Staged] = []
     for number, (frame, item) in enumerate(batches):
         progress("staging documents", number / len(batches))
@@ -91,7 +91,7 @@ def _reading_frame(
 ) -> tuple[DataFrame, Item]:
     item = document_item(reading.shape, uses, reading.is_marked)
     texts = reading.texts.where(~F.coalesce(is_blank(F.col("text")), F.lit(True)))
-    placed = _placed(spark, texts, reading.offsets)
+    placed = _placed(spark, texts, reading.places.offsets)
     text = unmarked(F.col("text")) if reading.is_marked else F.col("text")
     key = _document_key(plan, load_id, text, F.col("file"), F.col("number"))
     return placed.select("file", "number", key.alias("key"), _document(item).alias("doc")), item

@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from schemactl.engine.coercion import stored_type
 from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of, quoted
 from schemactl.engine.rows import RowFrame, row_frames
-from schemactl.engine.scan import Progress
+from schemactl.engine.survey import Progress
 from schemactl.engine.stage import Staged, prepare_parquet
 from schemactl.inference.evidence import Position
 from schemactl.normalization.plan import Plan

@@ -21,9 +21,10 @@ from schemactl.engine.input import Input
 from schemactl.engine.inputs import by_format
 from schemactl.engine.measure import Place, describe_items, explode_listing, read_parts, unmark
 from schemactl.engine.parse import mark_large_integers
-from schemactl.engine.scan import Places, count_records, fetch_documents, sampled
+from schemactl.engine.scan import fetch_documents
 from schemactl.engine.shapes import Shape
 from schemactl.engine.sources import SOURCES, Documents
+from schemactl.engine.survey import Places, count_records, sampled
 from schemactl.engine.walk import Listing, list_values
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, Position
@@ -72,7 +73,7 @@ class Records:
     """Documents that evidence was collected from, to be read again.
 
     Attributes:
-        frame: as for ``scan.scan_documents``.
+        frame: as for ``survey.survey_documents``.
         evidence: what they hold, and maybe more.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from glob import has_magic
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from schemactl.errors import InputError, Location, Problem
 from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.flows.schemas import Opened, open_schemas, save, to_save
-from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.findings import (
     find_collisions,
     find_files,
@@ -34,8 +34,8 @@ from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.engine.scan import BadRecord, Scan
     from schemactl.engine.settings import SparkOptions
+    from schemactl.engine.survey import BadRecord, Survey
 
 Progress = Callable[[str, float | None], None]
 
@@ -170,19 +170,19 @@ def collect(request: InferRequest, sample: Sample, progress: Progress) -> Eviden
     evidence = read_saved(saved, {each.path for each in inputs})
     if inputs:
         evidence = merge(evidence, _scan(request, inputs, sample, progress))
-    check_documents(request.sources, evidence)
+    check_documents(request.sources, evidence.files)
     return evidence
 
 
-def check_documents(sources: Iterable[str], evidence: Evidence) -> None:
+def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
     """Refuse sources in which nothing was found.
 
     Raises:
         InputError: there is no document.
     """
-    if not evidence.documents:
+    if not any(file.documents for file in files.values()):
         names = ", ".join(f"`{source}`" for source in sources)
-        bad = sum(file.bad for file in evidence.files.values())
+        bad = sum(file.bad for file in files.values())
         raise InputError(
             f"none of the {bad:,} records in {names} can be read" if bad else f"there are no records in {names}"
         )
@@ -220,23 +220,23 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions()) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
-    check_bad_records(request, scan)
+    check_bad_records(request, scan.survey)
     return scan.evidence
 
 
-def check_bad_records(request: InferRequest, scan: Scan) -> None:
+def check_bad_records(request: InferRequest, survey: Survey) -> None:
     """Refuse records that cannot be read, unless they are to be skipped.
 
     Raises:
         InputError: there are such records.
     """
-    if scan.bad_records and request.on_bad_record == "stop":
-        raise bad_records_error(scan.bad_records, scan.evidence)
+    if survey.bad_records and request.on_bad_record == "stop":
+        raise bad_records_error(survey.bad_records, survey.files)
 
 
-def bad_records_error(bad: tuple[BadRecord, ...], evidence: Evidence) -> InputError:
+def bad_records_error(bad: tuple[BadRecord, ...], files: Mapping[str, FileEvidence]) -> InputError:
     """Return the error for records that cannot be read, with their places."""
-    count = sum(file.bad for file in evidence.files.values())
+    count = sum(file.bad for file in files.values())
     problems = [
         Problem(f"this cannot be read: {record.text}", Location(record.position.file, record.position.number))
         for record in bad

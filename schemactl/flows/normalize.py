@@ -1,7 +1,11 @@
-"""``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination."""
+"""``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination.
+
+Where the schema is known, the walk is left out at first (``unchanged``).
+"""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -37,9 +41,10 @@ from schemactl.flows.packing import (
     report_of,
 )
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.unchanged import did_fit, leaves_schema, simplified, surmised_evidence
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.sample import parse_sample
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.choose import goes_by_kinds, make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.request import PlanRequest
@@ -121,21 +126,33 @@ def normalize(
     if isinstance(call, NormalizeReport):
         return call
     from schemactl.engine import session
-    from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.scan import collect_evidence
     from schemactl.engine.settings import SparkOptions
+    from schemactl.engine.survey import survey_inputs
 
     options = request.inference.spark or SparkOptions()
     with _staging(request.staging, options) as staging:
         progress("starting Spark", None)
         with (open_session or session.open_session)(options) as spark:
-            scan = scan_inputs(spark, call.inputs, parse_sample("full"), progress)
-            check_bad_records(request.inference, scan)
-            check_documents(request.inference.sources, scan.evidence)
+            survey = survey_inputs(spark, call.inputs, parse_sample("full"), progress)
+            check_bad_records(request.inference, survey)
+            check_documents(request.inference.sources, survey.files)
 
             def make(plan: Plan, folder: Path) -> Made:
-                return make_rows(spark, scan, plan, call.load, folder, progress)
+                return make_rows(spark, survey, plan, call.load, folder, progress)
 
-            return _load(call, scan.evidence, make, staging, progress)
+            surmised = surmised_evidence(survey) if _goes_by_kinds(call) else None
+            if surmised is not None:
+                report = _try_load(call, surmised, make, staging / "unchanged", progress, is_surmised=True)
+                if report is not None:
+                    return report
+            return _load(call, collect_evidence(survey, progress), make, staging, progress)
+
+
+def _goes_by_kinds(call: _Call) -> bool:
+    """Return whether there is a schema already, whose normaliser asks no more than what kinds of values there are."""
+    stored = open_schemas(call.folder, call.request.inference.name).export_document
+    return stored is not None and goes_by_kinds(stored.schema)
 
 
 def _prepare(request: NormalizeRequest) -> _Call | NormalizeReport:
@@ -204,26 +221,40 @@ def _load(call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progre
         InputError: the schema cannot be read or written.
         DestinationError: the destination failed.
     """
-    request, target = call.request.inference, call.target
     for attempt in range(MOST_ATTEMPTS):
-        opened = open_schemas(call.folder, request.name)
-        limit = target.max_identifier_length
-        evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
-        found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
-        if found.stops:
-            return found
-        target.destination.check_tables(target.url, evolution.stored)
-        plan = make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement))
-        made = make(plan, staging / str(attempt))
-        report = report_of(found, evolution, plan, made)
-        if report.stops:
+        if (report := _try_load(call, evidence, make, staging / str(attempt), progress)) is not None:
             return report
-        check_balance(report)
-        package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
-        # Where another command was quicker: rows are made anew under the schema that it has saved.
-        if (written := try_save(call.folder, opened, evolution.schema)) is not None:
-            return _deliver(call, _with_written(report, written), plan, made, package, progress)
-    raise unsteady(request.name)
+    raise unsteady(call.request.inference.name)
+
+
+def _try_load(
+    call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress, *, is_surmised: bool = False
+) -> NormalizeReport | None:
+    """Do what ``_load`` does; return None where the evidence was surmised and is not so, or the schema has changed."""
+    request, target = call.request.inference, call.target
+    opened = open_schemas(call.folder, request.name)
+    limit = target.max_identifier_length
+    evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
+    if is_surmised and not leaves_schema(evolution):
+        return None
+    found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
+    if found.stops:
+        return found
+    target.destination.check_tables(target.url, evolution.stored)
+    plan = make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement))
+    plan = simplified(plan) if is_surmised else plan
+    made = make(plan, staging)
+    if is_surmised and not did_fit(plan, made):
+        shutil.rmtree(staging, ignore_errors=True)
+        return None
+    report = report_of(found, evolution, plan, made)
+    if report.stops:
+        return report
+    check_balance(report)
+    package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
+    # Where another command was quicker: rows are made anew under the schema that it has saved.
+    written = try_save(call.folder, opened, evolution.schema)
+    return None if written is None else _deliver(call, _with_written(report, written), plan, made, package, progress)
 
 
 def _deliver(

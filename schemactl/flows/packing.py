@@ -25,7 +25,7 @@ from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
     from schemactl.engine.rejects import WrittenRejects
-    from schemactl.engine.scan import Scan
+    from schemactl.engine.survey import Survey
     from schemactl.engine.tables import Written
 
 REJECTS_TABLE: Final = "_rejects"
@@ -52,12 +52,12 @@ class Made:
         return self.tables.tally
 
 
-def make_rows(spark: Any, scan: Scan, plan: Plan, load: Load, folder: Path, progress: Progress) -> Made:
+def make_rows(spark: Any, survey: Survey, plan: Plan, load: Load, folder: Path, progress: Progress) -> Made:
     """Have the engine write tables and rejects below ``folder``.
 
     Args:
         spark: the session, which only the engine looks into.
-        scan: what the plan was made from.
+        survey: of the documents.
         plan: what becomes of the documents.
         load: the load.
         folder: one of its own, which Spark's workers can write to.
@@ -70,7 +70,7 @@ def make_rows(spark: Any, scan: Scan, plan: Plan, load: Load, folder: Path, prog
     from schemactl.engine.stage import stage
     from schemactl.engine.tables import write_tables
 
-    staged = stage(spark, scan, plan, load.id, folder / "documents", progress)
+    staged = stage(spark, survey, plan, load.id, folder / "documents", progress)
     tables = write_tables(spark, staged, plan, load.id, folder / "tables", progress)
     rejects = None
     if tables.tally.is_loadable and tables.tally.has_rejects:

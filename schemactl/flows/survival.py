@@ -35,10 +35,10 @@ from schemactl.inference.survival import (
 )
 from schemactl.inference.values import TYPED
 from schemactl.review.comparison import Comparison, Side
-from schemactl.review.full_types import full_type
 from schemactl.review.origins import renamed_columns
 from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
+from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import load_naming
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
@@ -120,8 +120,8 @@ def count_survivors(
     tell("starting Spark", None)
     with open_session(request.spark or SparkOptions()) as spark:
         scan = scan_inputs(spark, inputs, sample, tell)
-        if scan.bad_records:
-            error = bad_records_error(scan.bad_records, scan.evidence)
+        if scan.survey.bad_records:
+            error = bad_records_error(scan.survey.bad_records, scan.survey.files)
             error.hint = "mend the data: the count would leave them out"
             raise error
         again = _Again(lambda: read_again(spark, inputs, sample, scan.evidence), tell)

@@ -25,9 +25,11 @@ class TypedValue:
 
     Attributes:
         properties: dlt's column properties: data_type, precision, scale, timezone, nullable.
+        is_surmised: whether its type is only surmised, and it fits wherever a value of that type may (``surmise``).
     """
 
     properties: Mapping[str, Any]
+    is_surmised: bool = False
 
     @property
     def data_type(self) -> DataType:
@@ -45,6 +47,21 @@ ALWAYS_FITS: Mapping[DataType, frozenset[DataType]] = {
 }
 """For each column type the types of which every value can be coerced (dlt.md §6.3)."""
 
+SOMETIMES_FITS: Final[Mapping[DataType, frozenset[DataType]]] = {
+    DataType.TEXT: frozenset(DataType),
+    DataType.BIGINT: frozenset({DataType.TEXT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
+    DataType.DOUBLE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DECIMAL, DataType.WEI}),
+    DataType.DECIMAL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.WEI}),
+    DataType.WEI: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL}),
+    DataType.BOOL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
+    DataType.BINARY: frozenset({DataType.TEXT, DataType.BIGINT}),
+    DataType.JSON: frozenset({DataType.TEXT}),
+    DataType.TIMESTAMP: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DATE}),
+    DataType.DATE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.TIMESTAMP}),
+    DataType.TIME: frozenset({DataType.TEXT}),
+}
+"""For each column type the types of which some value can be coerced (dlt.md §6.3; a test holds it to coercion)."""
+
 
 def kind(value: Any) -> DataType:
     """Return the type that a value has by itself, before detectors and preferred types."""
@@ -61,7 +78,7 @@ def fits(value: Any, data_type: DataType) -> bool:
     if own is data_type:
         return True
     if isinstance(value, TypedValue):
-        return own in ALWAYS_FITS.get(data_type, frozenset())
+        return own in (SOMETIMES_FITS if value.is_surmised else ALWAYS_FITS).get(data_type, frozenset())
     if is_integer_beyond_dlt(value) and data_type is DataType.BIGINT:
         return False
     if type(value) is int and own is DataType.WEI:

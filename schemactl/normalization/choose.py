@@ -25,6 +25,15 @@ def make_plan(request: PlanRequest) -> Plan:
     return normalizer_of(request.resolution.schema).plan(request)
 
 
+def goes_by_kinds(schema: Schema) -> bool:
+    """Return whether plans for the schema depend on no more than which kinds of values stand where.
+
+    Raises:
+        InputError: as ``normalizer_of``.
+    """
+    return bool(getattr(normalizer_of(schema), "GOES_BY_KINDS", False))
+
+
 def normalizer_of(schema: Schema) -> Normalizer:
     """Return the normaliser that a schema names: one of ours, by dlt's path of it, too, or a module with ``plan``.
 

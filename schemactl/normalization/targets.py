@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator
 
-from schemactl.inference.values import ALWAYS_FITS
+from schemactl.inference.values import ALWAYS_FITS, SOMETIMES_FITS
 from schemactl.normalization.plan import Target
 from schemactl.schema.contract import Judgement, Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.types import Column, DataType, Schema
-
-_TAKES: Final[Mapping[DataType, frozenset[DataType]]] = {
-    DataType.TEXT: frozenset(DataType),
-    DataType.BIGINT: frozenset({DataType.TEXT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
-    DataType.DOUBLE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DECIMAL, DataType.WEI}),
-    DataType.DECIMAL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.WEI}),
-    DataType.WEI: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL}),
-    DataType.BOOL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
-    DataType.BINARY: frozenset({DataType.TEXT, DataType.BIGINT}),
-    DataType.JSON: frozenset({DataType.TEXT}),
-    DataType.TIMESTAMP: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DATE}),
-    DataType.DATE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.TIMESTAMP}),
-    DataType.TIME: frozenset({DataType.TEXT}),
-}
-"""For each column type the types of which some value can be coerced (dlt.md §6.3, a test holds it to coercion)."""
 
 
 class Targets:
@@ -82,7 +66,7 @@ class Targets:
         data_type = target.column.data_type
         if data_type is None or not self._coerces:
             return data_type is kind
-        return data_type is kind or kind in _TAKES[data_type]
+        return data_type is kind or kind in SOMETIMES_FITS[data_type]
 
     def _is_total(self, target: Target, kind: DataType) -> bool:
         data_type = target.column.data_type

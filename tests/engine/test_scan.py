@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.parse import mark_large_integers, parse_json
-from schemactl.engine.scan import MAX_BAD_RECORDS, MOST_LEVELS, Scan, scan_inputs
+from schemactl.engine.scan import Scan, scan_inputs
+from schemactl.engine.survey import MAX_BAD_RECORDS, MOST_LEVELS
 from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
@@ -274,7 +275,7 @@ def test_bad_records_are_told_by_file_and_line_in_every_block(spark: SparkSessio
     shown = shown_path(file.as_uri())
     with setting(spark, "spark.sql.files.maxPartitionBytes", "2000"):
         found = scan(spark, file)
-    assert [(record.position, record.text) for record in found.bad_records] == [
+    assert [(record.position, record.text) for record in found.survey.bad_records] == [
         (Position(shown, number), text) for number, text in bad.items()
     ]
     seen = found.evidence.files[shown]
@@ -284,8 +285,8 @@ def test_bad_records_are_told_by_file_and_line_in_every_block(spark: SparkSessio
 def test_bad_records_are_shown_up_to_a_limit_and_all_counted(spark: SparkSession, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ["{}", *["x" * 500] * 50])
     found = scan(spark, file)
-    assert len(found.bad_records) == MAX_BAD_RECORDS
-    assert len(found.bad_records[0].text) == 200
+    assert len(found.survey.bad_records) == MAX_BAD_RECORDS
+    assert len(found.survey.bad_records[0].text) == 200
     assert found.evidence.files[shown_path(file.as_uri())].bad == 50
 
 

@@ -162,7 +162,7 @@ def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
 def test_a_document_that_is_no_json_is_one_bad_record(spark: SparkSession, text: str) -> None:
     Path("a.json").write_text("\n" + text)
     found = scan_inputs(spark, find_inputs(["a.json"], "json"), Sample())
-    assert [record.position for record in found.bad_records] == [Position("a.json", 1)]
+    assert [record.position for record in found.survey.bad_records] == [Position("a.json", 1)]
     assert found.evidence.documents == 0
 
 
@@ -216,7 +216,7 @@ def test_compressed_csv_with_its_own_separator(read) -> None:
 def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) -> None:
     Path("a.csv").write_text("id,name\n1,a\n2,b,c\n[3,4,5]\n")
     found = scan(spark, "a.csv")
-    assert [(bad.position.number, bad.text) for bad in found.bad_records] == [
+    assert [(bad.position.number, bad.text) for bad in found.survey.bad_records] == [
         (2, "more cells than columns: 2, b, c"),
         (3, "more cells than columns: [3, 4, 5]"),
     ]
@@ -452,7 +452,7 @@ HOSTILE = {
 def test_hostile_fixtures_with_bad_records_are_told_by_line(spark: SparkSession, fixtures: Path) -> None:
     found = scan(spark, *(str(fixtures / "hostile" / name) for name in HOSTILE))
     lines: dict[str, list[int]] = {name: [] for name in HOSTILE}
-    for record in found.bad_records:
+    for record in found.survey.bad_records:
         lines[Path(record.position.file).name].append(record.position.number)
     assert lines == HOSTILE
 

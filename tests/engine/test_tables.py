@@ -49,7 +49,7 @@ class Made:
         resolution = resolve(self.scan.evidence, before, "t")
         request = PlanRequest(self.scan.evidence, resolution, judge(before, resolution.schema, contract))
         self.plan = change(make_plan(request))
-        self.staged = stage(spark, self.scan, self.plan, LOAD, folder / "staged")
+        self.staged = stage(spark, self.scan.survey, self.plan, LOAD, folder / "staged")
         self.written = write_tables(spark, self.staged, self.plan, LOAD, folder / "tables")
         self.tally = self.written.tally
         self._spark, self._folder = spark, folder

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from schemactl.normalization.targets import _TAKES
+from schemactl.inference.values import SOMETIMES_FITS
 from schemactl.schema import coercion
 
 
 def test_the_pairs_are_those_that_coercion_knows():
-    ours = {(from_, to) for to, kinds in _TAKES.items() for from_ in kinds if from_ is not to}
+    ours = {(from_, to) for to, kinds in SOMETIMES_FITS.items() for from_ in kinds if from_ is not to}
     assert ours == set(coercion._COERCERS)

@@ -1,0 +1,301 @@
+"""Finds out what documents can hold at all: their shapes, and which records are none. No value is counted.
+
+``schema_of_variant_agg`` gives the shape of the documents by input block, with line counts and records that are no
+JSON; where kinds mix, it is asked again for each kind by itself. What comes back to the driver is bounded by the
+number of paths and input blocks, not by the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from schemactl.engine.input import Input
+from schemactl.engine.inputs import by_format, shown_path
+from schemactl.engine.measure import Place, explode_listing, read_parts
+from schemactl.engine.parse import is_blank, mark_large_integers, may_hold_large_integer, parse_json
+from schemactl.engine.shapes import Shape, may_hide_large_integers, parse_shape
+from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
+from schemactl.engine.spark_types import typed_columns
+from schemactl.engine.walk import list_raw_values
+from schemactl.errors import InputError, Location
+from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all
+from schemactl.inference.paths import Path
+from schemactl.inference.sample import Sample
+
+Progress = Callable[[str, float | None], None]
+"""Told the name of each phase as it begins, and the share of the work that is done, None where that is not known."""
+
+MAX_BAD_RECORDS = 20
+"""Bad records that are shown; all are counted."""
+
+MOST_LEVELS = 200
+"""Levels of nesting; not much deeper, Python's own recursion ends."""
+
+_TOO_DEEP = "StreamWriteConstraints.getMaxNestingDepth"
+"""What Spark says of types that nest far deeper."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record that is no JSON, and how it begins."""
+
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A batch of documents as it was read, to be read again.
+
+    Attributes:
+        records: as ``survey_documents`` was given them.
+        texts: columns ``file``, ``block``, ``id`` and ``text``: the JSON documents among them, none of them bad.
+        shape: everything that they can hold.
+        is_marked: whether large integers in ``text`` are marked (``parse.mark_large_integers``).
+        places: where each record stands.
+    """
+
+    records: DataFrame
+    texts: DataFrame
+    shape: Shape
+    is_marked: bool
+    places: Places
+
+    def has_nulls_in_lists(self) -> bool:
+        """Return whether a list may hold a null; reads the texts once."""
+        found = self.texts.agg(F.bool_or(F.col("text").rlike(r"[\[,]\s*null"))).first()
+        return bool(found and found[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What sources can hold.
+
+    Attributes:
+        readings: the documents; there is a reading for each batch of sources that has any.
+        typed: the batches of sources that state their own types.
+        types: what these state: dlt column properties by path.
+        files: what was read, by input.
+        bad_records: the first ones.
+    """
+
+    readings: tuple[Reading, ...] = ()
+    typed: tuple[Typed, ...] = ()
+    types: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
+    files: Mapping[str, FileEvidence] = field(default_factory=dict)
+    bad_records: tuple[BadRecord, ...] = ()
+
+
+def survey_inputs(
+    spark: SparkSession, inputs: Sequence[Input], sample: Sample, progress: Progress = lambda *_: None
+) -> Survey:
+    """Find out what files and tables can hold.
+
+    Raises:
+        InputError, EngineError: Spark cannot read them.
+    """
+    batches = [batch for name, group in by_format(inputs).items() for batch in SOURCES[name].read(spark, group)]
+    documents = [batch for batch in batches if isinstance(batch, Documents)]
+    share = sample.share_of(count_records(documents, progress)) if sample.records else sample.share_of(0)
+    surveys = [survey_documents(sampled(batch.frame, share), progress) for batch in documents]
+    surveys += [survey_typed(batch, progress) for batch in batches if isinstance(batch, Typed)]
+    unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
+    # Two batches may state types of one column.
+    found = merge_all((unread, *(Evidence(files=each.files, typed=each.types) for each in surveys)))
+    return Survey(
+        readings=tuple(reading for each in surveys for reading in each.readings),
+        typed=tuple(batch for each in surveys for batch in each.typed),
+        types=found.typed,
+        files=found.files,
+        bad_records=tuple(sorted((bad for each in surveys for bad in each.bad_records), key=lambda bad: bad.position)),
+    )
+
+
+def sampled(records: DataFrame, share: float) -> DataFrame:
+    """Mark the records to read: the same ones whatever the order and the partitions, spread over all files."""
+    buckets = 1_000_000
+    is_taken = F.pmod(F.xxhash64("text"), F.lit(buckets)) < round(share * buckets) if share < 1 else F.lit(True)
+    return records.select("*", is_taken.alias("sampled"))
+
+
+def count_records(batches: Iterable[Documents], progress: Progress) -> int:
+    """Return how many records there are, blank ones left out."""
+    progress("counting records", None)
+    return sum(batch.frame.where(~is_blank(F.col("text"))).count() for batch in batches)
+
+
+def survey_typed(batch: Typed, progress: Progress = lambda *_: None) -> Survey:
+    """Count rows whose columns state their types."""
+    progress("counting rows", None)
+    counts = batch.frame.groupBy(FILE).count().collect()
+    columns = StructType([column for column in batch.frame.schema.fields if column.name != FILE])
+    files = {shown_path(row[FILE]): FileEvidence(documents=row["count"], records=row["count"]) for row in counts}
+    return Survey(typed=(batch,), types=typed_columns(columns), files=files)
+
+
+def survey_documents(records: DataFrame, progress: Progress = lambda *_: None) -> Survey:
+    """Find out what JSON documents can hold.
+
+    Args:
+        records: columns ``file`` (string), ``block`` (bigint, where in the file the reading task began), ``id``
+            (bigint, ascending by one within a block), ``text`` (string, one JSON document; blank ones are skipped)
+            and ``sampled`` (boolean, whether to read this one).
+        progress: told each phase.
+    """
+    progress("reading shapes", None)
+    text = F.col("text")
+    checked = _check(records, text)
+    blocks = _read_blocks(checked)
+    # Marking takes as long as parsing, and looking for what is to be marked a third of it.
+    is_marked = any(may_hide_large_integers(row.shape) for row in blocks if row.shape) and _has_large(records)
+    if is_marked:
+        text = mark_large_integers(text)
+        checked = _check(records, text)
+        blocks = _read_blocks(checked)
+    places = Places(blocks)
+    has_bad = any(row.bad for row in blocks)
+    good = checked.where("document is not null") if has_bad else records.where("sampled")
+    readable = good.select("file", "block", "id", text.alias("text"))
+    shape = _shape_of(readable, blocks, progress)
+    bad = _bad_records(checked, places) if has_bad else ()
+    reading = Reading(records, readable, shape, is_marked, places)
+    return Survey((reading,), files=places.files(), bad_records=bad)
+
+
+def _has_large(records: DataFrame) -> bool:
+    found = records.agg(F.bool_or(F.col("sampled") & may_hold_large_integer(F.col("text")))).first()
+    return bool(found and found[0])
+
+
+def _check(records: DataFrame, text: Column) -> DataFrame:
+    """Return the records with their ``document``, parsed from ``text``; null where it is none, or not sampled."""
+    # A column of its own first: within the parsing it would be made anew for each check.
+    prepared = records.select("*", text.alias("prepared"))
+    document = F.when(F.col("sampled"), parse_json(F.col("prepared"))).alias("document")
+    return prepared.select(*records.columns, document)
+
+
+def _is_bad() -> Column:
+    return F.col("sampled") & F.col("document").isNull() & ~is_blank(F.col("text"))
+
+
+def _read_blocks(documents: DataFrame) -> list[Row]:
+    grouped = documents.groupBy("file", "block").agg(
+        F.count("*").alias("lines"),
+        F.min("id").alias("first_id"),
+        F.count_if(~is_blank(F.col("text"))).alias("records"),
+        F.count("document").alias("documents"),
+        F.count_if(_is_bad()).alias("bad"),
+        F.min(F.when(_is_bad(), F.col("id"))).alias("first_bad"),
+        F.schema_of_variant_agg("document").alias("shape"),
+    )
+    with _depth_told():
+        return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
+
+
+class Places:
+    """Turns what Spark knows of a record's place into a position in the input."""
+
+    def __init__(self, blocks: Iterable[Row]) -> None:
+        self._blocks = list(blocks)
+        self.offsets: dict[tuple[str, int], int] = {}
+        lines: dict[str, int] = {}
+        for row in self._blocks:
+            before = lines.get(row.file, 0)
+            self.offsets[row.file, row.block] = before - row.first_id + 1
+            lines[row.file] = before + row.lines
+
+    def position(self, place: Place) -> Position:
+        return Position(shown_path(place.file), self.offsets[place.file, place.block] + place.id)
+
+    def files(self) -> dict[str, FileEvidence]:
+        found: dict[str, FileEvidence] = {}
+        for row in self._blocks:
+            file = shown_path(row.file)
+            known = found.get(file, FileEvidence(documents=0))
+            first_bad = known.first_bad
+            if first_bad is None and row.first_bad is not None:
+                first_bad = self.position(Place(row.file, row.block, row.first_bad)).number
+            found[file] = FileEvidence(
+                documents=known.documents + row.documents,
+                bad=known.bad + row.bad,
+                first_bad=first_bad,
+                records=known.records + row.records,
+            )
+        return found
+
+
+def _shape_of(records: DataFrame, blocks: Iterable[Row], progress: Progress) -> Shape:
+    shape = Shape()
+    for row in blocks:
+        if row.shape is not None:
+            found = parse_shape(row.shape)
+            _check_depth(found, Location(shown_path(row.file)))
+            shape.absorb(found)
+    while mixed := {path for path, found in shape.walk() if found.is_mixed}:
+        progress("reading mixed values", None)
+        _settle(records, shape, mixed)
+        _check_depth(shape)
+    return shape
+
+
+def _check_depth(shape: Shape, at: Location | None = None) -> None:
+    if any(len(path) > MOST_LEVELS for path, _ in shape.walk()):
+        raise _too_deep(at)
+
+
+@contextmanager
+def _depth_told() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if _TOO_DEEP in str(error):
+            raise _too_deep() from error
+        raise
+
+
+def _too_deep(at: Location | None = None) -> InputError:
+    return InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=at)
+
+
+def _settle(records: DataFrame, shape: Shape, mixed: set[Path]) -> None:
+    """Find out what stands at paths where kinds mix, each kind by itself."""
+    kind = F.schema_of_variant("item")
+    is_object, is_list = kind.startswith("OBJECT"), kind.startswith("ARRAY")
+    is_scalar = ~is_object & ~is_list & (kind != "VOID")
+    nodes = dict(shape.walk())
+    for part in read_parts(records, shape):
+        paths = {path: (*part.base, *path) for path, _ in part.shape.walk() if path not in part.leave_out}
+        listing = list_raw_values(part.shape, "document", {path for path, whole in paths.items() if whole in mixed})
+        found = (
+            explode_listing(part.documents, listing)
+            .groupBy("node")
+            .agg(
+                F.schema_of_variant_agg(F.when(is_object, F.col("item"))).alias("objects"),
+                F.schema_of_variant_agg(F.when(is_list, F.col("item"))).alias("lists"),
+                F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
+            )
+        )
+        with _depth_told():
+            rows = found.collect()
+        for row in rows:
+            node = nodes[paths[listing.nodes[row.node].path]]
+            node.scalars.update(row.scalars)
+            for text in (row.objects, row.lists):
+                if text not in (None, "VOID"):
+                    node.absorb(parse_shape(text))
+    for path in mixed:
+        nodes[path].is_mixed = False
+
+
+def _bad_records(documents: DataFrame, places: Places) -> tuple[BadRecord, ...]:
+    found = documents.where(_is_bad()).select("file", "block", "id", F.substring("text", 1, 200).alias("text"))
+    first = found.orderBy("file", "block", "id").limit(MAX_BAD_RECORDS).collect()
+    return tuple(BadRecord(places.position(Place(row.file, row.block, row.id)), row.text) for row in first)
