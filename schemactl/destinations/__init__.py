@@ -229,5 +229,18 @@ class MigrationSession(Protocol):
         ...
 
 
+class SamplingSession(MigrationSession, Protocol):
+    """A session of an engine that can leave most rows of a table unread."""
+
+    def unfit_in(self, share: float, step: Step) -> Unfit:
+        """Return what of a sample of the rows stands in a step's way; see ``unfit``.
+
+        Args:
+            share: of the rows that are looked at, between 0 and 1; the same rows each time, where they are the same.
+            step: ``ChangeType`` or ``SetNotNull``.
+        """
+        ...
+
+
 DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destinations")
 """All destinations by the scheme of their addresses."""

@@ -141,7 +141,10 @@ def _remembering(stored: Stored) -> Stored:
     known: dict[tuple[Any, ...], Properties] = {}
 
     def remembered(column: Column) -> Properties:
-        key = tuple((name, type(value), value) for name, value in column.properties.items() if name != "description")
+        stated = column.properties
+        if "description" in stated:
+            stated = {name: value for name, value in stated.items() if name != "description"}
+        key = (*stated.items(), *map(type, stated.values()))  # 1 and True are equal
         try:
             found = known.get(key)
         except TypeError:  # a value that has no hash

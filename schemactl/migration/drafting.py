@@ -85,7 +85,10 @@ class Draft:
 
 def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptions) -> list[Draft]:
     """Return the steps for all changes, in the order in which they run."""
-    drafter = _Drafter(comparison, abilities, options, Lookup(comparison))
+    empty = options.empty_tables
+    if not abilities.names.is_case_sensitive:
+        empty = frozenset(name.casefold() for name in empty)
+    drafter = _Drafter(comparison, abilities, options, Lookup(comparison), empty)
     return sorted(drafter.steps(), key=lambda each: each.rank)
 
 
@@ -95,6 +98,7 @@ class _Drafter:
     abilities: Abilities
     options: PlanOptions
     lookup: Lookup
+    empty_tables: frozenset[str]
 
     def steps(self) -> Iterator[Draft]:
         """Yield all steps, those of one phase and depth in their order."""
@@ -232,9 +236,7 @@ class _Drafter:
 
     def _is_empty(self, table: str) -> bool:
         old = self.lookup.old_table(table)
-        if self.abilities.names.is_case_sensitive:
-            return old in self.options.empty_tables
-        return old.casefold() in {name.casefold() for name in self.options.empty_tables}
+        return (old if self.abilities.names.is_case_sensitive else old.casefold()) in self.empty_tables
 
 
 def _is_column(table: Table, name: str) -> bool:

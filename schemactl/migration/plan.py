@@ -62,6 +62,12 @@ class MigrationPlan:
         return schema_from_dict(self.schema)
 
     @property
+    def target_hash(self) -> str:
+        """The hash of the schema that the destination has afterwards; to build the schema for it takes far longer."""
+        found: str = self.schema["version_hash"]
+        return found
+
+    @property
     def is_applicable(self) -> bool:
         """Whether the destination can take every step."""
         return all(step.is_possible for step in self.steps)

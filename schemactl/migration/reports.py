@@ -204,6 +204,8 @@ class VerifyReport:
         odd: what was found in the rows.
         tables: how many were held against it.
         columns: in how many of them values were looked at.
+        rows: how many rows were read for that.
+        all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
     """
 
     place: Place
@@ -212,6 +214,8 @@ class VerifyReport:
     odd: tuple[OddValues, ...]
     tables: int
     columns: int
+    rows: int = 0
+    all_rows: int = 0
 
     @property
     def is_clean(self) -> bool:

@@ -62,6 +62,8 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
         "is_clean": report.is_clean,
         "tables": report.tables,
         "columns": report.columns,
+        "rows": report.rows,
+        "all_rows": report.all_rows,
         "drift": [change_document(change) for change in report.drift],
         "odd": [
             {

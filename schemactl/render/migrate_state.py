@@ -154,6 +154,8 @@ def _odd(odd: OddValues) -> Iterator[RenderableType]:
 
 def _verified(report: VerifyReport) -> Text:
     looked = f"{count(report.tables, 'table')}, values of {count(report.columns, 'column')}"
+    if report.rows < report.all_rows:
+        looked += f" in {report.rows:,} of {count(report.all_rows, 'row')}"
     if report.is_clean:
         return Text(f"Verified: all is as the schema says ({looked}).", style=GOOD)
     found = len(report.drift) + len(report.odd)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.text import Text
 
 from schemactl.migration.cautions import caution, needs_count
@@ -33,21 +32,23 @@ _LABEL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Fact:
-    """A text beside its label; where it wraps it stays there. A grid of rich looks the same and takes far longer."""
+class _Inside:
+    """A text further in, beside its label if it has one; where it wraps it stays there.
 
-    label: str
+    A grid or a padding of rich looks the same and takes far longer: both fill lines up to the width, which is a
+    million where other programs read.
+    """
+
     text: Text
+    label: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(options.max_width - _LABEL, 1)
-        for number, line in enumerate(self.text.wrap(console, room, overflow="fold")):
+        indent = _INSIDE + (_LABEL if self.label else 0)
+        first = Text(" " * _INSIDE).append(self.label.ljust(indent - _INSIDE), style=_FAINT)
+        for number, line in enumerate(self.text.wrap(console, max(options.max_width - indent, 1), overflow="fold")):
             line.rstrip()
-            yield (
-                Text("" if number else self.label, style=_FAINT)
-                .append(" " * (_LABEL if number else _LABEL - len(self.label)))
-                .append_text(line)
-            )
+            # Yielded as a Text, it would be wrapped once more.
+            yield from (Text(" " * indent) if number else first).append_text(line).render(console, end="\n")
 
 
 def render_plan(plan: MigrationPlan) -> str:
@@ -71,28 +72,27 @@ def print_plan(plan: MigrationPlan, look: Look) -> str:
 
 
 def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
-    target = plan.target
-    version = f"version {target.version}, hash {target.version_hash[:_SHORT_HASH]}…"
-    yield Text().append(escape(target.name), style="bold").append(f": {version}")
+    version = f"version {plan.schema['version']}, hash {plan.target_hash[:_SHORT_HASH]}…"
+    yield Text().append(escape(plan.schema["name"]), style="bold").append(f": {version}")
     yield indented(Text(f"to {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}", style=_FAINT))
 
 
 def _step(number: int, planned: PlannedStep, look: Look) -> Iterator[RenderableType]:
     yield _title(number, planned)
     for statement in planned.statements:
-        yield _inside(_statement(statement))
-    yield _inside(_Fact("why", _reason(planned)))
+        yield _Inside(_statement(statement))
+    yield _Inside(_reason(planned), "why")
     style = _RISKS[planned.risk] if planned.is_possible else _BAD
-    yield _inside(_Fact("risk", Text(words.risk(planned), style=style)))
+    yield _Inside(Text(words.risk(planned), style=style), "risk")
     condition = caution(planned.step)
     if condition:
         label = "when" if needs_count(planned.step) else "note"
-        yield _inside(_Fact(label, Text(escape(condition), style=WARNING)))
+        yield _Inside(Text(escape(condition), style=WARNING), label)
     undo_style = "" if planned.undo.is_possible else WARNING
-    yield _inside(_Fact("undo", Text(escape(words.undo(planned)), style=undo_style)))
+    yield _Inside(Text(escape(words.undo(planned)), style=undo_style), "undo")
     if look.is_verbose:
         for statement in planned.undo_statements:
-            yield _inside(_statement(statement))
+            yield _Inside(_statement(statement))
 
 
 def _title(number: int, planned: PlannedStep) -> Text:
@@ -104,10 +104,6 @@ def _title(number: int, planned: PlannedStep) -> Text:
 def _statement(statement: str) -> Text:
     # A name may hold a line break: the bar keeps what follows from being taken for a command of a CI's log.
     return Text("\n".join(f"│ {escape(line)}" for line in statement.split("\n")), style=_FAINT, overflow="fold")
-
-
-def _inside(content: RenderableType) -> Padding:
-    return Padding(content, (0, 0, 0, _INSIDE), expand=False)
 
 
 def _reason(planned: PlannedStep) -> Text:

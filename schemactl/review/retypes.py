@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.full_types import FullType, full_type, holds_all
 from schemactl.review.origins import base_table, head_column, renamed_columns
 from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnRetyped
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion
+from schemactl.schema.full_types import FullType, full_type, holds_all
 from schemactl.schema.types import DataType
 
 

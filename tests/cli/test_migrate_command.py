@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
     [
         (["plan", "./added.yaml"], "no destination is named"),
         (["plan", "./added.yaml", "--to", "duckdv:///x"], "is no address of a destination"),
-        (["plan", "./added.yaml", "--to", "parquet:x"], "`parquet` cannot be migrated yet"),
+        (["plan", "./added.yaml", "--to", "spark:x"], "`spark:x` names no schema of a Spark catalogue"),
         (["plan", "./added.yaml", "--from", "./first.yaml", "--to", "@"], "`--from` says what an engine has"),
         (["plan", "./added.yaml", "--dialect", "snwflake"], "there is no dialect `snwflake`"),
         (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "engines that are not connected"),
@@ -63,6 +64,8 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["rollback", "--to", "@", "--steps", "1", "--to-hash", "a"], "say two things"),
         (["rollback", "--to", "@", "--steps", "9"], "steps fewer to undo"),
         (["status", "nothing", "--to", "@"], "nothing"),
+        (["verify", "--to", "@", "--sample", "some"], "`some` is not a sample"),
+        (["verify", "--to", "@", "--sample", "10%", "--skip-rows"], "`--skip-rows` reads no rows"),
     ],
 )
 def test_a_wrong_call_is_told(
@@ -95,6 +98,16 @@ def test_status_and_verify_tell_what_was_changed_by_hand(dataset: Dataset, capsy
     assert out.endswith("Not settled: 1 change by hand, or by others.\n")
     assert run(["migrate", "status", "--to", dataset.url]) == 0
     assert run(["migrate", "verify", "--to", dataset.url]) == 1
+
+
+def test_verify_tells_how_many_rows_a_sample_has_read(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    dataset.sql("INSERT INTO @.orders SELECT i, 5, 'x', 'o' FROM range(2, 1001) AS numbers(i)")
+    required = put(schema_of(ID, column("amount", "bigint"), column("note", nullable=False), column("old")), "r.yaml")
+    capsys.readouterr()
+    assert run(["migrate", "verify", required, "--to", dataset.url, "--sample", "10%"]) == 1
+    assert re.search(r"values of 1 column in \d{2,3} of 1,000 rows\)\.\n$", capsys.readouterr().out)
+    assert run(["migrate", "verify", required, "--to", dataset.url]) == 1
+    assert capsys.readouterr().out.endswith("values of 1 column).\n")
 
 
 def test_a_script_for_an_engine_that_is_not_connected(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:

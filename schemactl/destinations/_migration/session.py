@@ -46,8 +46,20 @@ class Database(Protocol):
 
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]: ...
 
+    def relation_names(self, dataset: str) -> list[str]: ...
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        """Return one by its name as it stands; where it is not there, a transaction may end with that."""
+        ...
+
     def telling(self, task: str, hint: str | None = None) -> AbstractContextManager[None]: ...
 
+
+Sampled = Callable[[str, Relation, float], str | None]
+"""Writes the query of a sample of a table's rows; None where the engine has no sample of such a table.
+
+It is given the table's full name, the table, and the share of its rows, between 0 and 1.
+"""
 
 D = TypeVar("D", bound=Database)
 Opened = TypeVar("Opened")
@@ -61,8 +73,7 @@ def choose(database: Database, asked: str | None, schema: str) -> str:
     """
     if asked is not None:
         return asked
-    held = {name: database.relations(name) for name in database.datasets()}
-    known = {name for name, relations in held.items() if relations}
+    known = {name for name in database.datasets() if database.relation_names(name)}
     main = {name for name in known if not (name.endswith("_staging") and name.removesuffix("_staging") in known)}
     loaded = [name for name in sorted(main) if schema in ledger.schema_names(database, name)]
     if len(loaded) == 1:
@@ -115,6 +126,7 @@ class SqlMigration(Generic[D]):
     dataset: str
     dialect: Dialect
     reads: Callable[[D, str], Catalogue]
+    sampled: Sampled
     is_read_only: bool = False
     schema: str | None = None
 
@@ -128,7 +140,7 @@ class SqlMigration(Generic[D]):
 
     def catalogue(self) -> Catalogue:
         with self.database.telling("read the catalogue"):
-            if not any(not name.startswith(OURS) for name in self.database.relations(self._place)):
+            if not any(not name.startswith(OURS) for name in self.database.relation_names(self._place)):
                 empty = replace(new_schema(schema_name((), self.dataset)), tables={})
                 return Catalogue(empty, f"{self.origin}?dataset={self.dataset}")
             found = self.reads(self.database, self.dataset)
@@ -172,6 +184,8 @@ class SqlMigration(Generic[D]):
         return count
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
+        if not tables:
+            return frozenset()
         with self.database.telling("look for rows"):
             asked = {name.casefold() for name in tables}
             there = [each for each in self.database.relations(self._place).values() if each.is_table]
@@ -191,17 +205,36 @@ class SqlMigration(Generic[D]):
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
         name = table or table_of(step)
         with self.database.telling("count values that do not survive"):
-            relation = next((each for each in self.database.relations(self._place).values() if each.name == name), None)
-            if relation is None:
-                raise InputError(f"there is no table `{name}` in `{self.origin}`")
-            keys = self._keys(name, relation)
-            query = count_query(step, column, qualify(self._place, name), keys, self.dialect)
-            return unfit_of(self.database.query(query), keys) if query else Unfit()
+            relation = self._relation(name)
+            return self._count(step, column, qualify(self._place, name), relation)
 
-    def _keys(self, table: str, relation: Relation) -> tuple[str, ...]:
-        """Return the columns that tell rows apart: dlt's, else the primary key."""
+    def unfit_in(self, share: float, step: Step) -> Unfit:
+        """See ``destinations.SamplingSession``."""
+        with self.database.telling("look at a sample of the rows", "without `--sample` all rows are read"):
+            relation = self._relation(table_of(step))
+            place = qualify(self._place, relation.name)
+            query = self.sampled(place, relation, share)
+            return self._count(step, None, place if query is None else f"({query}) AS sampled", relation)
+
+    def _relation(self, name: str) -> Relation:
+        found = self.database.relation(self._place, name)
+        if found is None:
+            raise InputError(f"there is no table `{name}` in `{self.origin}`")
+        return found
+
+    def _count(self, step: Step, column: str | None, place: str, relation: Relation) -> Unfit:
         if "_dlt_id" in relation.columns:
-            return ("_dlt_id",)
+            return self._count_by(("_dlt_id",), step, column, place)
+        found = self._count_by((), step, column, place)
+        # The whole catalogue is read for a table's key: only where there is a row to name.
+        keys = self._primary_key(relation.name) if found.count else ()
+        return self._count_by(keys, step, column, place) if keys else found
+
+    def _count_by(self, keys: tuple[str, ...], step: Step, column: str | None, place: str) -> Unfit:
+        query = count_query(step, column, place, keys, self.dialect)
+        return unfit_of(self.database.query(query), keys) if query else Unfit()
+
+    def _primary_key(self, table: str) -> tuple[str, ...]:
         found = self.reads(self.database, self.dataset).schema.tables[table]
         return tuple(each.name for each in found.columns.values() if each.properties.get("primary_key"))
 

@@ -33,8 +33,21 @@ _RELATIONS: Final = """
     select c.table_name, t.table_oid is not null, c.column_name, c.data_type
     from duckdb_columns() c left join duckdb_tables() t using (database_name, schema_name, table_name)
     where database_name = current_database() and lower(schema_name) = lower($dataset)
-        and ($folded is null or lower(c.table_name) = $folded)
     order by c.table_name, c.column_index
+"""
+
+_NAMES: Final = """
+    select table_name from duckdb_tables()
+    where database_name = current_database() and lower(schema_name) = lower($dataset)
+    union all
+    select view_name from duckdb_views()
+    where database_name = current_database() and not internal and lower(schema_name) = lower($dataset)
+"""
+
+_VIEW: Final = """
+    select view_name from duckdb_views()
+    where database_name = current_database() and lower(schema_name) = lower($dataset)
+        and lower(view_name) = lower($name)
 """
 
 _HINTS: Final[dict[str, str]] = {
@@ -91,11 +104,29 @@ class DuckDbSession:
         return [row[0] for row in self.query(_DATASETS)]
 
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
+        if folded is not None:
+            named = (name for name in self.relation_names(dataset) if name.lower() == folded.lower())
+            found = (self.relation(dataset, name) for name in named)
+            return {relation.name.lower(): relation for relation in found if relation}
         columns: dict[tuple[str, bool], dict[str, str]] = {}
-        asked = {"dataset": dataset, "folded": folded}
-        for table, is_table, name, kind in self.connection.execute(_RELATIONS, asked).fetchall():
+        for table, is_table, name, kind in self.connection.execute(_RELATIONS, {"dataset": dataset}).fetchall():
             columns.setdefault((table, is_table), {})[name] = kind
         return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        # Of each list of tables or columns DuckDB makes all before it leaves any out: 15 ms of 1,000 tables.
+        import duckdb
+
+        place = ".".join(quote(part) for part in (_ALIAS, dataset, name))
+        try:
+            columns = self.connection.execute("select name, type from pragma_table_info(?)", [place]).fetchall()
+        except duckdb.CatalogException:
+            return None
+        is_table = not self.connection.execute(_VIEW, {"dataset": dataset, "name": name}).fetchall()
+        return Relation(name, is_table, dict(columns))
+
+    def relation_names(self, dataset: str) -> list[str]:
+        return [row[0] for row in self.connection.execute(_NAMES, {"dataset": dataset}).fetchall()]
 
     def stage(self, name: str, staged: StagedTable) -> None:
         self.execute(f"CREATE TEMPORARY VIEW {quote(name)} AS {_select(staged)}")

@@ -20,6 +20,7 @@ from schemactl.destinations._migration.rendering import (
     retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration, choose, waiting
+from schemactl.destinations._session import Relation
 from schemactl.destinations.duckdb._reader import read_connection
 from schemactl.destinations.duckdb._session import DuckDbSession, open_session
 from schemactl.destinations.duckdb._types import NAMES
@@ -107,4 +108,9 @@ def connect(
     with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, "lock") as session:
         session.execute("COMMIT")
         dataset = choose(session, address.dataset, schema_name)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, is_read_only)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+
+
+def _sampled(place: str, _: Relation, share: float) -> str:
+    # Row by row, not by blocks: a table of one block would be read whole or not at all.
+    return f"SELECT * FROM {place} USING SAMPLE {share * 100:.9f} PERCENT (bernoulli, 0)"

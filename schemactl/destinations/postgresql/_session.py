@@ -36,6 +36,11 @@ _RELATIONS: Final = """
     order by tables.oid, attnum
 """
 
+_NAMES: Final = """
+    select relname from pg_catalog.pg_class join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
+    where nspname = %(dataset)s and relkind in ('r', 'p', 'f', 'v', 'm')
+"""
+
 _PATIENCE_FOR_LOADS: Final = "10min"
 _PATIENCE_FOR_OTHERS: Final = "60s"
 
@@ -102,6 +107,13 @@ class PostgresSession:
             if name is not None:  # a table may have no columns
                 held[name] = kind
         return {name: Relation(name, is_table, held, is_ours) for (name, is_table, is_ours), held in columns.items()}
+
+    def relation_names(self, dataset: str) -> list[str]:
+        return [row[0] for row in self.connection.execute(_NAMES, {"dataset": dataset}).fetchall()]
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        found = self.relations(dataset, name).values()
+        return next((each for each in found if each.name == name), None)
 
     def stage(self, name: str, staged: StagedTable) -> None:
         columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())

@@ -19,7 +19,7 @@ from schemactl.destinations._migration.rendering import (
     retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration, choose
-from schemactl.destinations._session import literal
+from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
@@ -175,7 +175,13 @@ def connect(
             with session.telling("take the lock"):
                 _lock(session, dataset, patience)
                 session.execute(IS_JSON)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, is_read_only)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+
+
+def _sampled(place: str, relation: Relation, share: float) -> str | None:
+    if not relation.is_table:
+        return None  # PostgreSQL samples no views
+    return f"SELECT * FROM {place} TABLESAMPLE BERNOULLI ({share * 100:.9f}) REPEATABLE (0)"
 
 
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:

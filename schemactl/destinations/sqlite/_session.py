@@ -22,8 +22,12 @@ _RELATIONS: Final = """
     select tables.name, tables.type = 'table', columns.name, columns.type
     from sqlite_master as tables join pragma_table_xinfo(tables.name) as columns
     where tables.type in ('table', 'view') and tables.name not like 'sqlite\\_%' escape '\\'
-        and (:folded is null or lower(tables.name) = :folded)
+        and (:folded is null or lower(tables.name) = lower(:folded))
     order by tables.rowid, columns.cid
+"""
+
+_NAMES: Final = r"""
+    select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite\_%' escape '\'
 """
 
 
@@ -66,6 +70,13 @@ class SqliteDatabase:
         for table, is_table, name, kind in self.connection.execute(_RELATIONS, {"folded": folded}).fetchall():
             columns.setdefault((table, bool(is_table)), {})[name] = kind
         return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
+
+    def relation_names(self, dataset: str) -> list[str]:  # noqa: ARG002
+        return [row[0] for row in self.connection.execute(_NAMES).fetchall()]
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        found = self.relations(dataset, name).values()
+        return next((each for each in found if each.name == name), None)
 
     @contextmanager
     def telling(self, task: str, hint: str | None = None) -> Iterator[None]:

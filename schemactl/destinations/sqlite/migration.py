@@ -6,6 +6,7 @@ gives to SQLite, so a script of these statements runs in schemactl only.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from schemactl.destinations._migration.rendering import (
     render_of_values,
 )
 from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._session import Relation
 from schemactl.destinations.sqlite._reader import MAIN, files_of, has_tables, read_connection
 from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
 from schemactl.destinations.sqlite._types import NAMES, column_type
@@ -160,7 +162,22 @@ def connect(
         return read_connection(database.connection, address, asked, path)
 
     with open_database(address, path, patience=patience, is_read_only=is_read_only) as database:
-        yield SqliteMigration(database, dataset, DIALECT, catalogue, is_read_only, schema=MAIN)
+        yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, schema=MAIN)
+
+
+_PRIME: Final = 1_000_003
+_FACTOR: Final = 617_939
+
+
+def _sampled(place: str, relation: Relation, share: float) -> str | None:
+    """Return the rows by their row ids, shuffled: data that repeats at even steps would fool each n-th row."""
+    taken = {name.lower() for name in relation.columns}
+    row_id = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
+    if row_id is None or not relation.is_table:
+        return None
+    # Times a factor modulo a prime, each rest comes once: the share is exact.
+    shuffled = f"abs({row_id} % {_PRIME}) * {_FACTOR} % {_PRIME}"
+    return f"SELECT * FROM {place} WHERE {shuffled} < {math.ceil(share * _PRIME)}"
 
 
 def _choose(address: FileAddress, schema_name: str) -> tuple[str, Path]:

@@ -103,7 +103,8 @@ def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -
     allowed = request.allows_destructive
     if unfinished is not None and _is_same(wanted, unfinished):
         plan = plan_of(unfinished)
-        return check_plan(session, plan, found, allowed, lambda *_: None, done_steps(session, unfinished))
+        done = done_steps(session, wanted.target.module, unfinished)
+        return check_plan(session, plan, found, allowed, lambda *_: None, done)
     if wanted.plan is None:
         plan = plan_for(session, wanted.target, found, wanted.schema, request.options)
         return check_plan(session, plan, found, allowed, lambda *_: None)
@@ -166,7 +167,7 @@ def _apply(
     """Run what was agreed on, if the destination is still as it was shown."""
     plan, name = report.plan, wanted.schema.name
     found = read_state(session, name)
-    done = done_steps(session, found.unfinished) if found.unfinished else None
+    done = done_steps(session, wanted.target.module, found.unfinished) if found.unfinished else None
     is_same = done == report.done and (done is not None or plan.is_current(found.catalogue.schema))
     if not is_same or (found.unfinished and found.unfinished.plan_hash != plan_hash(plan)):
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)

@@ -11,6 +11,7 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
 from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.formats._collector import paused_collector
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
@@ -53,9 +54,10 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
     if request.out is not None and not request.out.name.endswith(ENDING):
         raise InputError(f"`{request.out}` is no name of a plan", hint=f"let it end in `{ENDING}`")
     target = find_target(request.to)
-    schema = find_wanted(request.reference, request.schemas)
-    with target.open_for_reading(schema.name, may_be_new=True) as session:
-        report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
+    with paused_collector():  # of 1,000 tables: 0.4 of 2.2 s
+        schema = find_wanted(request.reference, request.schemas)
+        with target.open_for_reading(schema.name, may_be_new=True) as session:
+            report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
     if request.out is not None:
         replace_text(request.out, write_plan(report.plan))
     return report
@@ -76,7 +78,9 @@ def report_plan(
     unfinished = found.unfinished
     if unfinished is not None and unfinished.to_hash == schema.version_hash:
         plan = plan_of(unfinished)
-        return check_plan(session, plan, found, allows_destructive, tell, done_steps(session, unfinished))
+        return check_plan(
+            session, plan, found, allows_destructive, tell, done_steps(session, target.module, unfinished)
+        )
     plan = plan_for(session, target, found, schema, options)
     return check_plan(session, plan, found, allows_destructive, tell)
 
@@ -123,7 +127,7 @@ def check_plan(
     refusals = [*_refuse_steps(plan, allows_destructive), *refuse_unfit(plan.steps, counts)]
     if done is None and found.unfinished is not None:
         refusals.append(_refuse_unfinished(found.unfinished.to_hash))
-    is_recorded = found.known_hash == plan.target.version_hash
+    is_recorded = found.known_hash == plan.target_hash
     return PlanReport(plan, counts, tuple(refusals), done, is_recorded)
 
 

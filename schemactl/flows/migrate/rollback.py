@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, RunState, StepState
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
-from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.counting import counted
+from schemactl.flows.migrate.effects_there import done_numbers
 from schemactl.flows.migrate.plan import rendering
-from schemactl.flows.migrate.running import step_record
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
 from schemactl.flows.migrate.tracing import traced, traced_table
+from schemactl.flows.migrate.undoing import Part, rendered, undo_at_once, undo_one_by_one
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import run as run_model
-from schemactl.migration.plan import Render
-from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
     CreateTable,
@@ -32,7 +29,6 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
-from schemactl.schema.types import Table
 
 Agree = Callable[[RollbackReport], bool]
 
@@ -58,26 +54,13 @@ class RollbackRequest:
     patience: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A run, and which of its steps are undone, the last one first.
-
-    Attributes:
-        is_whole: whether none of its steps is left.
-    """
-
-    run: Run
-    numbers: tuple[int, ...]
-    is_whole: bool
-    steps: tuple[PlannedStep, ...]
-
-
 def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress) -> RollbackReport:
     """Undo what the ledger says was done, or tell what speaks against it.
 
     Raises:
         InputError: the call is wrong, there is nothing to undo, or there is nobody to ask.
-        DestinationError: the destination failed, or is not as it should be afterwards; it is as it was.
+        DestinationError: the destination failed, or is not as it should be afterwards; it is as it was, or, where it
+            has no transactions, part of the way is undone, and the ledger says which.
     """
     target = find_target(request.to)
     name = request.name or find_name(target)
@@ -94,19 +77,17 @@ def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress
             moved = Refusal(Obstacle.MOVED, "the destination is another than it was when this was shown", hint)
             return replace(report, outcome=Outcome.REFUSED, refusals=(moved,))
         if again.outcome is Outcome.DONE:
-            tell = progress or (lambda *_: None)
-            with session.transaction():
-                _undo(session, target, again, tell)
-                _write(session, parts)
+            undo = undo_at_once if target.module.ABILITIES.transactional_ddl else undo_one_by_one
+            undo(session, target, again, parts, progress or (lambda *_: None))
         return again
 
 
 def _report(
     session: MigrationSession, target: Target, name: str, request: RollbackRequest
-) -> tuple[RollbackReport, tuple[_Part, ...]]:
+) -> tuple[RollbackReport, tuple[Part, ...]]:
     """Return what there is to undo, as the tables are now."""
     found = read_state(session, name)
-    parts = tuple(_choose(session, found, request))
+    parts = tuple(_choose(session, target, found, request))
     undone = tuple(_undone(session, target, parts))
     steps = [step for each in undone for step in each.planned.undo.steps]
     counts = tuple(_count(session, steps)) if all(each.planned.undo.is_possible for each in undone) else ()
@@ -124,7 +105,7 @@ def _report(
     return report, parts
 
 
-def _choose(session: MigrationSession, found: Found, request: RollbackRequest) -> Iterator[_Part]:
+def _choose(session: MigrationSession, target: Target, found: Found, request: RollbackRequest) -> Iterator[Part]:
     """Yield the runs to undo, the last one first.
 
     Raises:
@@ -137,9 +118,12 @@ def _choose(session: MigrationSession, found: Found, request: RollbackRequest) -
     for run in _until(standing, request):
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
-        done = [record.number for record in session.steps(run.run_id) if record.state is StepState.DONE]
+        plan, records = plan_of(run), session.steps(run.run_id)
+        done = done_numbers(session, target.module, plan, records)
         numbers = tuple(sorted(done, reverse=True)[:left])
-        yield _Part(run, numbers, len(numbers) == len(done), plan_of(run).steps)
+        begun = (record.number for record in records if record.state is StepState.RUNNING)
+        broken_off = tuple(number for number in begun if number not in done)
+        yield Part(run, numbers, broken_off, len(numbers) == len(done), plan.steps)
         if left is not None:
             left -= len(numbers)
             if left <= 0:
@@ -161,7 +145,7 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(session: MigrationSession, target: Target, parts: Sequence[_Part]) -> Iterator[UndoneStep]:
+def _undone(session: MigrationSession, target: Target, parts: Sequence[Part]) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo them as the tables are now: others may have added columns."""
     schema = plan_of(parts[0].run).target
     tables = tables_now(session, target.module, schema)
@@ -172,25 +156,12 @@ def _undone(session: MigrationSession, target: Target, parts: Sequence[_Part]) -
             if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
                 continue  # the ledger stays
             try:
-                rendered = list(_rendered(planned.undo.steps, tables, render))
+                made = list(rendered(planned.undo.steps, tables, render))
             except KeyError as error:
                 hint = "the tables were changed since, by hand or by others: undo that first"
                 raise InputError(f"step {number} cannot be undone: {error.args[0]}", hint=hint) from error
-            statements = tuple(each for _, found in rendered for each in found)
+            statements = tuple(each for _, found in made for each in found)
             yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements))
-
-
-def _rendered(
-    steps: Sequence[Step], tables: dict[str, Table], render: Render
-) -> Iterator[tuple[Step, tuple[str, ...]]]:
-    """Yield steps with their statements, each for the table as it finds it; ``tables`` is brought forward.
-
-    Raises:
-        KeyError: a step does not fit the tables.
-    """
-    for step in steps:
-        yield step, tuple(render(step, tables.get(table_of(step))))
-        run_model(tables, (step,))
 
 
 def _count(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Counted]:
@@ -228,39 +199,3 @@ def _refuse(
         else:
             message = f"{each_count.count:,} values of `{name}` would not survive"
             yield Refusal(Obstacle.UNFIT, message, "they were loaded since: mend them first")
-
-
-def _undo(
-    session: MigrationSession, target: Target, report: RollbackReport, tell: Callable[[str, float | None], None]
-) -> None:
-    steps = [step for each in report.steps for step in each.planned.undo.steps]
-    run = report.steps[0].run_id if report.steps else ""
-    found = next((each for each in session.runs() if each.run_id == run), None)
-    schema = plan_of(found).target if found else None
-    before = tables_now(session, target.module, schema) if schema else {}
-    tables, render = dict(before), rendering(session, target)
-    for place, each in enumerate(report.steps):
-        tell(f"undoing step {each.number}", place / len(report.steps))
-        for step, statements in _rendered(each.planned.undo.steps, tables, render):
-            session.run(step, statements)
-    expected = expected_tables(before, steps)
-    gone = sorted({table_of(step) for step in steps} - set(expected))
-    wrong = differences(expected, gone, session.catalogue().schema, target.module)
-    if wrong:
-        message = f"after the last step `{session.origin}` is not as planned, and nothing was changed"
-        raise DestinationError(f"{message}: {'; '.join(wrong)}")
-
-
-def _write(session: MigrationSession, parts: Sequence[_Part]) -> None:
-    """Write what was undone; a run of which steps are left stands half done, and ``apply`` goes on with it."""
-    base = parts[-1].run.from_hash
-    schema = session.schema_of(base) if base else None
-    for part in parts:
-        left = StepState.UNDONE if part.is_whole else StepState.PENDING
-        state = RunState.UNDONE if part.is_whole else RunState.RUNNING
-        session.write_run(replace(part.run, state=state, finished=datetime.now(UTC) if part.is_whole else None))
-        session.write_steps([step_record(part.run, number, part.steps[number - 1], left) for number in part.numbers])
-        # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
-        session.forget_version(part.run.to_hash)
-    if schema is not None:
-        session.write_version(schema)

@@ -76,17 +76,22 @@ class Runner:
             UnfitValues: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; what is done is kept.
         """
-        replace(self, done=self.done + self._was_begun_and_done())._go_on()
+        found = replace(self, done=self.done + self._was_begun_and_done())
+        found._note_done()
+        found._go_on()
 
     def _was_begun_and_done(self) -> bool:
-        """Return whether a killed run has done one step more than it could say, and say it."""
+        """Return whether a killed run has done one step more than it could say."""
         records = self.session.steps(self.run.run_id)
         if len(records) <= self.done or records[self.done].state is not StepState.RUNNING:
             return False
-        if not is_there(self.plan.steps[self.done].step, self._tables(), self.module):
-            return False
-        self.session.write_steps([self._record(self.done, StepState.DONE)])
-        return True
+        return is_there(self.plan.steps[self.done].step, self._tables(), self.module)
+
+    def _note_done(self) -> None:
+        """Say of steps that are done what a killed run could not say."""
+        records = self.session.steps(self.run.run_id)[: self.done]
+        unsaid = [record.number - 1 for record in records if record.state is not StepState.DONE]
+        self.session.write_steps([self._record(place, StepState.DONE) for place in unsaid])
 
     def _go_on(self) -> None:
         self._refuse_unfit()
@@ -101,6 +106,10 @@ class Runner:
                 self._keep_step(place)
             except DestinationError as error:
                 raise self._halfway(error, place) from error
+            except UnfitValues as error:
+                if not place:
+                    raise  # nothing was done
+                raise self._halfway(DestinationError(str(error)), place) from error
         self._check(tables, is_kept=True)
         with self.session.transaction():
             self._write_end()
@@ -159,8 +168,9 @@ class Runner:
         return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
 
     def _write_end(self) -> None:
-        self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
+        # The run ends last: without a transaction, who was killed between the two goes on with it.
         self.session.write_version(self.plan.target)
+        self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
     def _record(self, place: int, state: StepState) -> StepRecord:
         return step_record(self.run, place + 1, self.plan.steps[place], state)

@@ -49,7 +49,7 @@ def find_status(request: StatusRequest) -> StatusReport:
         planned: PlanReport | None = None
         if schema is not None and found.unfinished is not None:
             plan = plan_of(found.unfinished)
-            done = done_steps(session, found.unfinished)
+            done = done_steps(session, target.module, found.unfinished)
             planned = check_plan(session, plan, found, False, lambda *_: None, done)
         elif schema is not None:
             plan = plan_for(session, target, found, schema, request.options)

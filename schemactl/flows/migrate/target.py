@@ -17,7 +17,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place
 from schemactl.migration.planner import Proposal, plan_steps
 from schemactl.schema.hash import bump
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 
@@ -132,11 +132,28 @@ def read_state(session: MigrationSession, schema_name: str) -> Found:
     return Found(session.catalogue(), known, versions, runs)
 
 
+def _tables_in_question(catalogue: Schema, schema: Schema) -> list[str]:
+    """Return the tables of a catalogue that may get a required column, for which it counts whether they have rows."""
+    stated = {name.casefold(): table for name, table in schema.tables.items()}
+    return [
+        name
+        for name, table in catalogue.tables.items()
+        if name.casefold() not in stated or _may_require_more(table, stated[name.casefold()])
+    ]
+
+
+def _may_require_more(there: Table, stated: Table) -> bool:
+    required = {
+        name.casefold() for name, column in stated.columns.items() if column.is_complete and not column.nullable
+    }
+    return not required <= {name.casefold() for name in there.columns}
+
+
 def propose(
     session: MigrationSession, module: MigratingDestination, found: Found, schema: Schema, options: PlanOptions
 ) -> Proposal:
     """Return the steps from what was found to a schema."""
-    empty = session.empty_tables(list(found.catalogue.schema.tables))
+    empty = session.empty_tables(_tables_in_question(found.catalogue.schema, schema))
     return plan_steps(
         found.catalogue.schema,
         schema,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run, StepState
+from schemactl.destinations._migration.records import Run
+from schemactl.flows.migrate.effects_there import done_numbers
+from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.saved import read_plan
 
@@ -19,6 +21,9 @@ def plan_of(run: Run) -> MigrationPlan:
     return read_plan(json.dumps(run.plan), f"the ledger, run {run.run_id}")
 
 
-def done_steps(session: MigrationSession, run: Run) -> int:
-    """Return how many of a run's steps are done: the first ones, since they run in their order."""
-    return sum(record.state is StepState.DONE for record in session.steps(run.run_id))
+def done_steps(session: MigrationSession, module: MigratingDestination, run: Run) -> int:
+    """Return how many of a run's steps are done: the first ones, since they run in their order.
+
+    One that a killed process has done, and could not say so, counts.
+    """
+    return len(done_numbers(session, module, plan_of(run), session.steps(run.run_id)))

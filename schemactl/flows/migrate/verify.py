@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MigrationSession, SamplingSession
+from schemactl.destinations._migration.records import Unfit
 from schemactl.errors import InputError
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_text
@@ -14,6 +16,7 @@ from schemactl.flows.migrate.drift import complete_tables, find_drift
 from schemactl.flows.migrate.plan import Progress
 from schemactl.flows.migrate.status import stated
 from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.inference.sample import Sample
 from schemactl.migration.effects import stating
 from schemactl.migration.reports import OddValues, VerifyReport
 from schemactl.migration.steps import ChangeType, SetNotNull
@@ -29,12 +32,14 @@ class VerifyRequest:
         to: the destination's address; None where none was named.
         schemas: the folder of ``import/`` and ``export/``.
         looks_at_rows: whether values are looked at, or tables and columns alone.
+        sample: how many of the rows are read.
     """
 
     reference: str | None
     to: str | None
     schemas: Path
     looks_at_rows: bool = True
+    sample: Sample = field(default_factory=Sample)
 
 
 def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyReport:
@@ -55,18 +60,17 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         if schema is None:
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
         drift = find_drift(session, target, found, schema)
-        looked_at = list(_checks(session, target, schema)) if request.looks_at_rows else []
-        odd: list[OddValues] = []
-        for number, check in enumerate(looked_at):
-            tell(f"looking at {check.table}.{check.column}", number / len(looked_at))
-            odd += _look(session, check)
+        checks = list(_checks(session, target, schema)) if request.looks_at_rows else []
+        odd, rows, all_rows = _look_at_rows(session, target, checks, request.sample, tell)
         return VerifyReport(
             place=target.place(session),
             schema=stated(schema),
             drift=drift,
-            odd=tuple(odd),
+            odd=odd,
             tables=len(complete_tables(schema)),
-            columns=len({(check.table, check.column) for check in looked_at}),
+            columns=len({(check.table, check.column) for check in checks}),
+            rows=rows,
+            all_rows=all_rows,
         )
 
 
@@ -111,8 +115,38 @@ def _checks_of(table: Table, found: Column, column: Column, enforces: bool) -> I
         yield _Check(change, f"not of type {column.data_type}")
 
 
-def _look(session: MigrationSession, check: _Check) -> Iterator[OddValues]:
-    unfit = session.unfit(check.step)
+def _look_at_rows(
+    session: MigrationSession, target: Target, checks: Sequence[_Check], sample: Sample, tell: Progress
+) -> tuple[tuple[OddValues, ...], int, int]:
+    """Return what is odd, how many rows were read, and how many there are in their tables."""
+    # Counted before: a sample's share is the same for all columns of a table.
+    sampled = () if sample.is_full else {check.table: None for check in checks}
+    counts = {table: session.row_count(table) for table in sampled}
+    rows: dict[str, int] = {}
+    odd: list[OddValues] = []
+    for number, check in enumerate(checks):
+        tell(f"looking at {check.table}.{check.column}", number / len(checks))
+        unfit = _look(session, target, check, sample.share_of(counts.get(check.table, 0)))
+        rows[check.table] = unfit.rows
+        odd += _odd(check, unfit)
+    return tuple(odd), sum(rows.values()), sum((counts or rows).values())
+
+
+def _look(session: MigrationSession, target: Target, check: _Check, share: float) -> Unfit:
+    """Look at a share of a column's values, between 0 and 1.
+
+    Raises:
+        InputError: it is less than all of a destination that has no samples.
+    """
+    if share >= 1.0:
+        return session.unfit(check.step)
+    if not hasattr(session, "unfit_in"):
+        message = f"`{target.kind}` has no sample of a table's rows"
+        raise InputError(message, hint="without `--sample` all rows are read; `--skip-rows` reads none")
+    return cast(SamplingSession, session).unfit_in(share, check.step)
+
+
+def _odd(check: _Check, unfit: Unfit) -> Iterator[OddValues]:
     if unfit.count:
         examples = tuple(map(example_text, unfit.examples))
         yield OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples)

@@ -2,6 +2,8 @@
 
 REF is the schema; by default the last one that the destination's ledger names. Values are looked at where the engine
 does not see to it by itself: nulls that only the schema forbids, and any type where columns take any (SQLite).
+
+All rows are read, or with --sample some of each table: the same ones each time, and the result tells how many.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.commands.migrate._options import MigrateOptions
+from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
-from schemactl.errors import ExitCode
+from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +30,28 @@ class Options(MigrateOptions):
     skip_rows: Annotated[
         bool, typer.Option("--skip-rows", help="Look at tables and columns alone, not at the values of rows.")
     ] = False
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="10%|ROWS|full", help="How many rows of a table are read.")
+    ] = "full"
 
 
+@with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Verify, print what differs, and return 1 where something does."""
     from schemactl.flows.migrate.verify import VerifyRequest, verify
+    from schemactl.inference.sample import parse_sample
     from schemactl.render.progress import show_progress
 
-    request = VerifyRequest(options.reference, options.to, Path(options.schemas), looks_at_rows=not options.skip_rows)
+    sample = parse_sample(options.sample)
+    if options.skip_rows and not sample.is_full:
+        raise InputError("`--skip-rows` reads no rows, `--sample` some", hint="leave out one of them")
+    request = VerifyRequest(
+        reference=options.reference,
+        to=options.to,
+        schemas=Path(options.schemas),
+        looks_at_rows=not options.skip_rows,
+        sample=sample,
+    )
     with show_progress(terminal.shows_progress) as progress:
         report = verify(request, progress)
     if options.format == "json":

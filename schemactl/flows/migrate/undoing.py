@@ -1,0 +1,159 @@
+"""Undoes steps: all of them in one transaction, or one after the other with a ledger that tells how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.errors import DestinationError
+from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.plan import rendering
+from schemactl.flows.migrate.running import step_record
+from schemactl.flows.migrate.target import Target
+from schemactl.flows.migrate.unfinished import plan_of
+from schemactl.migration.effects import run as run_model
+from schemactl.migration.plan import Render
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.reports import RollbackReport
+from schemactl.migration.steps import Step, table_of
+from schemactl.schema.types import Table
+
+Tell = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run, and which of its steps are undone.
+
+    Attributes:
+        numbers: of the steps, the last one first.
+        broken_off: of steps that were begun, forth or back, and of which nothing is there.
+        is_whole: whether none of its steps is left.
+        steps: all steps of the run.
+    """
+
+    run: Run
+    numbers: tuple[int, ...]
+    broken_off: tuple[int, ...]
+    is_whole: bool
+    steps: tuple[PlannedStep, ...]
+
+    @property
+    def left(self) -> StepState:
+        """What becomes of the steps that are undone: of a run that stands half done, `apply` takes them again."""
+        return StepState.UNDONE if self.is_whole else StepState.PENDING
+
+
+def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> Iterator[tuple[Step, tuple[str, ...]]]:
+    """Yield steps with their statements, each for the table as it finds it; ``tables`` is brought forward.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    for step in steps:
+        yield step, tuple(render(step, tables.get(table_of(step))))
+        run_model(tables, (step,))
+
+
+def undo_at_once(
+    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], tell: Tell
+) -> None:
+    """Undo steps in one transaction, and look at the tables before it ends.
+
+    Raises:
+        DestinationError: a step failed, or the tables are not as they should be; they are as they were.
+    """
+    with session.transaction():
+        before = _tables(session, target, parts)
+        tables, render = dict(before), rendering(session, target)
+        for place, each in enumerate(report.steps):
+            tell(f"undoing step {each.number}", place / len(report.steps))
+            for step, statements in rendered(each.planned.undo.steps, tables, render):
+                session.run(step, statements)
+        _check(session, target, before, report, "nothing was changed")
+        for part in parts:
+            _write_run(session, part)
+            session.write_steps([_record(part, number, part.left) for number in (*part.numbers, *part.broken_off)])
+            # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
+            session.forget_version(part.run.to_hash)
+        _write_base(session, parts[-1].run)
+
+
+def undo_one_by_one(
+    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], tell: Tell
+) -> None:
+    """Undo steps one after the other; each is kept when it is done, and the ledger says so.
+
+    Until all of a run's steps are undone it stands half done: who was killed goes on with ``rollback``, or forward
+    again with ``apply``.
+
+    Raises:
+        DestinationError: a step failed, or the tables are not as they should be; what was undone stays so.
+    """
+    before = _tables(session, target, parts)
+    tables, render = dict(before), rendering(session, target)
+    undone = {(each.run_id, each.number): each.planned.undo.steps for each in report.steps}
+    count = 0
+    for part in parts:
+        session.write_run(replace(part.run, state=RunState.RUNNING, finished=None))
+        # First: a pipeline that finds its schema's hash makes no columns.
+        session.forget_version(part.run.to_hash)
+        session.write_steps([_record(part, number, part.left) for number in part.broken_off])
+        for number in part.numbers:
+            steps = undone.get((part.run.run_id, number), ())
+            if steps:
+                tell(f"undoing step {number}", count / len(report.steps))
+                session.write_steps([_record(part, number, StepState.RUNNING)])
+            try:
+                for step, statements in rendered(steps, tables, render):
+                    session.run(step, statements)
+            except DestinationError as error:
+                raise _halfway(error, number, count) from error
+            session.write_steps([_record(part, number, part.left)])
+            count += 1
+        _write_base(session, part.run)
+        _write_run(session, part)
+    _check(session, target, before, report, "what was undone stays so")
+
+
+def _tables(session: MigrationSession, target: Target, parts: Sequence[Part]) -> dict[str, Table]:
+    return tables_now(session, target.module, plan_of(parts[0].run).target)
+
+
+def _check(
+    session: MigrationSession, target: Target, before: dict[str, Table], report: RollbackReport, kept: str
+) -> None:
+    steps = [step for each in report.steps for step in each.planned.undo.steps]
+    expected = expected_tables(before, steps)
+    gone = sorted({table_of(step) for step in steps} - set(expected))
+    wrong = differences(expected, gone, session.catalogue().schema, target.module)
+    if wrong:
+        message = f"after the last step `{session.origin}` is not as planned, and {kept}"
+        raise DestinationError(f"{message}: {'; '.join(wrong)}")
+
+
+def _halfway(error: DestinationError, number: int, count: int) -> DestinationError:
+    done = "1 step was" if count == 1 else f"{count} steps were"
+    message = f"step {number} was not undone, {done} before it: {error.message}"
+    hint = "`schemactl migrate rollback` goes on from there, `apply` goes forward again"
+    return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
+
+
+def _record(part: Part, number: int, state: StepState) -> StepRecord:
+    return step_record(part.run, number, part.steps[number - 1], state)
+
+
+def _write_run(session: MigrationSession, part: Part) -> None:
+    """Write what was undone; a run of which steps are left stands half done, and ``apply`` goes on with it."""
+    state = RunState.UNDONE if part.is_whole else RunState.RUNNING
+    session.write_run(replace(part.run, state=state, finished=datetime.now(UTC) if part.is_whole else None))
+
+
+def _write_base(session: MigrationSession, run: Run) -> None:
+    """Make the schema that a run began at the current one again."""
+    schema = session.schema_of(run.from_hash) if run.from_hash else None
+    if schema is not None:
+        session.write_version(schema)

@@ -1,0 +1,127 @@
+"""A column's type with what it leaves unstated: precision, scale and timezone as dlt takes them (dlt.md §6.8, §9.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.schema.types import DataType, Properties
+
+DEFAULT_DECIMAL: Final = (38, 9)
+"""dlt's own decimal: all digits, and those after the point."""
+
+_BITS: Final = 64
+_SECOND_DIGITS: Final = 6
+_UNITS: Final = {
+    DataType.BIGINT: "bit",
+    DataType.DECIMAL: "digit",
+    DataType.WEI: "digit",
+    DataType.TEXT: "character",
+    DataType.BINARY: "byte",
+    DataType.TIMESTAMP: "digit",
+    DataType.TIME: "digit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FullType:
+    """A type, defaults applied; what makes no difference to a type is None.
+
+    Attributes:
+        precision: bits of a bigint, digits of a decimal or wei, characters of a text, bytes of a binary, digits of
+            the seconds of a timestamp or time; None where there is no limit.
+        scale: digits after the point of a decimal or wei.
+        timezone: whether a timestamp knows its time zone.
+    """
+
+    data_type: DataType
+    precision: int | None = None
+    scale: int | None = None
+    timezone: bool | None = None
+
+    @property
+    def integer_digits(self) -> int | None:
+        """Digits before the point of a decimal or wei; None where there is no limit, and for other types."""
+        if self.precision is None or self.scale is None:
+            return None
+        return self.precision - self.scale
+
+    @property
+    def size(self) -> str:
+        """The precision in words."""
+        if self.precision is None:
+            return "any length"
+        return f"{self.precision} {_UNITS[self.data_type]}{'' if self.precision == 1 else 's'}"
+
+    def __str__(self) -> str:
+        match self.data_type:
+            case DataType.DECIMAL:
+                size = f"({self.precision}, {self.scale})"
+            case DataType.WEI if self.precision is not None and self.scale:
+                size = f"({self.precision}, {self.scale})"
+            case DataType.BIGINT if self.precision == _BITS:
+                size = ""
+            case DataType.TIMESTAMP | DataType.TIME if self.precision == _SECOND_DIGITS:
+                size = ""
+            case _:
+                size = "" if self.precision is None else f"({self.precision})"
+        return f"{self.data_type}{size}{' without time zone' if self.timezone is False else ''}"
+
+
+def full_type(properties: Properties) -> FullType | None:
+    """Return the type that properties of a column state, None for an incomplete column.
+
+    A bigint has 64 bits and a decimal is ``decimal(38, 9)`` unless stated, each number for itself; a wei has as many
+    digits as the destination; a timestamp has six digits of a second and knows its time zone.
+    """
+    stated = properties.get("data_type")
+    if not stated:
+        return None
+    data_type, precision, scale = DataType(stated), properties.get("precision"), properties.get("scale")
+    match data_type:
+        case DataType.BIGINT:
+            return FullType(data_type, _BITS if precision is None else precision)
+        case DataType.DECIMAL:
+            digits, places = DEFAULT_DECIMAL
+            return FullType(data_type, digits if precision is None else precision, places if scale is None else scale)
+        case DataType.WEI:
+            return FullType(data_type, precision, scale or 0)
+        case DataType.TEXT | DataType.BINARY:
+            return FullType(data_type, precision)
+        case DataType.TIMESTAMP:
+            return FullType(data_type, _seconds(precision), timezone=properties.get("timezone") is not False)
+        case DataType.TIME:
+            return FullType(data_type, _seconds(precision))
+        case _:
+            return FullType(data_type)
+
+
+def _seconds(precision: int | None) -> int:
+    return _SECOND_DIGITS if precision is None else precision
+
+
+_DIGITS_OF_BITS: Final = ((8, 3), (16, 5), (32, 10), (64, 19))
+
+
+def holds_all(before: FullType, after: FullType) -> bool:
+    """Return whether a stated size of ``after`` has room for what ``before`` may hold.
+
+    Asked where the data types themselves lose nothing. A size that is as large as dlt's own counts as enough, also for
+    a double, whose largest numbers and smallest fractions no decimal holds.
+    """
+    if after.data_type == DataType.TEXT:
+        return after.precision is None
+    if after.data_type not in (DataType.DECIMAL, DataType.WEI) or after.precision is None:
+        return True
+    digits, places = _needed(before)
+    return (after.integer_digits or 0) >= digits and (after.scale or 0) >= places
+
+
+def _needed(before: FullType) -> tuple[int, int]:
+    """Return digits before and after the point."""
+    largest, places = DEFAULT_DECIMAL
+    if before.data_type == DataType.BIGINT:
+        bits = before.precision or _BITS
+        return next((digits for limit, digits in _DIGITS_OF_BITS if bits <= limit), largest), 0
+    whole = largest - places
+    return whole, 0 if before.data_type == DataType.WEI else places

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from schemactl.migration.fit import fit
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Column
+
+
+def column(kind: str, precision: int | None = None, scale: int | None = None) -> Column:
+    stated = {"data_type": kind, "precision": precision, "scale": scale}
+    return Column("x", {name: value for name, value in stated.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (column("bigint", 32), column("bigint")),
+        (column("bigint"), column("decimal")),
+        (column("bigint", 32), column("decimal", 10, 0)),
+        (column("text", 10), column("text")),
+        (column("text", 10), column("text", 10)),
+        (column("decimal", 10, 2), column("decimal", 12, 4)),
+        (column("wei", 20), column("wei")),
+        (column("timestamp"), column("timestamp", 9)),
+        (column("date"), column("date")),
+    ],
+)
+def test_all_values_fit_a_type_with_room_for_them(before: Column, after: Column) -> None:
+    found = fit(before, after)
+
+    assert (found.conversion, found.lost) == (Conversion.WHOLE, "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "conversion", "lost"),
+    [
+        (column("bigint"), column("bigint", 32), Conversion.DEPENDS, "integers beyond 32 bits would not survive"),
+        (column("text"), column("text", 5), Conversion.DEPENDS, "values of more than 5 characters would not survive"),
+        (column("binary", 9), column("binary", 1), Conversion.DEPENDS, "values of more than 1 byte would not survive"),
+        (column("bigint"), column("text", 5), Conversion.DEPENDS, "what is beyond text(5) would not survive"),
+        (
+            column("bigint"),
+            column("decimal", 10, 0),
+            Conversion.DEPENDS,
+            "what is beyond decimal(10, 0) would not survive",
+        ),
+        # 18 digits before the point are left where the scale alone is stated.
+        (
+            column("bigint"),
+            column("decimal", scale=20),
+            Conversion.DEPENDS,
+            "what is beyond decimal(38, 20) would not survive",
+        ),
+        (
+            column("decimal", 12, 2),
+            column("decimal", 10, 2),
+            Conversion.DEPENDS,
+            "numbers of more than 8 digits before the point would not survive",
+        ),
+        (
+            column("decimal", 12, 4),
+            column("decimal", 12, 2),
+            Conversion.LOSES,
+            "digits beyond 2 after the point are lost",
+        ),
+        (
+            column("timestamp"),
+            column("timestamp", 3),
+            Conversion.LOSES,
+            "fractions of seconds beyond 3 digits are lost",
+        ),
+        (column("json"), column("bool"), Conversion.REFUSED, "dlt takes no json as bool"),
+        (
+            Column("x", {"x-database-type": "point"}),
+            column("text"),
+            Conversion.REFUSED,
+            "dlt has no type for `point`",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_told(before: Column, after: Column, conversion: Conversion, lost: str) -> None:
+    found = fit(before, after)
+
+    assert (found.conversion, found.lost) == (conversion, lost)
