@@ -115,17 +115,17 @@ class_of = {each: each.run for each in (SqlMigration, SqliteMigration)}
 depth = 0
 
 def dying(real):
-    def run_statements(self, statements):
+    def run_step(self, step, statements):
         global left, depth
         if depth == 0 and left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= depth == 0
         depth += 1
         try:
-            real(self, statements)
+            real(self, step, statements)
         finally:
             depth -= 1
-    return run_statements
+    return run_step
 
 for each, real in class_of.items():
     each.run = dying(real)

@@ -6,5 +6,16 @@ into tables that are. The folder is one that this machine sees; object stores ar
 
 from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored
 from schemactl.destinations.delta.loading import check_tables, load, read_past_loads
+from schemactl.destinations.delta.migration import ABILITIES, connect, render
 
-__all__ = ["NAMES", "check_tables", "load", "read_catalogue", "read_past_loads", "stored"]
+__all__ = [
+    "ABILITIES",
+    "NAMES",
+    "check_tables",
+    "connect",
+    "load",
+    "read_catalogue",
+    "read_past_loads",
+    "render",
+    "stored",
+]

@@ -79,9 +79,36 @@ def dataset_to_load(address: Address, schema_name: str) -> Path:
     return ours[0] if len(ours) == 1 else folder / schema_name
 
 
+def dataset_to_migrate(address: Address, schema_name: str) -> Path:
+    """Return the folder of the dataset that a migration to this schema goes to, which may not be there yet.
+
+    The one asked for, else the folder itself where it holds tables, else the only one in it whose ledger names this
+    schema, else the only one in it that holds tables, else one named as the schema.
+
+    Raises:
+        InputError: it may be one of several.
+        DestinationError: the folder is a file, or cannot be listed.
+    """
+    folder = address.folder
+    if folder.exists() and not folder.is_dir():
+        raise DestinationError(f"`{folder}` is a file, not a folder")
+    if address.dataset is not None or not folder.is_dir():
+        return folder / (address.dataset or schema_name)
+    if tables_in(folder):
+        return folder
+    inside = {each.name: each for each in _folders(folder)}
+    ours = [each for each in inside.values() if _knows(each, schema_name)]
+    if len(ours) == 1:
+        return ours[0]
+    held = [name for name, each in inside.items() if tables_in(each)]
+    return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
+
+
 def _is_loaded_with(dataset: Path, schema_name: str) -> bool:
-    if not (dataset / LOADS_TABLE).is_dir():
-        return False
+    return (dataset / LOADS_TABLE).is_dir() and _knows(dataset, schema_name)
+
+
+def _knows(dataset: Path, schema_name: str) -> bool:
     return schema_name in {each.name for each in stored_versions(list_files(dataset))}
 
 

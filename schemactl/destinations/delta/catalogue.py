@@ -54,7 +54,15 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: the address is wrong, there is no such folder, or it names no dataset.
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
-    dataset = dataset_to_read(read_address(url))
+    return catalogue_of(dataset_to_read(read_address(url)))
+
+
+def catalogue_of(dataset: Path) -> Catalogue:
+    """Return the tables in the folder of a dataset.
+
+    Raises:
+        DestinationError: a table cannot be read, or the package `deltalake` is missing.
+    """
     versions = [(each.name, each.version_hash()) for each in stored_versions(list_files(dataset))]
     columns = (
         (name, column_of(each, kind, is_nullable))
@@ -66,17 +74,15 @@ def read_catalogue(url: str) -> Catalogue:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Tell a failure of Delta in our words; ``what`` was attempted."""
+def told(what: str, again: str = "load again") -> Iterator[None]:
+    """Tell a failure of Delta in our words; ``what`` was attempted, ``again`` what to do where another was faster."""
     import pyarrow
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         yield
     except CommitFailedError as error:
-        raise DestinationError(
-            f"{what}: another program wrote to it at the same time: {error}", hint="load again"
-        ) from error
+        raise DestinationError(f"{what}: another program wrote to it at the same time: {error}", hint=again) from error
     except (DeltaError, pyarrow.ArrowException, OSError) as error:
         raise DestinationError(f"{what}: {error}") from error
 

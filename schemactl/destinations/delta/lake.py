@@ -19,6 +19,7 @@ from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, told
+from schemactl.destinations.delta.folders import make_table, remove_table
 from schemactl.destinations.parquet.bookkeeping import ENDING, INIT, new_files
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
@@ -71,6 +72,11 @@ class DeltaLakeTable:
     def obstacle(self) -> str | None:
         if self.table.metadata().partition_columns:
             return "is partitioned, and only tables without partitions are loaded"
+        return self.demand
+
+    @property
+    def demand(self) -> str | None:
+        """What the table asks of all who write to it and schemactl cannot do, None where there is nothing."""
         protocol = self.table.protocol()
         features = set(protocol.writer_features or ())
         is_plain = protocol.min_writer_version <= _PLAIN_WRITER
@@ -99,22 +105,9 @@ class DeltaLakeTable:
         from deltalake import Field
 
         with told(f"cannot add columns to `{self.folder}`"):
-            self._allow_local_timestamps(fields, load_id)
+            allow_local_timestamps(self.table, fields, _mark(load_id))
             self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
         return DeltaLakeTable(self.folder, open_table(self.folder))
-
-    def _allow_local_timestamps(self, fields: Sequence[pyarrow.Field], load_id: str) -> None:
-        """Timestamps without zone are a feature that a table must have been given."""
-        import pyarrow.types as is_a
-        from deltalake import TableFeatures
-
-        is_needed = any(is_a.is_timestamp(each.type) and each.type.tz is None for each in fields)
-        if is_needed and "timestampNtz" not in (self.table.protocol().reader_features or ()):
-            self.table.alter.add_feature(
-                TableFeatures.TimestampWithoutTimezone,
-                allow_protocol_versions_increase=True,
-                commit_properties=_mark(load_id),
-            )
 
     def new_file(self, name: str) -> str:
         return str(self.folder / name)
@@ -172,7 +165,7 @@ class DeltaLake:
         return holding(self.folder)
 
     def open(self, name: str) -> DeltaLakeTable | None:
-        folder = self._folder(name)
+        folder = self.place(name)
         if not (folder / LOG).is_dir():
             if folder.is_dir() and any(each.suffix == ".parquet" for each in folder.iterdir()):
                 hint = "load into another dataset: `?dataset=NAME`"
@@ -180,23 +173,25 @@ class DeltaLake:
             return None
         return DeltaLakeTable(folder, open_table(folder))
 
-    def _folder(self, name: str) -> Path:
+    def place(self, name: str) -> Path:
+        """Return the folder of a table, which may not be there.
+
+        Raises:
+            DestinationError: the name cannot be one of a folder.
+        """
         if Path(name).name != name or name.startswith(".") or "%" in name:
             raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
         return self.folder / name
 
     def create(self, name: str, fields: Sequence[pyarrow.Field], load_id: str) -> DeltaLakeTable:
-        import pyarrow
-        from deltalake import DeltaTable, Schema
-
-        folder = self._folder(name)
+        folder = self.place(name)
         with told(f"cannot make the Delta table `{folder}`"):
-            schema = Schema.from_arrow(pyarrow.schema(fields))
-            return DeltaLakeTable(folder, DeltaTable.create(str(folder), schema, commit_properties=_mark(load_id)))
+            make_table(folder, fields, _mark(load_id))
+        return DeltaLakeTable(folder, open_table(folder))
 
     def drop(self, name: str) -> None:
-        with told(f"cannot remove `{self._folder(name)}`"):
-            shutil.rmtree(self._folder(name))
+        with told(f"cannot remove `{self.place(name)}`"):
+            remove_table(self.place(name))
 
     def read_journal(self) -> Journal | None:
         path = self.folder / JOURNAL
@@ -229,12 +224,23 @@ class DeltaLake:
             _write(self.folder / name, text)
 
     def discard_files(self, table: str, journal: Journal) -> None:
-        for file in self._folder(table).glob(f"{journal.attempt}-*"):
+        for file in self.place(table).glob(f"{journal.attempt}-*"):
             file.unlink(missing_ok=True)
 
     def discard_own(self, journal: Journal) -> None:
         for name in journal.files:
             (self.folder / name).unlink(missing_ok=True)
+
+
+def allow_local_timestamps(table: DeltaTable, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
+    """Give a table the feature that timestamps without zone need, if they are among its new fields."""
+    import pyarrow.types as is_a
+    from deltalake import TableFeatures
+
+    is_needed = any(is_a.is_timestamp(each.type) and each.type.tz is None for each in fields)
+    if is_needed and "timestampNtz" not in (table.protocol().reader_features or ()):
+        feature = TableFeatures.TimestampWithoutTimezone
+        table.alter.add_feature(feature, allow_protocol_versions_increase=True, commit_properties=mark)
 
 
 def _write(path: Path, text: str) -> None:

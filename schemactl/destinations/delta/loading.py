@@ -10,6 +10,7 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.delta.address import dataset_to_load, read_address
 from schemactl.destinations.delta.catalogue import told
 from schemactl.destinations.delta.lake import DeltaLake
@@ -43,7 +44,8 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     dataset = dataset_to_load(read_address(url), schema.name)
     check_writable(dataset)
-    _require_driver()
+    refuse_structure(schema, "delta")
+    require_driver()
     check_schema(DeltaLake(dataset), schema)
 
 
@@ -55,11 +57,16 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         DestinationError: it failed; the tables are as they were before.
     """
     dataset = dataset_to_load(read_address(url), package.schema.name)
-    _require_driver()
+    require_driver()
     with told(f"cannot load into `{dataset}`"):
         load_package(DeltaLake(dataset), package, progress)
 
 
-def _require_driver() -> None:
+def require_driver() -> None:
+    """Find out whether the package `deltalake` is there.
+
+    Raises:
+        DestinationError: it is not.
+    """
     if find_spec("deltalake") is None:
         raise missing_driver("deltalake", "delta")

@@ -8,5 +8,16 @@ partitioned, and rows are not loaded into tables that are.
 
 from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored
 from schemactl.destinations.iceberg.loading import check_tables, load, read_past_loads
+from schemactl.destinations.iceberg.migration import ABILITIES, connect, render
 
-__all__ = ["NAMES", "check_tables", "load", "read_catalogue", "read_past_loads", "stored"]
+__all__ = [
+    "ABILITIES",
+    "NAMES",
+    "check_tables",
+    "connect",
+    "load",
+    "read_catalogue",
+    "read_past_loads",
+    "render",
+    "stored",
+]

@@ -125,17 +125,15 @@ def _name_in(database: Path) -> str:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Tell a failure of Iceberg in our words; ``what`` was attempted."""
+def told(what: str, again: str = "load again") -> Iterator[None]:
+    """Tell a failure of Iceberg in our words; ``what`` was attempted, ``again`` is the way out of a conflict."""
     import pyarrow
     from pyiceberg.exceptions import CommitFailedException, ValidationException
 
     try:
         yield
     except (CommitFailedException, ValidationException) as error:
-        raise DestinationError(
-            f"{what}: another program wrote to it at the same time: {error}", hint="load again"
-        ) from error
+        raise DestinationError(f"{what}: another program wrote to it at the same time: {error}", hint=again) from error
     except (pyarrow.ArrowException, OSError) as error:
         raise DestinationError(f"{what}: {error}") from error
     except Exception as error:

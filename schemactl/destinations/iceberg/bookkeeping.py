@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from schemactl.destinations._bookkeeping import version_row
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, version_table
@@ -31,17 +31,16 @@ def write_bookkeeping(
     schema, at = package.schema, package.inserted_at
     versions = open_(VERSION_TABLE)
     if versions is None or not _count(versions.table, version_hash=schema.version_hash, schema_name=schema.name):
-        stored = json.dumps(schema.to_dict(), ensure_ascii=False, separators=(",", ":"))
-        row = (schema.version, schema.engine_version, at, schema.name, schema.version_hash, stored)
-        yield VERSION_TABLE, _rows(version_table(), [row])
+        yield VERSION_TABLE, rows_of(version_table(), [version_row(schema, at)])
     if package.inputs:
         rows = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
         columns = {name: Column(name, {"data_type": kind, "nullable": False}) for name, kind in _INPUTS.items()}
-        yield INPUTS_TABLE, _rows(Table(INPUTS_TABLE, columns), rows)
-    yield LOADS_TABLE, _rows(loads_table(), [(package.load_id, schema.name, _LOADED, at, schema.version_hash)])
+        yield INPUTS_TABLE, rows_of(Table(INPUTS_TABLE, columns), rows)
+    yield LOADS_TABLE, rows_of(loads_table(), [(package.load_id, schema.name, _LOADED, at, schema.version_hash)])
 
 
-def _rows(table: Table, rows: list[tuple[Any, ...]]) -> pyarrow.Table:
+def rows_of(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
+    """Return rows, each in the order of the table's columns, as they are appended to a table of this dataset."""
     import pyarrow
 
     fields = [

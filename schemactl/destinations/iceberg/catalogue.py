@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from schemactl.destinations._catalogue import (
     with_nullable,
 )
 from schemactl.destinations._lake.types import kind_of
-from schemactl.destinations._package import INPUTS_TABLE
+from schemactl.destinations._migration.session import OURS
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
 from schemactl.destinations.parquet.bookkeeping import stored_versions
@@ -64,12 +65,20 @@ def read_catalogue(url: str) -> Catalogue:
         return _read_folder(address, address.folder or Path())
     catalog = open_catalog(address, is_written=False)
     with told(f"cannot read `{address}`"):
-        held = {name: found for name in datasets_in(catalog) if (found := tables_in(catalog, name))}
+        held = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
         dataset = choose_dataset(held, address.dataset, str(address))
-        shown = [name for name in held[dataset] if name != INPUTS_TABLE]
-        tables = {name: catalog.load_table((*dataset.split("."), name)) for name in shown}
-        stated = versions_in(tables[VERSIONS_TABLE]) if VERSIONS_TABLE in tables else []
-    return _catalogue(tables, stated, dataset, f"{address}?dataset={dataset}")
+        found = read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
+    ours = {name: table for name, table in found.schema.tables.items() if not name.startswith(OURS)}
+    return replace(found, schema=replace(found.schema, tables=ours))
+
+
+def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
+    """Return all tables of a dataset, ours among them; none where it is not there."""
+    namespace = tuple(dataset.split("."))
+    names = tables_in(catalog, dataset) if catalog.namespace_exists(namespace) else []
+    tables = {name: catalog.load_table((*namespace, name)) for name in names}
+    stated = versions_in(tables[VERSIONS_TABLE]) if VERSIONS_TABLE in tables else []
+    return _catalogue(tables, stated, dataset, origin)
 
 
 def _read_folder(address: Address, folder: Path) -> Catalogue:
@@ -135,6 +144,14 @@ def versions_in(table: Table) -> list[tuple[str, str]]:
     rows: list[dict[str, Any]] = table.scan(selected_fields=fields).to_arrow().to_pylist()
     newest_first = sorted(rows, key=lambda row: row["inserted_at"], reverse=True)
     return [(row["schema_name"], row["version_hash"]) for row in newest_first]
+
+
+def is_loaded_with(catalog: Catalog, dataset: str, schema_name: str) -> bool:
+    """Return whether a dataset was loaded with, or brought to, a schema of this name."""
+    if VERSIONS_TABLE not in tables_in(catalog, dataset):
+        return False
+    versions = versions_in(catalog.load_table((*dataset.split("."), VERSIONS_TABLE)))
+    return schema_name in {name for name, _ in versions}
 
 
 def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:

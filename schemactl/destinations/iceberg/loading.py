@@ -8,17 +8,17 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
+from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
 from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
 from schemactl.destinations.iceberg.catalogue import (
     datasets_in,
     holds_tables_without_catalogue,
-    tables_in,
-    versions_in,
+    is_loaded_with,
 )
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.errors import DestinationError
-from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
+from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     address = read_address(url)
     _check_place(address, schema.name)
+    refuse_structure(schema, "iceberg")
     lake = _existing(address, schema.name)
     if lake is not None:
         check_schema(lake, schema)
@@ -99,12 +100,5 @@ def _dataset(address: Address, schema_name: str, catalog: Catalog) -> str:
     """Return the one asked for, else the only one that was loaded with this schema, else one named as the schema."""
     if address.dataset is not None:
         return address.dataset
-    ours = [name for name in datasets_in(catalog) if _is_loaded_with(catalog, name, schema_name)]
+    ours = [name for name in datasets_in(catalog) if is_loaded_with(catalog, name, schema_name)]
     return ours[0] if len(ours) == 1 else schema_name
-
-
-def _is_loaded_with(catalog: Catalog, dataset: str, schema_name: str) -> bool:
-    if VERSION_TABLE not in tables_in(catalog, dataset):
-        return False
-    versions = versions_in(catalog.load_table((*dataset.split("."), VERSION_TABLE)))
-    return schema_name in {name for name, _ in versions}

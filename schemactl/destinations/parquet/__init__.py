@@ -7,5 +7,17 @@ ours ended, and the other way round. A load is written down in a journal before 
 from schemactl.destinations.parquet.catalogue import NAMES, holds_tables, read_catalogue, stored
 from schemactl.destinations.parquet.check import check_tables
 from schemactl.destinations.parquet.load import load, read_past_loads
+from schemactl.destinations.parquet.migration import ABILITIES, connect, render
 
-__all__ = ["NAMES", "check_tables", "holds_tables", "load", "read_catalogue", "read_past_loads", "stored"]
+__all__ = [
+    "ABILITIES",
+    "NAMES",
+    "check_tables",
+    "connect",
+    "holds_tables",
+    "load",
+    "read_catalogue",
+    "read_past_loads",
+    "render",
+    "stored",
+]

@@ -50,7 +50,15 @@ class StoredVersion:
         Raises:
             DestinationError: the file is not one of dlt's.
         """
-        return str(_line(self.path, "version_hash"))
+        return str(self.line()["version_hash"])
+
+    def line(self) -> dict[str, Any]:
+        """Return what dlt has written: the hash, the schema as JSON in a text ...
+
+        Raises:
+            DestinationError: the file is not one of dlt's.
+        """
+        return lines_of(self.path, "version_hash")[0]
 
 
 def stored_versions(listing: Listing, folder: str = VERSIONS_TABLE) -> list[StoredVersion]:
@@ -82,7 +90,7 @@ def loaded_inputs(listing: Listing, schema_name: str) -> Mapping[str, LoadedInpu
         (held["inserted_at"], held["path"], held["bytes"], held["modified"])
         for name, path in listing.of(INPUTS_TABLE).items()
         if name.startswith(f"{schema_name}__")
-        for held in _lines(path, "path")
+        for held in lines_of(path, "path")
         if held["schema_name"] == schema_name
     ]
     return {path: LoadedInput(path, size, datetime.fromisoformat(at)) for _, path, size, at in sorted(found)}
@@ -105,17 +113,30 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
     versions, loads = system_names(schema)
     if INIT not in listing.files:
         yield INIT, INIT_TEXT
-    stored = stored_versions(listing, versions)
-    safe_hash = base64.b64decode(schema.version_hash).hex()
-    if all(each.safe_hash != safe_hash for each in stored):
-        # dlt takes the schema with the latest time for the current one, whatever the clock says.
-        latest = max((each.time for each in stored), default=0.0)
-        time = max(package.inserted_at.timestamp(), latest + 1e-6)
-        yield f"{versions}/{schema.name}__{time:.6f}__{safe_hash}{ENDING}", _version_text(schema, at)
+    safe_hash = path_safe(schema.version_hash)
+    if all(each.safe_hash != safe_hash for each in stored_versions(listing, versions)):
+        yield version_file(listing, schema, package.inserted_at)
     if package.inputs:
         lines = (_input_text(package, each) for each in package.inputs)
         yield f"{INPUTS_TABLE}/{schema.name}__{package.load_id}{ENDING}", "\n".join(lines)
     yield f"{loads}/{schema.name}__{package.load_id}{ENDING}", _load_text(package, at)
+
+
+def path_safe(version_hash: str) -> str:
+    """Return a schema's hash as dlt has it in names of files."""
+    return base64.b64decode(version_hash).hex()
+
+
+def version_file(listing: Listing, schema: Schema, at: datetime) -> tuple[str, str]:
+    """Return the file that makes a schema the current one, as its path in the dataset and its text.
+
+    dlt takes the schema with the latest time for the current one, whatever the clock says.
+    """
+    versions, _ = system_names(schema)
+    latest = max((each.time for each in stored_versions(listing, versions)), default=0.0)
+    time = max(at.timestamp(), latest + 1e-6)
+    name = f"{versions}/{schema.name}__{time:.6f}__{path_safe(schema.version_hash)}{ENDING}"
+    return name, _version_text(schema, at.isoformat())
 
 
 def _version_text(schema: Schema, at: str) -> str:
@@ -155,12 +176,12 @@ def _json(**held: Any) -> str:
     return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
-def _line(path: Path, key: str) -> Any:
-    return next(iter(_lines(path, key)))[key]
+def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
+    """Return the objects in a file of JSON lines.
 
-
-def _lines(path: Path, key: str) -> list[dict[str, Any]]:
-    """Return the objects in a file, at least one, each with ``key``."""
+    Raises:
+        DestinationError: it cannot be read, holds none, or one without ``key``.
+    """
     try:
         held = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
         if not held or not all(key in each for each in held):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.store.lock import locked
+from schemactl.store.lock import WAIT_SECONDS, locked
 from schemactl.store.replace import replace_text
 
 FOLDER: Final = ".schemactl-load"
@@ -126,18 +126,28 @@ def recover(dataset: Path) -> None:
 
 
 @contextmanager
-def holding(dataset: Path) -> Iterator[None]:
+def holding(dataset: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of a dataset; its folder is made.
 
     Raises:
-        DestinationError: another load holds it, or the folder cannot be written to.
+        DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(dataset))
+            held.enter_context(locked(dataset, wait_seconds))
         except InputError as error:
             raise DestinationError(error.message, hint=error.hint) from error
         yield
+
+
+def check_device(folder: Path, dataset: Path) -> None:
+    """Find out whether files of a dataset can be moved to a folder in one step.
+
+    Raises:
+        DestinationError: it is on another file system.
+    """
+    if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
+        raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")
 
 
 def _carry_out(dataset: Path, journal: Journal) -> None:

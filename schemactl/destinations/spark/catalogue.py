@@ -23,7 +23,7 @@ from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
-    from schemactl.engine.catalogue import Namespace
+    from schemactl.engine.catalogue import HeldTable, Namespace
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 """Hive's metastore folds names, whatever Spark does."""
@@ -56,33 +56,55 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: Spark failed.
         EngineError: Spark cannot be started.
     """
-    from schemactl.engine.catalogue import held_tables, select
     from schemactl.engine.running import running_session
 
     namespace = read_address(url)
     with running_session() as spark:
-        held = {name: table for name, table in held_tables(spark, namespace).items() if not name.startswith(INTERNAL)}
-        if not held:
-            raise InputError(f"there are no tables in `{namespace.catalogue}.{namespace.schema}`")
-        pairs = [(name, column) for name, table in held.items() for column in table.columns]
-        versions: list[tuple[str, str]] = []
-        if keeps_versions(pairs):
-            rows = select(
-                spark,
-                f"SELECT schema_name, version_hash FROM {namespace.table(VERSIONS_TABLE)} ORDER BY inserted_at DESC",
-            )
-            versions = [(row["schema_name"], row["version_hash"]) for row in rows]
+        found = read_namespace(spark, namespace)
+    if found is None:
+        raise InputError(f"there are no tables in `{namespace.catalogue}.{namespace.schema}`")
+    return found
+
+
+def read_namespace(spark: Any, namespace: Namespace) -> Catalogue | None:
+    """Return the tables of one schema; None where there are none.
+
+    Args:
+        spark: the session.
+        namespace: the schema.
+    """
+    from schemactl.engine.catalogue import held_tables, select
+
+    there, copies = _visible(held_tables(spark, namespace))
+    if not there:
+        return None
+    versions: list[tuple[str, str]] = []
+    if keeps_versions([(name, column) for name, table in there.items() for column in table.columns]):
+        table = namespace.table(copies.get(VERSIONS_TABLE, VERSIONS_TABLE))
+        rows = select(spark, f"SELECT schema_name, version_hash FROM {table} ORDER BY inserted_at DESC")
+        versions = [(row["schema_name"], row["version_hash"]) for row in rows]
     columns = [
         (name, column_of(column, _kind(written), is_nullable=True))
-        for name, table in held.items()
+        for name, table in there.items()
         for column, written in table.columns.items()
     ]
     found = schema_name({name for name, _ in versions}, namespace.schema)
     return Catalogue(schema_of(found, columns), f"spark:{namespace.catalogue}.{namespace.schema}", hashes_of(versions))
 
 
+def _visible(held: Mapping[str, HeldTable]) -> tuple[Mapping[str, HeldTable], Mapping[str, str]]:
+    """Return the tables without our own, and the copies that stand for tables which a killed migration left."""
+    from schemactl.engine.catalogue_migration import stranded
+
+    copies = stranded(held)
+    there = {name: table for name, table in held.items() if not name.startswith(INTERNAL)}
+    return {**there, **{name: held[copy] for name, copy in copies.items()}}, copies
+
+
 def read_address(url: str) -> Namespace:
     """Return the schema that an address names: ``spark:CATALOG.SCHEMA``, ``spark:CATALOG?dataset=SCHEMA``.
+
+    ``spark:?dataset=CATALOG.SCHEMA`` is how a migration's plan says it.
 
     Raises:
         InputError: it names none.
@@ -92,13 +114,18 @@ def read_address(url: str) -> Namespace:
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     asked = dataset_of(query, kind)
-    parts = [*stated.split("."), *([asked] if asked else [])]
+    parts = [part for each in (stated, asked) if each for part in each.split(".")]
     if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
         raise InputError(
             f"`{url}` names no schema of a Spark catalogue",
             hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
         )
     return Namespace(*parts)
+
+
+def namespace_of(dataset: str) -> Namespace:
+    """Return the schema of ``CATALOG.SCHEMA``."""
+    return read_address(f"spark:{dataset}")
 
 
 def _kind(written: str) -> Properties:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.spark.catalogue import INTERNAL, read_address
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
@@ -101,6 +102,7 @@ def check_tables(url: str, schema: Schema) -> None:
     from schemactl.engine.running import active_session, running_session
 
     namespace = read_address(url)
+    refuse_structure(schema, "spark")
     held: Mapping[str, HeldTable] = {}
     if active_session() is not None:
         with running_session() as spark:
@@ -120,11 +122,13 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         EngineError: Spark cannot be started.
     """
     from schemactl.engine.catalogue_load import Pending, Target, commit, forget, prepare, recover, refreshed
+    from schemactl.engine.catalogue_migration import mend_tables
     from schemactl.engine.rewrite import configured
     from schemactl.engine.running import running_session
 
     namespace, kept = read_address(url), bookkeeping_of(package.schema)
     with running_session() as spark, configured(spark):
+        mend_tables(spark, namespace)
         target = recover(refreshed(Target(spark, namespace)))
         if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import Setting, SparkCommandOptions
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MigrateOptions(CommonOptions):
+class MigrateOptions(SparkCommandOptions):
     """The options of all of them."""
 
     to: Annotated[
@@ -23,8 +23,8 @@ class MigrateOptions(CommonOptions):
         typer.Option(
             "--to",
             metavar="DEST",
-            help="The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, `sqlite:///PATH`; "
-            "`?dataset=NAME` names the database schema.",
+            help="The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, `sqlite:///PATH`, "
+            "`spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the database schema.",
         ),
         Setting(),
     ] = None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOptions
+from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -33,6 +34,7 @@ class Options(PlanningOptions, WritingOptions):
     ] = False
 
 
+@with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
     from schemactl.cli.commands.migrate._asking import ask

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.commands.migrate._options import WritingOptions
+from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -28,6 +29,7 @@ class Options(WritingOptions):
     force: Annotated[bool, typer.Option("--force", help="Record it although the tables are otherwise.")] = False
 
 
+@with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
     from schemactl.cli.commands.migrate._asking import ask

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions
+from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -39,6 +40,7 @@ class Options(PlanningOptions):
     ] = None
 
 
+@with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Plan, print, and return 1 where a step is refused or, with ``--check``, something is pending."""
     if options.dialect is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.commands.migrate._options import WritingOptions, read_count
+from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -40,6 +41,7 @@ class Options(WritingOptions):
     ] = False
 
 
+@with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
     from schemactl.cli.commands.migrate._asking import ask

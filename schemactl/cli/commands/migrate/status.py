@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions
+from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -29,6 +30,7 @@ class Options(PlanningOptions):
     ] = False
 
 
+@with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the state; return 1 under ``--check`` where it is not settled."""
     from schemactl.flows.migrate.status import StatusRequest, find_status

@@ -1,0 +1,42 @@
+"""Opens Spark as the options say, for a command whose destination is a schema of a Spark catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TypeVar
+
+from schemactl.cli.commands.migrate._options import MigrateOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+O = TypeVar("O", bound=MigrateOptions)  # noqa: E741 - it stands for options
+
+_SPARK = "spark"
+
+
+def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal], ExitCode]:
+    """Return a command that runs in a session of Spark where its destination needs one: with the user's settings."""
+
+    @wraps(run)
+    def opened(options: O, terminal: Terminal) -> ExitCode:
+        if _kind(options) != _SPARK:
+            return run(options, terminal)
+        from schemactl.engine.session import open_session
+
+        with open_session(options.spark()):
+            return run(options, terminal)
+
+    return opened
+
+
+def _kind(options: MigrateOptions) -> str | None:
+    """Return the scheme of the destination's address, or of the one that a plan's file names."""
+    from schemactl.migration.saved import ENDING, read_plan
+    from schemactl.store.text import read_text
+
+    reference = getattr(options, "reference", None)
+    if options.to is None and isinstance(reference, str) and reference.endswith(ENDING):
+        return read_plan(read_text(Path(reference)), reference).place.kind
+    return (options.to or "").partition(":")[0]

@@ -1,0 +1,107 @@
+"""Counts what of the rows of tables on files stands in a step's way, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations._lake.conversions import ask, coarse, duckdb_session, duckdb_type
+from schemactl.destinations._lake.store import LakeStore
+from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.destinations._migration.unfit import count_query, unfit_of
+from schemactl.migration.steps import Backfill, ChangeType
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ROW_KEY: Final = "_dlt_id"
+
+_VALUE: Final = "value"
+_KEY: Final = "row_key"
+
+
+def count_nulls(store: LakeStore, table: str, column: str) -> Unfit:
+    """Return how many rows have null in a column."""
+    keys = _keys(store, table)
+    return added_up(_nulls(batch, column, keys) for batch in store.batches(table, _unique((column, *keys))))
+
+
+def count_values(store: LakeStore, table: str, column: str, step: ChangeType | Backfill) -> Unfit:
+    """Return how many values of a column do not survive a step.
+
+    Raises:
+        DestinationError: DuckDB is not installed, or the rows cannot be read.
+    """
+    from schemactl.destinations.duckdb.migration import DIALECT
+
+    keys = _keys(store, table)
+    source = step.before if isinstance(step, ChangeType) else step.source
+    kind = duckdb_type(source)
+    given = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
+    rows = f"(SELECT {', '.join([given, *(_KEY for _ in keys)])} FROM given_rows)"
+    query = count_query(step, _VALUE, rows, [_KEY for _ in keys], DIALECT)
+    if query is None:
+        return Unfit()
+    with duckdb_session() as connection:
+
+        def count(batch: pyarrow.RecordBatch) -> Unfit:
+            given_rows = _given(batch, column, keys)
+            if (fine := _parts_of_microseconds(given_rows)).count:
+                return fine
+            found = ask(connection, given_rows, query, f"count values of `{table}.{column}`")
+            return unfit_of([tuple(row.values()) for row in found.to_pylist()], keys)
+
+        return added_up(count(batch) for batch in store.batches(table, _unique((column, *keys))))
+
+
+def added_up(parts: Iterator[Unfit]) -> Unfit:
+    """Return what was counted in parts of a table as that of the whole."""
+    total = Unfit()
+    for part in parts:
+        examples = (*total.examples, *part.examples)[:MOST_EXAMPLES]
+        total = Unfit(total.count + part.count, total.rows + part.rows, examples)
+    return total
+
+
+def _keys(store: LakeStore, table: str) -> tuple[str, ...]:
+    return (ROW_KEY,) if ROW_KEY in store.fields(table).names else ()
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:
+    """Return the value and the key under names that hold whatever the columns are called."""
+    import pyarrow
+
+    names = [column, *keys]
+    return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
+
+
+def _nulls(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> Unfit:
+    given = _given(batch, column, keys)
+    return _chosen(given, given.column(_VALUE).is_null())
+
+
+def _parts_of_microseconds(given: pyarrow.Table) -> Unfit:
+    """Return the values that are finer than microseconds: no conversion keeps them."""
+    import pyarrow.compute as compute
+
+    value = given.column(_VALUE)
+    rough = coarse(value.type)
+    if rough == value.type:
+        return Unfit()
+    return _chosen(given, compute.not_equal(value.cast(rough, safe=False).cast(value.type), value))
+
+
+def _chosen(given: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
+    """Return the rows that a mask chooses as what stands in the way."""
+    chosen = given.filter(mask)
+    shown = chosen.slice(0, MOST_EXAMPLES)
+    keys = shown.column(_KEY).to_pylist() if _KEY in shown.column_names else [None] * shown.num_rows
+    values = [each.cast("string").as_py() for each in shown.column(_VALUE)]
+    examples = tuple(
+        Example({} if key is None else {ROW_KEY: str(key)}, value) for key, value in zip(keys, values, strict=True)
+    )
+    return Unfit(chosen.num_rows, given.num_rows, examples)

@@ -1,0 +1,139 @@
+"""Steps of migrations of tables on files, as people read SQL: nothing runs these statements, they tell what is done."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from schemactl.destinations._migration.constants import constant
+from schemactl.destinations._migration.ddl import quoted
+from schemactl.errors import InputError
+from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    Taken,
+)
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Table
+
+REWRITES: Final = "-- rewrites the files"
+"""What follows a statement that writes all rows anew."""
+
+
+def render(step: Step, table: Table | None, dataset: str, abilities: Abilities) -> tuple[str, ...]:  # noqa: ARG001
+    """Return a step as one statement with dlt's types; see ``destinations.Migrator``.
+
+    Args:
+        step: what is done.
+        table: not looked at: all that is shown stands in the step.
+        dataset: not shown: a session has one only.
+        abilities: of the destination.
+
+    Raises:
+        InputError: a name, a type or a value cannot be written.
+    """
+    statement = _statement(step, abilities.names)
+    is_rewritten = way_of(step, abilities) in (Way.REWRITE, Way.COPY)
+    return (f"{statement} {REWRITES}" if is_rewritten else statement,)
+
+
+def type_words(column: Column) -> str:
+    """Return a column's type in dlt's words.
+
+    >>> type_words(Column("total", {"data_type": "decimal", "precision": 10, "scale": 2}))
+    'decimal(10, 2)'
+
+    Raises:
+        InputError: it has none, or one that only a database knows, or its sizes are no numbers.
+    """
+    properties = column.properties
+    if DATABASE_TYPE in properties or column.data_type is None:
+        raise InputError(f"column `{column.name}` has no type of dlt's")
+    sizes = [properties[name] for name in ("precision", "scale") if properties.get(name) is not None]
+    if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
+        raise InputError(f"a size of column `{column.name}` is no integer: {sizes!r}")
+    listed = f"({', '.join(map(str, sizes))})" if sizes else ""
+    is_naive = column.data_type is DataType.TIMESTAMP and properties.get("timezone") is False
+    return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"
+
+
+def _statement(step: Step, names: NameLimits) -> str:
+    match step:
+        case CreateTable() | DropTable() | RenameTable():
+            return _of_table(step, names)
+        case Backfill() | FillColumn():
+            return f"UPDATE {quoted(step.table, names)} SET {_assignment(step, names)}"
+        case AddColumn() | DropColumn() | RenameColumn() | ChangeType():
+            return f"ALTER TABLE {quoted(step.table, names)} {_of_column(step, names)}"
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+            return f"ALTER TABLE {quoted(step.table, names)} {_of_constraint(step, names)}"
+        case _:
+            assert_never(step)
+
+
+def _definition(column: Column, names: NameLimits) -> str:
+    return f"{quoted(column.name, names)} {type_words(column)}{'' if column.nullable else ' NOT NULL'}"
+
+
+def _of_table(step: CreateTable | DropTable | RenameTable, names: NameLimits) -> str:
+    match step:
+        case CreateTable():
+            columns = ", ".join(_definition(column, names) for column in step.table.columns.values())
+            return f"CREATE TABLE {quoted(step.table.name, names)} ({columns})"
+        case DropTable():
+            return f"DROP TABLE {quoted(step.table.name, names)}"
+        case RenameTable():
+            return f"ALTER TABLE {quoted(step.before, names)} RENAME TO {quoted(step.after, names)}"
+        case _:
+            assert_never(step)
+
+
+def _of_column(step: AddColumn | DropColumn | RenameColumn | ChangeType, names: NameLimits) -> str:
+    match step:
+        case AddColumn():
+            return f"ADD COLUMN {_definition(step.column, names)}"
+        case DropColumn():
+            return f"DROP COLUMN {quoted(step.column.name, names)}"
+        case RenameColumn():
+            return f"RENAME COLUMN {quoted(step.before, names)} TO {quoted(step.after, names)}"
+        case ChangeType():
+            return f"ALTER COLUMN {quoted(step.before.name, names)} SET DATA TYPE {type_words(step.after)}"
+        case _:
+            assert_never(step)
+
+
+def _of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique, names: NameLimits) -> str:
+    match step:
+        case SetNotNull():
+            return f"ALTER COLUMN {quoted(step.column.name, names)} SET NOT NULL"
+        case DropNotNull():
+            return f"ALTER COLUMN {quoted(step.column.name, names)} DROP NOT NULL"
+        case AddUnique():
+            return f"ADD UNIQUE ({quoted(step.column, names)})"
+        case DropUnique():
+            return f"DROP UNIQUE ({quoted(step.column, names)})"
+        case _:
+            assert_never(step)
+
+
+def _assignment(step: Backfill | FillColumn, names: NameLimits) -> str:
+    if isinstance(step, FillColumn):
+        column = quoted(step.column.name, names)
+        value = constant(step.value, step.column, type_words, lambda digits: f"unhex({digits})")
+        return f"{column} = {value} WHERE {column} IS NULL"
+    source, target = (quoted(each.name, names) for each in (step.source, step.target))
+    if step.taken is Taken.UNFIT:
+        return f"{target} = {source} WHERE {source} IS NOT NULL /* and does not fit */"
+    return f"{target} = CAST({source} AS {type_words(step.target)}) WHERE {source} IS NOT NULL /* and fits */"

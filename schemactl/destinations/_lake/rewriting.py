@@ -1,0 +1,164 @@
+"""The rows of a table as a step leaves them, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from schemactl.destinations._lake.conversions import Assignment, Written, assigned, assignment, duckdb_session
+from schemactl.destinations._lake.store import LakeStore
+from schemactl.errors import DestinationError
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    DropColumn,
+    DropNotNull,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    SetNotNull,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Rewritten = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn | SetNotNull | DropNotNull
+"""The steps that writing all rows anew can do."""
+
+OfColumns = Rewritten | AddUnique | DropUnique
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What becomes of the columns of a table.
+
+    Attributes:
+        fields: the columns afterwards.
+        origins: the name that each of them has before; None for one that is new.
+        written: what is written into one of them, by its name before; None where values stay as they are.
+    """
+
+    fields: pyarrow.Schema
+    origins: Mapping[str, str | None]
+    written: Assignment | None = None
+
+    def batches(self, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """Yield rows as they are afterwards.
+
+        Raises:
+            DestinationError: a value does not survive, or is missing where none may be.
+        """
+        with duckdb_session() if self.written else nullcontext() as connection:
+            for batch in batches:
+                made = None
+                if self.written and connection is not None:
+                    field = self.fields.field(self._place())
+                    made = assigned(connection, _table(batch), self.written, field)
+                yield self._batch(batch, made)
+
+    def _place(self) -> int:
+        assert self.written is not None
+        return list(self.origins.values()).index(self.written.column)
+
+    def _batch(self, batch: pyarrow.RecordBatch, made: pyarrow.Array | None) -> pyarrow.RecordBatch:
+        import pyarrow
+
+        arrays = [self._column(batch, field, made) for field in self.fields]
+        for field, array in zip(self.fields, arrays, strict=True):
+            if not field.nullable and array.null_count:
+                raise DestinationError(f"column `{field.name}` holds nulls, and may hold none afterwards")
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=self.fields)
+
+    def _column(self, batch: pyarrow.RecordBatch, field: pyarrow.Field, made: pyarrow.Array | None) -> pyarrow.Array:
+        import pyarrow
+
+        origin = self.origins[field.name]
+        if origin is None:
+            return pyarrow.nulls(batch.num_rows, field.type)
+        if made is not None and self.written is not None and origin == self.written.column:
+            return made
+        return batch.column(origin)
+
+
+def _table(batch: pyarrow.RecordBatch) -> pyarrow.Table:
+    import pyarrow
+
+    return pyarrow.Table.from_batches([batch])
+
+
+def rewriting(store: LakeStore, step: Rewritten) -> Rewriting:
+    """Return what a step makes of its table.
+
+    Raises:
+        DestinationError: the table has not the columns that the step speaks of.
+        InputError: a value of the step is none of its column's type.
+    """
+    before = store.fields(step.table)
+    fields = {field.name: field for field in before}
+    _check(step, fields)
+    after, origins = _fields(store, step, fields)
+    written = assignment(step, step.table, tuple(fields)) if isinstance(step, Written) else None
+    return Rewriting(_schema(after, before.metadata), origins, written)
+
+
+def _schema(fields: Mapping[str, pyarrow.Field], metadata: Mapping[bytes, bytes] | None) -> pyarrow.Schema:
+    import pyarrow
+
+    return pyarrow.schema(list(fields.values()), metadata=metadata)
+
+
+def _check(step: Rewritten, fields: Mapping[str, pyarrow.Field]) -> None:
+    needed, new = _names(step)
+    missing = [name for name in needed if name not in fields]
+    if missing:
+        raise DestinationError(f"there is no column `{missing[0]}` in `{step.table}`")
+    if new in fields:
+        raise DestinationError(f"there is a column `{new}` in `{step.table}` already")
+
+
+def _names(step: Rewritten) -> tuple[tuple[str, ...], str | None]:
+    """Return the columns that a step needs, and the one that may not be there."""
+    match step:
+        case AddColumn():
+            return (), step.column.name
+        case RenameColumn():
+            return (step.before,), step.after
+        case ChangeType():
+            return (step.before.name,), None
+        case Backfill():
+            return (step.source.name, step.target.name), None
+        case DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
+            return (step.column.name,), None
+        case _:
+            assert_never(step)
+
+
+def _fields(
+    store: LakeStore, step: Rewritten, fields: Mapping[str, pyarrow.Field]
+) -> tuple[Mapping[str, pyarrow.Field], Mapping[str, str | None]]:
+    """Return the columns afterwards, and where each comes from."""
+    same: dict[str, str | None] = {name: name for name in fields}
+    match step:
+        case AddColumn():
+            name = step.column.name
+            return {**fields, name: store.field(step.column)}, {**same, name: None}
+        case DropColumn():
+            kept = {name: field for name, field in fields.items() if name != step.column.name}
+            return kept, {name: name for name in kept}
+        case RenameColumn():
+            names = {name: step.after if name == step.before else name for name in fields}
+            renamed = {new: fields[old].with_name(new) for old, new in names.items()}
+            return renamed, {new: old for old, new in names.items()}
+        case ChangeType():
+            return {**fields, step.before.name: store.field(step.after)}, same
+        case SetNotNull() | DropNotNull():
+            name = step.column.name
+            return {**fields, name: fields[name].with_nullable(isinstance(step, DropNotNull))}, same
+        case Backfill() | FillColumn():
+            return fields, same
+        case _:
+            assert_never(step)

@@ -1,0 +1,164 @@
+"""Writes all rows of an Iceberg table anew: its columns and its files change in one commit."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations.iceberg.address import told
+from schemactl.destinations.iceberg.altering import check_free, iceberg_type
+from schemactl.destinations.iceberg.lake import IcebergLake
+from schemactl.destinations.iceberg.ledger import AGAIN
+from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, local_path
+from schemactl.errors import DestinationError
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+    from pyiceberg.table import Transaction
+
+FILE_BYTES: Final = 128 * 2**20
+"""How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
+
+_GROUP_ROWS: Final = 131_072
+_MARK: Final = "schemactl.rewriting"
+_RETRIES: Final = "commit.retry.num-retries"
+
+
+def rewrite_table(
+    lake: IcebergLake, table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]
+) -> None:
+    """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+
+    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own.
+
+    Args:
+        lake: that has the table.
+        table: as of the commit that the rows were read of; where there is a later one, it fails.
+        fields: the columns afterwards.
+        batches: the rows afterwards.
+
+    Raises:
+        DestinationError: it failed, and the table is as it was.
+    """
+    name = table.name
+    if not table.table.spec().is_unpartitioned():
+        hint = "what only changes the catalogue can be done: adding, renaming and dropping columns, widening numbers"
+        raise DestinationError(f"`{name}` is partitioned, and only tables without partitions are rewritten", hint=hint)
+    attempt = uuid.uuid4().hex
+    _mark(lake, {_MARK: f"{attempt} {name}"})
+    try:
+        _commit(table, fields, batches, attempt)
+    except BaseException:
+        with suppress(DestinationError):  # what failed first is told; the next session ends it
+            end_rewriting(lake)
+        raise
+    _mark(lake, {})
+
+
+def end_rewriting(lake: IcebergLake) -> None:
+    """Remove the files of a rewrite that a killed process has begun and not committed."""
+    with told(f"cannot read `{lake.origin}`"):
+        if not lake.catalog.namespace_exists(lake.namespace):
+            return
+        stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
+    if stated is None:
+        return
+    attempt, _, name = stated.partition(" ")
+    table = lake.open(name)
+    place = local_path(table.new_file("")) if table else None
+    if table is not None and place is not None and not any(attempt in file.path for file in table.files()):
+        for file in place.glob(f"{attempt}-*"):
+            file.unlink(missing_ok=True)
+    _mark(lake, {})
+
+
+def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
+    with told(f"cannot write to `{lake.origin}`", AGAIN):
+        removed = {_MARK} - set(stated)
+        lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
+
+
+def _commit(
+    table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch], attempt: str
+) -> None:
+    held = table.table
+    # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
+    held.metadata.properties[_RETRIES] = "0"
+    removed = table.files()
+    with told(f"cannot rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+        _restructure(transaction, table, fields)
+        metadata = transaction.table_metadata
+        added = list(_write(table, fields_of(metadata), batches, attempt))
+        new = [described(held.io, metadata, path) for path in added]
+        if new or removed:
+            update = transaction.update_snapshot()
+            with update.overwrite() if removed else update.fast_append() as snapshot:
+                for file in removed:
+                    snapshot.delete_data_file(file.handle.file)
+                for each in new:
+                    snapshot.append_data_file(each)
+
+
+def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:
+    """Bring the columns of a table to ``fields``; each keeps its place."""
+    there = {each.name: each for each in table.fields}
+    changed = [each for each in fields if each.name in there and each.type != there[each.name].type]
+    gone = [name for name in there if name not in fields.names]
+    for name in (*gone, *(each.name for each in changed)):
+        check_free(table, name)
+    former = {each.name: _free(each.name, (*there, *fields.names)) for each in changed}
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for before, after in former.items():
+            update.rename_column((before,), after)
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for each in fields:
+            if each.name not in there or each.name in former:
+                update.add_column((each.name,), iceberg_type(each.type), required=not each.nullable)
+            elif each.nullable != there[each.name].nullable:
+                update.update_column((each.name,), required=not each.nullable)
+            if each.name in former:
+                update.move_after((each.name,), (former[each.name],))
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for name in (*gone, *former.values()):
+            update.delete_column((name,))
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    return next(found for number in range(len(set(taken)) + 1) if (found := f"{name}__gone_{number}") not in taken)
+
+
+def _write(
+    table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch], attempt: str
+) -> Iterator[str]:
+    """Yield new files of the rows; none is longer than ``FILE_BYTES`` and one group of rows."""
+    import pyarrow.parquet
+
+    groups = _groups(fields, batches)
+    for number, first in enumerate(groups):
+        path = table.new_file(f"{attempt}-{number:05}.parquet")
+        with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
+            for group in chain((first,), groups):
+                writer.write_table(group)
+                if out.tell() >= FILE_BYTES:
+                    break
+        yield path
+
+
+def _groups(fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+    """Yield rows as groups of a Parquet file: many small ones are slow to read."""
+    import pyarrow
+
+    held: list[pyarrow.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows:
+            values = [batch.column(each.name).cast(each.type) for each in fields]
+            held.append(pyarrow.RecordBatch.from_arrays(values, schema=fields))
+        if sum(each.num_rows for each in held) >= _GROUP_ROWS:
+            yield pyarrow.Table.from_batches(held, fields)
+            held = []
+    if held:
+        yield pyarrow.Table.from_batches(held, fields)

@@ -1,0 +1,264 @@
+"""A folder of Parquet as migrations see it; see ``destinations._lake.store``.
+
+All files of a table change in one journal. A column is added by an empty file that has it and is the last one by
+name: files are read by the names of their columns, and dlt itself adds columns so. Whatever else becomes of columns
+means that all files are written anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations.parquet import ledger
+from schemactl.destinations.parquet.catalogue import (
+    ENDING,
+    catalogue_of,
+    file_columns,
+    partition_keys,
+    partition_values,
+    table_files,
+)
+from schemactl.destinations.parquet.check import check_name
+from schemactl.destinations.parquet.fields import field_of, joint_fields
+from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
+from schemactl.destinations.parquet.rows import count, cut, read_rows, write_files
+from schemactl.errors import DestinationError, InputError
+from schemactl.migration.steps import AddColumn, Step
+from schemactl.schema.types import Column, Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_NEW: Final = f"{FOLDER}/new"
+_GONE: Final = f"{FOLDER}/gone"
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetStore:
+    """A dataset's folder."""
+
+    folder: Path
+
+    @property
+    def dataset(self) -> str:
+        return self.folder.name
+
+    @property
+    def origin(self) -> str:
+        return f"parquet:{self.folder.parent}"
+
+    def catalogue(self) -> Catalogue:
+        """Return the tables with all columns that any of their files has; nothing is said of nulls."""
+        found = catalogue_of(self.folder)
+        tables = {name: self._whole(table) for name, table in found.schema.tables.items()}
+        return replace(found, schema=replace(found.schema, tables=tables))
+
+    def _whole(self, table: Table) -> Table:
+        columns = dict(table.columns)
+        for name, file in reversed(self._files(table.name, may_be_partitioned=True).items()):
+            for column in file_columns(file).values():
+                columns.setdefault(column.name, column)
+            for key in partition_keys(name):
+                columns.setdefault(key, Column(key, {"data_type": "text"}))
+        bare = {name: Column(name, _without_nulls(column)) for name, column in columns.items()}
+        return replace(table, columns=bare)
+
+    def fields(self, table: str) -> pyarrow.Schema:
+        return joint_fields(self._files(table, may_be_partitioned=True))
+
+    def field(self, column: Column) -> pyarrow.Field:
+        return field_of(column)
+
+    def row_count(self, table: str) -> int:
+        return sum(count(file) for file in self._files(table, may_be_partitioned=True).values())
+
+    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        fields = self.fields(table)
+        wanted = pyarrow.schema([fields.field(name) for name in columns])
+        for name, file in self._files(table, may_be_partitioned=True).items():
+            yield from read_rows(file, wanted, partition_values(name))
+
+    def create(self, table: Table) -> None:
+        import pyarrow
+
+        check_name(table.name)
+        if self._found(table.name):
+            raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
+        fields = pyarrow.schema([field_of(column) for column in table.columns.values()])
+        with self._gathering():
+            self._replace(table.name, (), (_new_name(),), fields, iter(()))
+
+    def drop(self, table: str) -> None:
+        self._files(table, may_be_partitioned=True)
+        with self._gathering():
+            self._move(self.folder / table, self.folder / _GONE)
+            # Whatever is left here is removed by whoever comes next.
+            shutil.rmtree(self.folder / FOLDER, ignore_errors=True)
+
+    def rename(self, before: str, after: str) -> None:
+        check_name(after)
+        self._files(before, may_be_partitioned=True)
+        target = self.folder / after
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise DestinationError(f"`{target}` is in the place of the table's new folder", hint="remove it")
+        self._move(self.folder / before, target)
+
+    def alter(self, step: Step) -> None:
+        """Add a column: an empty file tells it, in the place of others that are empty.
+
+        Where files have names that would come after it, and hide the column, all are written anew.
+        """
+        if not isinstance(step, AddColumn):
+            raise DestinationError(f"a folder of Parquet cannot do `{type(step).__name__}` in place")
+        empty = [name for name, file in self._files(step.table).items() if not count(file)]
+        fields = self.fields(step.table)
+        if step.column.name in fields.names:
+            raise DestinationError(f"there is a column `{step.column.name}` in `{step.table}` already")
+        after, name = fields.append(field_of(step.column)), _new_name()
+        if name < max(self._files(step.table)):
+            self.rewrite(step.table, after, _widened(self.batches(step.table, fields.names), after))
+            return
+        with self._gathering():
+            self._replace(step.table, empty, (name,), after, iter(()))
+
+    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+        """Write each file anew under another name; files without rows go, unless there are no others."""
+        files = self._files(table)
+        sizes = {name: count(file) for name, file in files.items()}
+        full = [name for name, size in sizes.items() if size]
+        kept = full or list(files)[-1:]
+        numbered = cut(batches, [sizes[name] for name in full]) if full else iter(())
+        # A new name has the place of the old one, so that the last file stays the last one.
+        names = [_successor(name) for name in kept]
+        with self._gathering():
+            self._replace(table, list(files), names, fields, numbered)
+
+    def _replace(
+        self,
+        table: str,
+        gone: Sequence[str],
+        names: Sequence[str],
+        fields: pyarrow.Schema,
+        numbered: Iterator[tuple[int, pyarrow.RecordBatch]],
+    ) -> None:
+        """Put files in the place of others, in one journal.
+
+        Args:
+            table: whose files they are.
+            gone: names of files that go.
+            names: of files that come.
+            fields: their columns.
+            numbered: their rows, each with the place of its file in ``names``.
+        """
+        check_device(self.folder / table, self.folder)
+        (self.folder / _NEW / table).mkdir(parents=True, exist_ok=True)
+        write_files([self.folder / _NEW / table / name for name in names], fields, numbered)
+        moves = tuple((f"{_NEW}/{table}/{name}", f"{table}/{name}") for name in names)
+        commit(self.folder, Journal(tuple(f"{table}/{name}" for name in gone), moves))
+
+    def _found(self, table: str) -> dict[str, Path]:
+        return table_files(list_files(self.folder), table)
+
+    def _files(self, table: str, *, may_be_partitioned: bool = False) -> dict[str, Path]:
+        """Return the files of a table by name.
+
+        Raises:
+            InputError: there is no such table.
+            DestinationError: its files lie in folders of their own.
+        """
+        found = self._found(table)
+        if not found:
+            raise InputError(f"there is no table `{table}` in `{self.folder}`")
+        inner = next((name for name in found if "/" in name), None)
+        if inner is not None and not may_be_partitioned:
+            raise DestinationError(
+                f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew",
+                hint="write the table anew with the tool that partitions it",
+            )
+        return found
+
+    def _move(self, old: Path, new: Path) -> None:
+        try:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(old, new)  # noqa: PTH105 - as in the journal, it is the system's own
+        except OSError as error:
+            raise DestinationError(f"cannot rename `{old}`: {error.strerror or error}") from error
+
+    @contextmanager
+    def _gathering(self) -> Iterator[None]:
+        """Start with an empty hidden folder; remove what is gathered, unless a journal has made it certain."""
+        try:
+            recover(self.folder)
+            yield
+        except OSError as error:
+            place = error.filename or self.folder
+            hint = "what had begun is finished by the next command that writes there"
+            raise DestinationError(f"cannot write `{place}`: {error.strerror or error}", hint=hint) from error
+        finally:
+            with suppress(OSError, DestinationError):
+                if not (self.folder / FOLDER / "journal.json").exists():
+                    shutil.rmtree(self.folder / FOLDER)
+
+    def runs(self) -> tuple[Run, ...]:
+        return ledger.read_runs(self.folder)
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+        return ledger.read_steps(self.folder, run_id)
+
+    def write_run(self, run: Run) -> None:
+        ledger.write_run(self.folder, run)
+
+    def write_steps(self, steps: Sequence[StepRecord]) -> None:
+        ledger.write_steps(self.folder, steps)
+
+    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
+        return ledger.read_versions(self.folder, schema_name)
+
+    def schema_of(self, version_hash: str) -> Schema | None:
+        return ledger.read_schema(self.folder, version_hash)
+
+    def write_version(self, schema: Schema) -> None:
+        ledger.write_version(self.folder, schema)
+
+    def forget_version(self, version_hash: str) -> None:
+        ledger.forget_version(self.folder, version_hash)
+
+
+def _without_nulls(column: Column) -> dict[str, object]:
+    return {name: value for name, value in column.properties.items() if name != "nullable"}
+
+
+def _new_name() -> str:
+    """Return a name as dlt gives them: the load's id is a time, so it comes after those of earlier loads."""
+    return f"{time.time():.6f}.{uuid.uuid4().hex[:10]}{ENDING}"
+
+
+def _widened(batches: Iterator[pyarrow.RecordBatch], fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    """Yield rows with null in a column that comes last."""
+    import pyarrow
+
+    for batch in batches:
+        arrays = [*batch.columns, pyarrow.nulls(batch.num_rows, fields.types[-1])]
+        yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
+
+
+def _successor(name: str) -> str:
+    """Return another name for a file that is written anew: the load's id stays, the file's is new.
+
+    A journal that is carried out twice removes the old name each time, so the new one must be another.
+    """
+    stem = name.removesuffix(ENDING)
+    load_id, dot, _ = stem.rpartition(".")
+    return f"{load_id if dot else stem}.{uuid.uuid4().hex[:10]}{ENDING}"

@@ -1,0 +1,229 @@
+"""Migrations of a schema of a Spark catalogue: what Spark can do, and a session.
+
+Spark has no transactions over tables, and no locks: each step is kept when it is done, and one migration or load at a
+time is the caller's to see to. Types, names and values of a column's rows are changed by a copy of the table, whatever
+its format: partitioned, clustered and external tables are refused, as a copy would lose what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Run, StepRecord, Unfit, Version
+from schemactl.destinations.spark import ledger
+from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
+from schemactl.destinations.spark.statements import is_same_type
+from schemactl.errors import InputError
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.steps import (
+    Backfill,
+    ChangeType,
+    DropColumn,
+    FillColumn,
+    RenameColumn,
+    Step,
+    table_of,
+)
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema
+
+if TYPE_CHECKING:
+    from schemactl.engine.catalogue_migration import Tables
+
+ORIGIN: Final = "spark:"
+
+_ROW_KEY: Final = "_dlt_id"
+
+
+def _retype(before: Column, after: Column) -> Way:
+    return Way.IN_PLACE if is_same_type(before, after) else Way.COPY
+
+
+ABILITIES: Final = Abilities(
+    transactional_ddl=False,
+    drop_column=Way.COPY,
+    rename_column=Way.COPY,
+    retype=_retype,
+    write_values=Way.COPY,
+    set_not_null=Way.NONE,
+    drop_not_null=Way.NONE,
+    add_unique=Way.NONE,
+    drop_unique=Way.NONE,
+    names=NAMES,
+)
+
+
+@contextmanager
+def connect(
+    url: str,
+    schema_name: str,  # noqa: ARG001 - the Protocol's: the address says which schema of the catalogue
+    *,
+    patience: float = 0.0,  # noqa: ARG001 - the Protocol's
+    is_read_only: bool = False,
+    may_be_new: bool = False,  # noqa: ARG001 - the Protocol's: a schema that is not there is empty
+) -> Iterator[SparkMigration]:
+    """Open a schema of a catalogue for migrating, with the session that is open; see ``destinations.Migrator``.
+
+    Who may write first finishes what a killed migration or load has left. Nobody is locked out, so ``patience`` says
+    nothing.
+    """
+    from schemactl.engine.catalogue_load import Target, recover, refreshed
+    from schemactl.engine.catalogue_migration import find_tables, mend_tables, telling
+    from schemactl.engine.rewrite import configured
+    from schemactl.engine.running import running_session
+
+    namespace = read_address(url)
+    with running_session() as spark, configured(spark):
+        with telling("open the catalogue"):
+            if is_read_only:
+                tables = find_tables(spark, namespace)
+            else:
+                tables = mend_tables(spark, namespace)
+                recover(refreshed(Target(spark, namespace)))
+        yield SparkMigration(tables, is_read_only)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkMigration:
+    """See ``destinations.MigrationSession``."""
+
+    tables: Tables
+    is_read_only: bool = False
+
+    @property
+    def dataset(self) -> str:
+        return f"{self.tables.namespace.catalogue}.{self.tables.namespace.schema}"
+
+    @property
+    def origin(self) -> str:
+        return ORIGIN
+
+    def catalogue(self) -> Catalogue:
+        from schemactl.engine.catalogue_migration import telling
+
+        with telling("read the catalogue"):
+            found = read_namespace(self.tables.spark, self.tables.namespace)
+        if found is not None:
+            return found
+        empty = replace(new_schema(schema_name((), self.tables.namespace.schema)), tables={})
+        return Catalogue(empty, f"{ORIGIN}{self.dataset}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Return a context in which each statement is kept when it is done: Spark cannot take one back."""
+        yield
+
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        from schemactl.engine.catalogue_migration import rewrite, telling
+        from schemactl.engine.catalogue_steps import copied_columns
+
+        self._make_schema()
+        with telling("migrate"):
+            match step:
+                case ChangeType() if is_same_type(step.before, step.after):
+                    pass
+                case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
+                    columns = copied_columns(step, self.tables.frame(table_of(step)))
+                    rewrite(self.tables, table_of(step), columns)
+                case _:
+                    for statement in statements:
+                        self.tables.spark.sql(statement)
+
+    def _make_schema(self) -> None:
+        from schemactl.engine.catalogue_migration import make_schema, telling
+
+        if self.is_read_only:
+            raise InputError("a session that only reads writes nothing")
+        with telling("make the schema"):
+            make_schema(self.tables)
+
+    def row_count(self, table: str) -> int:
+        from schemactl.engine.catalogue_migration import row_count, telling
+
+        with telling("count rows"):
+            return row_count(self.tables, table)
+
+    def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
+        from schemactl.engine.catalogue_migration import empty_tables, telling
+
+        with telling("look for rows"):
+            return empty_tables(self.tables, tables)
+
+    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+        name = table or table_of(step)
+        return self._unfit(name, step, column, 1.0)
+
+    def unfit_in(self, share: float, step: Step) -> Unfit:
+        """See ``destinations.SamplingSession``."""
+        return self._unfit(table_of(step), step, None, share)
+
+    def _unfit(self, table: str, step: Step, column: str | None, share: float) -> Unfit:
+        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.catalogue_steps import count_unfit, sampled
+
+        with telling("count values that do not survive"):
+            if not self.tables.has(table):
+                raise InputError(f"there is no table `{table}` in `{self.dataset}`")
+            frame = self.tables.frame(table)
+            key = _ROW_KEY if _ROW_KEY in frame.columns else None
+            found = count_unfit(step, sampled(frame, share, key), column, key, MOST_EXAMPLES)
+        if found is None:
+            return Unfit()
+        examples = tuple(Example({_ROW_KEY: row} if row is not None else {}, value) for row, value in found.examples)
+        return Unfit(found.count, found.rows, examples)
+
+    def runs(self) -> tuple[Run, ...]:
+        from schemactl.engine.catalogue_migration import telling
+
+        with telling("read the ledger"):
+            return ledger.read_runs(self.tables)
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+        from schemactl.engine.catalogue_migration import telling
+
+        with telling("read the ledger"):
+            return ledger.read_steps(self.tables, run_id)
+
+    def write_run(self, run: Run) -> None:
+        from schemactl.engine.catalogue_migration import telling
+
+        self._make_schema()
+        with telling("write the ledger"):
+            ledger.write_run(self.tables, run)
+
+    def write_steps(self, steps: Sequence[StepRecord]) -> None:
+        from schemactl.engine.catalogue_migration import telling
+
+        self._make_schema()
+        with telling("write the ledger"):
+            ledger.write_steps(self.tables, steps)
+
+    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
+        from schemactl.engine.catalogue_migration import telling
+
+        with telling("read dlt's ledger"):
+            return ledger.read_versions(self.tables, schema_name)
+
+    def schema_of(self, version_hash: str) -> Schema | None:
+        from schemactl.engine.catalogue_migration import telling
+
+        with telling("read dlt's ledger"):
+            return ledger.read_schema(self.tables, version_hash)
+
+    def write_version(self, schema: Schema) -> None:
+        from schemactl.engine.catalogue_migration import telling
+
+        self._make_schema()
+        with telling("write dlt's ledger"):
+            ledger.write_version(self.tables, schema)
+
+    def forget_version(self, version_hash: str) -> None:
+        from schemactl.engine.catalogue_migration import telling
+
+        self._make_schema()
+        with telling("write dlt's ledger"):
+            ledger.forget_version(self.tables, version_hash)

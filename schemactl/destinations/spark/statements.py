@@ -1,0 +1,160 @@
+"""The statements of a step for Spark SQL.
+
+What makes, renames or drops a table, or adds a column, is run as it stands here. A copy is shown as people read it: its
+values are converted as dlt converts them, which no cast of Spark's does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from schemactl.destinations._migration import ddl
+from schemactl.destinations.spark.catalogue import NAMES, namespace_of
+from schemactl.errors import InputError
+from schemactl.migration.effects import effect
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    Taken,
+    table_of,
+)
+from schemactl.schema.types import Column, DataType, Table
+
+_MOST_DIGITS = 38
+
+
+def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step; see ``destinations.Migrator``. ``dataset`` is ``CATALOG.SCHEMA``."""
+    match step:
+        case CreateTable():
+            return (_create(step.table, step.table.name, dataset),)
+        case DropTable():
+            return (f"DROP TABLE {_table(dataset, step.table.name)}",)
+        case RenameTable():
+            return (_rename(dataset, step.before, step.after),)
+        case AddColumn():
+            return (f"ALTER TABLE {_table(dataset, step.table)} ADD COLUMNS ({_definition(step.column)})",)
+        case ChangeType() if is_same_type(step.before, step.after):
+            return ()
+        case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
+            return tuple(_copy(step, table, dataset))
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+            return ()  # a catalogue says nothing of nulls, and has no keys: no plan with such a step can be applied
+        case _:
+            assert_never(step)
+
+
+def is_same_type(before: Column, after: Column) -> bool:
+    """Return whether a column's type is another one in the schema alone."""
+    return before.data_type is after.data_type and column_type(before) == column_type(after)
+
+
+def column_type(column: Column) -> str:
+    """Return a column's type, checked.
+
+    Raises:
+        InputError: it is no type, or Spark has no such type.
+    """
+    return ddl.checked_type(column, _spark_type)
+
+
+def _spark_type(column: Column) -> str:
+    from schemactl.engine.retype import spark_type
+
+    digits = column.properties.get("precision") or 0
+    if column.data_type in (DataType.DECIMAL, DataType.WEI) and digits > _MOST_DIGITS:
+        raise ValueError(f"Spark has no decimals of {digits} digits: `{column.name}`")
+    return spark_type(column)
+
+
+def _name(name: str) -> str:
+    from schemactl.engine.catalogue import quoted
+
+    ddl.quoted(name, NAMES)
+    return quoted(name)
+
+
+def _table(dataset: str, name: str) -> str:
+    _name(name)
+    return namespace_of(dataset).table(name)
+
+
+def _definition(column: Column) -> str:
+    return f"{_name(column.name)} {column_type(column)}"
+
+
+def _create(table: Table, name: str, dataset: str) -> str:
+    from schemactl.engine.catalogue_migration import using
+
+    listed = ", ".join(_definition(column) for column in table.columns.values())
+    return f"CREATE TABLE {_table(dataset, name)} ({listed}){using(namespace_of(dataset))}"
+
+
+def _rename(dataset: str, before: str, after: str) -> str:
+    from schemactl.engine.catalogue_migration import new_name
+
+    _name(after)
+    return f"ALTER TABLE {_table(dataset, before)} RENAME TO {new_name(namespace_of(dataset), after)}"
+
+
+def _copy(
+    step: DropColumn | RenameColumn | ChangeType | Backfill | FillColumn, table: Table | None, dataset: str
+) -> Iterator[str]:
+    from schemactl.engine.catalogue_migration import COPY
+
+    name = table_of(step)
+    if table is None:
+        raise InputError(f"there is no table `{name}` to copy")
+    after = effect(table, step)
+    assert after is not None  # only steps about columns are taken this way
+    left_out = step.column.name if isinstance(step, DropColumn) else None
+    values = [_copied(step, column, table) for column in table.columns.values() if column.name != left_out]
+    listed = ", ".join(_name(column) for column in after.columns)
+    yield _create(after, f"{COPY}{name}", dataset)
+    copy, old = _table(dataset, f"{COPY}{name}"), _table(dataset, name)
+    yield f"INSERT INTO {copy} ({listed}) SELECT {', '.join(values)} FROM {old}"
+    yield f"DROP TABLE {old}"
+    yield _rename(dataset, f"{COPY}{name}", name)
+
+
+def _copied(step: Step, column: Column, table: Table) -> str:
+    name = _name(column.name)
+    match step:
+        case ChangeType() if step.before.name == column.name:
+            return f"CAST({name} AS {column_type(step.after)})"
+        case FillColumn() if step.column.name == column.name:
+            return f"coalesce({name}, {_constant(step)})"
+        case Backfill() if step.target.name == column.name:
+            return _backfilled(step, table)
+        case _:
+            return name
+
+
+def _constant(step: FillColumn) -> str:
+    from schemactl.engine.catalogue_migration import text_literal
+
+    return f"CAST({text_literal(str(step.value))} AS {column_type(step.column)})"
+
+
+def _backfilled(step: Backfill, table: Table) -> str:
+    from schemactl.engine.catalogue_steps import filled_from
+
+    source, target = _name(step.source.name), _name(step.target.name)
+    if step.taken is Taken.FITTING:
+        value = f"TRY_CAST({source} AS {column_type(step.target)})"
+        return f"CASE WHEN {source} IS NOT NULL THEN {value} ELSE {target} END"
+    filled = _name(filled_from(step.source.name, list(table.columns), step.table))
+    return f"CASE WHEN {source} IS NOT NULL AND {filled} IS NULL THEN {source} ELSE {target} END"

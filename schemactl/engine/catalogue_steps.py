@@ -1,0 +1,208 @@
+"""What the steps of a migration make of a table's columns, and which of its values stand in their way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, DataType, StructField
+
+from schemactl.engine.catalogue import quoted
+from schemactl.engine.catalogue_migration import Filled
+from schemactl.engine.coercion import coerced
+from schemactl.engine.retype import spark_type, survivor
+from schemactl.errors import DestinationError, InputError
+from schemactl.migration.steps import (
+    AddUnique,
+    Backfill,
+    ChangeType,
+    DropColumn,
+    FillColumn,
+    RenameColumn,
+    SetNotNull,
+    Step,
+    Taken,
+    table_of,
+)
+from schemactl.schema import types
+from schemactl.schema.coercion import type_of
+from schemactl.schema.conversions import Conversion
+
+Copied = DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
+"""Steps that are taken by a copy of their table."""
+
+_COMMENT: Final = "comment"
+_NEW_COLUMN: Final = "__new_"
+_SHOWN_CHARACTERS: Final = 200
+_DRAWS: Final = 1_000_000
+
+
+def copied_columns(step: Copied, frame: DataFrame) -> tuple[Filled, ...]:
+    """Return the columns of a table's copy after a step.
+
+    Raises:
+        DestinationError: the table lacks the column that the step is about.
+        InputError: a value cannot be written.
+    """
+    name = _about(step)
+    if not any(_is(field, name) for field in frame.schema.fields):
+        raise DestinationError(f"there is no column `{table_of(step)}.{name}`")
+    return tuple(_copied(step, frame, name))
+
+
+def _about(step: Copied) -> str:
+    match step:
+        case RenameColumn() | ChangeType():
+            return step.before if isinstance(step, RenameColumn) else step.before.name
+        case Backfill():
+            return step.target.name
+        case _:
+            return step.column.name
+
+
+def _copied(step: Copied, frame: DataFrame, name: str) -> Iterator[Filled]:
+    for field in frame.schema.fields:
+        value = _value(field.name)
+        if not _is(field, name):
+            yield Filled(field, value)
+            continue
+        match step:
+            case DropColumn():
+                continue
+            case RenameColumn():
+                yield Filled(StructField(step.after, field.dataType, field.nullable, field.metadata), value)
+            case ChangeType():
+                yield _converted(step, frame, field)
+            case Backfill():
+                yield Filled(field, _backfilled(step, frame, field))
+            case FillColumn():
+                yield Filled(field, F.coalesce(value, constant(step.value, step.column)))
+
+
+def _is(field: StructField, name: str) -> bool:
+    return bool(field.name.casefold() == name.casefold())
+
+
+def _value(name: str) -> Column:
+    return F.col(quoted(name))
+
+
+def _converted(step: ChangeType, frame: DataFrame, field: StructField) -> Filled:
+    value = _value(field.name)
+    found = _survivor(step, value)
+    kind = _kind(frame, found)
+    comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
+    refusal = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
+    return Filled(StructField(step.after.name, kind, field.nullable, comment), found, value, refusal)
+
+
+def _kind(frame: DataFrame, value: Column) -> DataType:
+    return frame.select(value.alias("value")).schema.fields[0].dataType
+
+
+def _survivor(step: ChangeType | Backfill, value: Column) -> Column:
+    before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
+    is_strict = step.conversion is not Conversion.WHOLE
+    return survivor(value, before, after, counts_seconds=step.counts_seconds, is_strict=is_strict)
+
+
+def _backfilled(step: Backfill, frame: DataFrame, field: StructField) -> Column:
+    source, target = _value(step.source.name), _value(field.name)
+    if step.taken is Taken.FITTING:
+        return F.when(source.isNotNull(), _survivor(step, source)).otherwise(target)
+    filled = _value(filled_from(step.source.name, frame.columns, step.table))
+    return F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType)).otherwise(target)
+
+
+def filled_from(source: str, columns: Sequence[str], table: str) -> str:
+    """Return the column that took the values which fit: the last one that was made for the source."""
+    for name in reversed(columns):
+        start, mark, number = name.rpartition(_NEW_COLUMN)
+        if mark and number.isdecimal() and source.casefold().startswith(start.casefold()):
+            return name
+    raise InputError(f"nothing says into which column `{table}.{source}` is converted")
+
+
+def constant(value: Any, column: types.Column) -> Column:
+    """Return plain JSON data as dlt would store it in a column.
+
+    Raises:
+        InputError: it is no value that a column can hold.
+    """
+    if not isinstance(value, str | int | float):
+        raise InputError(f"{value!r} is no value for column `{column.name}`")
+    kind = type_of(value)
+    plain = F.lit(str(value) if kind is types.DataType.WEI else value)
+    found = coerced(plain.cast("bigint") if kind is types.DataType.BIGINT else plain, kind, column)
+    refused = F.raise_error(F.lit(f"{value!r} is no value for column `{column.name}`"))
+    return F.coalesce(found, refused.cast(spark_type(column)))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many values stand in a step's way.
+
+    Attributes:
+        count: of them.
+        rows: of the table.
+        examples: values as Spark writes them, cut, each with the row's key.
+    """
+
+    count: int
+    rows: int
+    examples: tuple[tuple[str | None, str | None], ...]
+
+
+def count_unfit(step: Step, frame: DataFrame, column: str | None, key: str | None, most: int) -> Counted | None:
+    """Count what stands in a step's way by one query; where there is something, another one fetches examples.
+
+    Args:
+        step: what is to be done.
+        frame: the table's rows.
+        column: the name of the step's column now, where it is another one than the step finds.
+        key: the column that tells the rows; None where none does.
+        most: examples.
+
+    Returns:
+        None where no data can stand in the step's way.
+    """
+    match step:
+        case ChangeType():
+            value = _value(column or step.before.name)
+            is_bad = value.isNotNull() & _survivor(step, value).isNull()
+        case Backfill(taken=Taken.FITTING):
+            value = _value(column or step.source.name)
+            is_bad = value.isNotNull() & _survivor(step, value).isNull()
+        case SetNotNull():
+            value = _value(column or step.column.name)
+            is_bad = value.isNull()
+        case AddUnique():
+            value = _value(column or step.column)
+            is_bad = value.isNotNull() & (F.count("*").over(Window.partitionBy(value)) > 1)
+        case _:
+            return None
+    shown = F.hex(value) if isinstance(_kind(frame, value), BinaryType) else value.cast("string")
+    told = _value(key).cast("string") if key else F.lit(None).cast("string")
+    cut = F.substring(shown, 1, _SHOWN_CHARACTERS)
+    looked = frame.select(cut.alias("shown"), told.alias("key"), is_bad.alias("is_bad"))
+    total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
+    rows = looked.where("is_bad").limit(most).collect() if total.bad else []
+    return Counted(total.bad, total.rows, tuple((row.key, row.shown) for row in rows))
+
+
+def sampled(frame: DataFrame, share: float, key: str | None) -> DataFrame:
+    """Return about a share of a table's rows, the same ones each time: Spark's own sample goes by the files' order.
+
+    Args:
+        frame: the table's rows.
+        share: of the rows, from 0 to 1; 1 for all.
+        key: the column that tells the rows; None where none does.
+    """
+    if share >= 1:
+        return frame
+    parts = [key] if key else frame.columns
+    draw = F.pmod(F.xxhash64(*(_value(name) for name in parts)), F.lit(_DRAWS))
+    return frame.where(draw < round(share * _DRAWS))

@@ -1,0 +1,589 @@
+"""Migrations of Delta tables: each step and its undo, plans applied, killed and undone, and dlt goes on after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import dlt
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from lake_samples import package, silent
+from lake_samples import table as loaded_table
+from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
+
+from schemactl.destinations import delta as destination
+from schemactl.destinations._lake.journal import Journal
+from schemactl.destinations._lake.lock import holding
+from schemactl.destinations.delta.folders import WORKSHOP
+from schemactl.destinations.delta.lake import DeltaLake
+from schemactl.destinations.delta.store import MARK, DeltaStore
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.migration.fit import fit
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, RollbackReport
+from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    table_of,
+)
+from schemactl.migration.undo import undo_of
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Column, Schema, Table
+
+URL = "delta:lake?dataset=shop"
+HELD = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("amount", pa.int64(), metadata={"comment": "in cents"}),
+        pa.field("note", pa.string()),
+        pa.field("at", pa.timestamp("us", "UTC")),
+        pa.field("price", pa.decimal128(10, 2)),
+        pa.field("day", pa.date32()),
+        pa.field("raw", pa.binary()),
+        pa.field("small", pa.int8()),
+        pa.field("local", pa.timestamp("us")),
+    ]
+)
+AT = datetime(2026, 1, 31, 12, 30, 15, 123456, tzinfo=UTC)
+ROWS = [
+    {
+        "id": 1,
+        "amount": 5,
+        "note": "x",
+        "at": AT,
+        "price": Decimal("1.50"),
+        "day": date(2026, 1, 31),
+        "raw": b"\x00\xff",
+        "small": -128,
+        "local": AT.replace(tzinfo=None),
+    },
+    {"id": 2, "amount": 7, "note": "12"},
+    {"id": 3},
+]
+
+
+@pytest.fixture(autouse=True)
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the dataset ``shop``, which is not there yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    return Path("lake/shop")
+
+
+def write(folder: Path, rows: list[dict[str, Any]], held: pa.Schema = HELD, **options: Any) -> Path:
+    """Write rows as other programs do; return the table's folder."""
+    options = {"mode": "append", **options}
+    write_deltalake(str(folder), pa.Table.from_pylist(rows, schema=held), **options)
+    return folder
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    """Return what other programs read."""
+    found = DeltaTable(str(folder)).to_pyarrow_table().to_pylist()
+    return sorted(found, key=lambda row: row["id"])
+
+
+def marks_of(folder: Path) -> list[str | None]:
+    """Return what the commits say of migrations, the first one first."""
+    return [each.get(MARK) for each in reversed(DeltaTable(str(folder)).history())]
+
+
+def catalogue(url: str = URL) -> dict[str, Table]:
+    return dict(destination.read_catalogue(url).schema.tables)
+
+
+def run(session: Any, step: Step) -> None:
+    there = session.catalogue().schema.tables
+    session.run(step, destination.render(step, there.get(table_of(step)), session.dataset))
+
+
+NOTE = Column("note", {"data_type": "text"})
+AMOUNT = Column("amount", {"data_type": "bigint"})
+KEY = Column("id", {"data_type": "bigint", "nullable": False})
+STEPS: dict[str, tuple[Step, ...]] = {
+    "create a table": (CreateTable(Table("lines", {"id": KEY, "note": NOTE}, {})),),
+    "rename a table": (RenameTable("orders", "sales"),),
+    "add a column": (AddColumn("orders", Column("paid", {"data_type": "timestamp"})),),
+    "add a timestamp without zone": (AddColumn("plain", Column("at", {"data_type": "timestamp", "timezone": False})),),
+    "rename a column": (RenameColumn("orders", "note", "memo"),),
+    "rename one that may not be null": (RenameColumn("orders", "id", "number"), RenameColumn("orders", "number", "id")),
+    "allow nulls": (DropNotNull("orders", KEY),),
+    "forbid nulls": (SetNotNull("orders", Column("amount", {"data_type": "bigint"})),),
+    "change a type": (ChangeType("orders", AMOUNT, Column("amount", {"data_type": "double"})),),
+    "fill a column": (
+        AddColumn("orders", Column("state", {"data_type": "text"})),
+        FillColumn("orders", Column("state", {"data_type": "text"}), "it's new"),
+    ),
+    "fill a column from another": (
+        AddColumn("orders", Column("total", {"data_type": "text"})),
+        Backfill("orders", AMOUNT, Column("total", {"data_type": "text"})),
+    ),
+}
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_a_step_and_its_undo_leave_tables_and_rows_as_they_were(steps: tuple[Step, ...], shop: Path) -> None:
+    write(shop / "orders", [{**row, "amount": row.get("amount", 0)} for row in ROWS])
+    write(shop / "plain", [{"id": 1}], pa.schema([pa.field("id", pa.int64())]))
+    before = catalogue(), rows_of(shop / "orders")
+    with destination.connect(URL, "shop") as session:
+        for step in steps:
+            run(session, step)
+        assert catalogue() != before[0] or steps == STEPS["rename one that may not be null"]
+        for step in reversed(steps):
+            for back in undo_of(step, destination.ABILITIES).steps:
+                run(session, back)
+    assert catalogue() == before[0]
+    assert rows_of(shop / "orders") == before[1]
+    assert DeltaTable(str(shop / "orders")).schema().fields[1].metadata == {"comment": "in cents"}
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "after", "expected"),
+    [
+        (pa.string(), "12", {"data_type": "bigint", "precision": 16}, 12),
+        (pa.string(), "1.50", {"data_type": "decimal", "precision": 10, "scale": 2}, Decimal("1.50")),
+        (pa.string(), "2026-01-31T12:30:15.123456Z", {"data_type": "timestamp"}, AT),
+        (pa.string(), "2026-01-31", {"data_type": "date"}, date(2026, 1, 31)),
+        (pa.string(), "AP8=", {"data_type": "binary"}, b"\x00\xff"),
+        (pa.string(), "true", {"data_type": "bool"}, True),
+        (pa.int64(), 2**60, {"data_type": "wei"}, str(2**60)),
+        (pa.int64(), 7, {"data_type": "double"}, 7.0),
+        (pa.float64(), 7.0, {"data_type": "bigint", "precision": 8}, 7),
+        (pa.timestamp("us", "UTC"), AT, {"data_type": "timestamp", "timezone": False}, AT.replace(tzinfo=None)),
+        (pa.decimal128(10, 2), Decimal("1.50"), {"data_type": "decimal", "precision": 20, "scale": 4}, Decimal("1.5")),
+        (pa.date32(), date(2026, 1, 31), {"data_type": "text"}, "2026-01-31"),
+    ],
+)
+def test_values_of_one_type_become_those_of_another(
+    before: pa.DataType, text: Any, after: dict[str, Any], expected: Any, shop: Path
+) -> None:
+    folder = write(
+        shop / "orders", [{"id": 1, "value": text}, {"id": 2}], pa.schema([("id", pa.int64()), ("value", before)])
+    )
+    old, new = catalogue()["orders"].columns["value"], Column("value", after)
+    with destination.connect(URL, "shop") as session:
+        run(session, ChangeType("orders", old, new, fit(old, new).conversion))
+    assert [row["value"] for row in rows_of(folder)] == [expected, None]
+    assert catalogue()["orders"].columns["value"].properties == destination.stored(new)
+
+
+def test_a_rewrite_is_one_commit_that_says_so_and_earlier_versions_can_be_read(shop: Path) -> None:
+    folder = write(shop / "orders", ROWS[:2], configuration={"delta.logRetentionDuration": "interval 5 days"})
+    write(folder, ROWS[2:])
+    with destination.connect(URL, "shop") as session:
+        run(session, DropColumn("orders", AMOUNT))
+        run(session, AddColumn("orders", Column("paid", {"data_type": "timestamp"})))
+        run(session, DropNotNull("orders", KEY))
+    assert marks_of(folder) == [None, None, "rewrite", "add column", "allow nulls"]
+    assert DeltaTable(str(folder)).metadata().configuration == {"delta.logRetentionDuration": "interval 5 days"}
+    assert [row["amount"] for row in DeltaTable(str(folder), version=1).to_pyarrow_table().to_pylist()] == [None, 5, 7]
+    assert "amount" not in rows_of(folder)[0]
+
+
+def test_a_table_with_partitions_keeps_them(shop: Path) -> None:
+    held = pa.schema([("id", pa.int64()), ("day", pa.string()), ("note", pa.string())])
+    rows = [
+        {"id": 1, "day": "a b", "note": "1"},
+        {"id": 2, "day": "ü/%", "note": None},
+        {"id": 3, "day": None, "note": "3"},
+    ]
+    folder = write(shop / "orders", rows, held, partition_by=["day"])
+    with destination.connect(URL, "shop") as session:
+        run(session, RenameColumn("orders", "note", "memo"))
+        for step in (RenameColumn("orders", "day", "date"), DropColumn("orders", Column("day", {"data_type": "text"}))):
+            with pytest.raises(DestinationError, match="is partitioned by `day`, which must keep its name and type"):
+                run(session, step)
+    assert DeltaTable(str(folder)).metadata().partition_columns == ["day"]
+    assert rows_of(folder) == [{"id": row["id"], "day": row["day"], "memo": row["note"]} for row in rows]
+
+
+PLAIN = pa.schema([("id", pa.int64()), ("note", pa.string())])
+PLAIN_ROWS = [{"id": 1, "note": "x"}]
+
+
+def _constrained(folder: Path) -> None:
+    DeltaTable(str(folder)).alter.add_constraint({"positive": "id > 0"})
+
+
+def _append_only(folder: Path) -> None:
+    DeltaTable(str(folder)).alter.set_table_properties({"delta.appendOnly": "true"})
+
+
+def _mapped(folder: Path) -> None:
+    log = folder / "_delta_log" / "00000000000000000001.json"
+    features = {"readerFeatures": ["columnMapping"], "writerFeatures": ["columnMapping"]}
+    log.write_text(json.dumps({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}))
+
+
+def _deleting(folder: Path) -> None:
+    log = folder / "_delta_log" / "00000000000000000001.json"
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    log.write_text(json.dumps({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (_constrained, "cannot do: .*checkConstraints|cannot do: writer version 3"),
+        (_append_only, "only takes new rows, and this step rewrites it"),
+        (_mapped, "cannot do: columnMapping|columnMapping.* not yet supported"),
+        (_deleting, "cannot do: deletionVectors|deletionVectors.* not yet supported"),
+    ],
+)
+def test_a_table_that_asks_for_more_than_is_done_is_left_as_it_is(ask: Any, message: str, shop: Path) -> None:
+    folder = write(shop / "orders", PLAIN_ROWS, PLAIN)
+    ask(folder)
+    version = DeltaTable(str(folder)).version()
+    with destination.connect(URL, "shop") as session:
+        steps: list[Step] = [RenameColumn("orders", "note", "memo")]
+        if ask is not _append_only:
+            steps.append(AddColumn("orders", Column("paid", {"data_type": "timestamp"})))
+        for step in steps:
+            with pytest.raises(DestinationError, match=message):
+                run(session, step)
+    assert DeltaTable(str(folder)).version() == version
+
+
+def test_rows_that_another_program_adds_during_a_rewrite_stay(shop: Path) -> None:
+    folder = write(shop / "orders", ROWS[:1])
+    store = DeltaStore(shop)
+    kept = store.fields("orders").remove(2)
+    batches = store.batches("orders", kept.names)
+    write(folder, ROWS[1:])
+    with pytest.raises(DestinationError, match="another program wrote to it at the same time") as failure:
+        store.rewrite("orders", kept, batches)
+    assert failure.value.hint == "migrate again"
+    assert [row.get("note") for row in rows_of(folder)] == ["x", "12", None]
+
+
+def test_a_rewrite_that_fails_is_told_as_what_failed_and_changes_nothing(shop: Path) -> None:
+    folder = write(shop / "orders", ROWS)
+    store = DeltaStore(shop)
+    fields = store.fields("orders")
+
+    def broken(batches: Any, error: BaseException) -> Any:
+        yield from batches
+        raise error
+
+    for error in (DestinationError("no more rows"), KeyboardInterrupt()):
+        with pytest.raises(type(error)) as failure:
+            store.rewrite("orders", fields, broken(store.batches("orders", fields.names), error))
+        assert failure.value is error
+    with pytest.raises(DestinationError, match="do not fit"):
+        store.rewrite("orders", fields.remove(0), store.batches("orders", fields.names))
+    with pytest.raises(DestinationError, match="Delta would make `int32` of `count`"):
+        store.rewrite("orders", pa.schema([("count", pa.uint32())]), iter(()))
+    assert rows_of(folder) == rows_of(write(shop.parent / "other", ROWS))
+    assert DeltaTable(str(folder)).version() == 0
+
+
+def test_what_no_column_can_be_is_refused(shop: Path) -> None:
+    store = DeltaStore(shop)
+    with pytest.raises(DestinationError, match="no column of type `map<string,string>` can be made"):
+        store.field(Column("pairs", {"x-database-type": "map<string,string>"}))
+    with pytest.raises(DestinationError, match="cannot be a folder"):
+        store.create(Table("../orders", {"id": KEY}, {}))
+    with pytest.raises(InputError, match="only reads writes nothing"):
+        DeltaStore(shop, is_read_only=True).create(Table("orders", {"id": KEY}, {}))
+    assert not shop.exists()
+
+
+def test_names_that_are_taken_are_refused(shop: Path) -> None:
+    folder = write(shop / "orders", ROWS)
+    write(shop / "sales", ROWS)
+    (shop / "files").mkdir()
+    (shop / "files" / "a.parquet").write_bytes(b"PAR1")
+    store = DeltaStore(shop)
+    for failing in (
+        lambda: store.rename("orders", "sales"),
+        lambda: store.rename("orders", "files"),
+        lambda: store.create(Table("sales", {"id": KEY}, {})),
+        lambda: store.create(Table("files", {"id": KEY}, {})),
+    ):
+        with pytest.raises(DestinationError, match=r"already|holds Parquet files and is no Delta table"):
+            failing()
+    assert len(rows_of(folder)) == len(rows_of(shop / "sales")) == 3
+
+
+def test_columns_that_dlt_has_no_type_for_stay_as_they_are(shop: Path) -> None:
+    parts = pa.struct([pa.field("name", pa.string(), nullable=False), ("sizes", pa.list_(pa.int32()))])
+    held = pa.schema([("id", pa.int64()), ("note", pa.string()), ("parts", pa.list_(parts)), ("share", pa.float32())])
+    rows = [{"id": 1, "note": "x", "parts": [{"name": "a", "sizes": [1, None]}], "share": 0.5}, {"id": 2}]
+    folder = write(shop / "orders", rows, held)
+    before, read = DeltaTable(str(folder)).schema().fields, rows_of(folder)
+    with destination.connect(URL, "shop") as session:
+        run(session, RenameColumn("orders", "note", "memo"))
+        run(session, SetNotNull("orders", Column("id", {"data_type": "bigint"})))
+    after = DeltaTable(str(folder)).schema().fields
+    assert [each.type for each in after] == [each.type for each in before]
+    assert [[*row.values()] for row in rows_of(folder)] == [[*row.values()] for row in read]
+
+
+def test_hostile_names_stay_names(shop: Path) -> None:
+    name = """no"te'; DROP TABLE orders --"""
+    folder = write(shop / "orders", ROWS)
+    with destination.connect(URL, "shop") as session:
+        run(session, RenameColumn("orders", "note", name))
+        run(session, FillColumn("orders", Column(name, {"data_type": "text"}), name))
+        run(session, AddColumn("orders", Column(f"{name}2", {"data_type": "text"})))
+        run(session, Backfill("orders", Column(name, {"data_type": "text"}), Column(f"{name}2", {"data_type": "text"})))
+    assert [(row[name], row[f"{name}2"]) for row in rows_of(folder)] == [("x", "x"), ("12", "12"), (name, name)]
+
+
+def apply(schema: Schema, **changes: Any) -> ApplyReport:
+    request = ApplyRequest(put(schema, "wanted.yaml"), URL, Path("schemas"), PlanOptions())
+    return apply_migration(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
+
+
+def undo(**changes: Any) -> RollbackReport:
+    return rollback(replace(RollbackRequest("shop", URL), **changes), lambda _: True, lambda: nullcontext(None))
+
+
+def status(schema: Schema | None = None) -> Any:
+    reference = put(schema, "wanted.yaml") if schema else None
+    return find_status(StatusRequest(reference, URL, Path("schemas"), PlanOptions()))
+
+
+FIRST_ROWS = [{"id": 1, "amount": 5, "note": "x", "old": "o"}, {"id": 2, "amount": 7, "note": "12", "old": None}]
+
+
+@pytest.fixture
+def orders(shop: Path) -> Path:
+    """The folder of a table that a migration has made, and another program filled."""
+    assert apply(FIRST).outcome is Outcome.DONE
+    held = pa.schema(DeltaTable(str(shop / "orders")).schema().to_arrow())
+    return write(shop / "orders", FIRST_ROWS, held)
+
+
+def test_a_plan_is_applied_checked_and_undone(orders: Path) -> None:
+    assert apply(ADDED).outcome is Outcome.DONE
+
+    assert [*catalogue()["orders"].columns] == ["id", "amount", "memo", "old", "paid"]
+    assert [(row["id"], row["amount"], row["memo"]) for row in rows_of(orders)] == [(1, 5.0, "x"), (2, 7.0, "12")]
+    found = status(ADDED)
+    assert found.is_settled
+    assert found.there.version_hash == ADDED.version_hash
+    assert verify(VerifyRequest(None, URL, Path("schemas"))).is_clean
+    assert apply(ADDED).outcome is Outcome.NOTHING
+    report = undo()
+    assert (report.outcome, report.before, report.after) == (Outcome.DONE, ADDED.version_hash, FIRST.version_hash)
+    assert rows_of(orders) == FIRST_ROWS
+    assert status(FIRST).is_settled
+    assert apply(ADDED).outcome is Outcome.DONE
+
+
+def test_values_that_do_not_survive_are_refused_kept_or_put_beside(orders: Path) -> None:
+    retyped = schema_of(ID, column("amount", "bigint"), column("note", "bigint"), column("old"), before=FIRST)
+
+    refused = apply(retyped)
+
+    assert [each.obstacle for each in refused.planned.refusals] == [Obstacle.UNFIT]
+    assert [(each.count, each.examples[0][:3]) for each in refused.planned.counted] == [(1, '"x"')]
+    assert rows_of(orders) == FIRST_ROWS
+    for way, expected in (
+        (OnUnfit.EXPAND, [(None, "x", None), (12, "12", None)]),
+        (OnUnfit.VARIANT, [(None, "x", "x"), (12, "12", None)]),
+    ):
+        assert apply(retyped, options=PlanOptions(on_unfit=way)).outcome is Outcome.DONE
+        found = [(row["note"], row["note__before_1"], row.get("note__v_text")) for row in rows_of(orders)]
+        assert found == expected
+        assert status(retyped).planned.plan.steps == ()
+        assert undo(allows_destructive=True).outcome is Outcome.DONE
+        assert rows_of(orders) == FIRST_ROWS
+
+
+KILLED = """
+import os, signal, sys
+from schemactl.cli.app import run
+from schemactl.destinations.delta import store
+
+place, left = sys.argv[1], int(sys.argv[2])
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def dying(real):
+    def change(self, *values):
+        global left
+        if place == "before" and left == 0:
+            die()
+        real(self, *values)
+        if place == "after" and left == 0:
+            die()
+        left -= 1
+    return change
+
+def broken(real):
+    def batches(rows, fields):
+        global left
+        for batch in real(rows, fields):
+            yield batch
+            if left == 0:
+                die()
+        left -= 1
+    return batches
+
+if place == "within":
+    store.in_fields = broken(store.in_fields)
+else:
+    for name in ("create", "drop", "rename", "alter", "rewrite"):
+        setattr(store.DeltaStore, name, dying(getattr(store.DeltaStore, name)))
+sys.exit(run(sys.argv[3:]))
+"""
+"""Runs a command, and kills itself before or after a change (from 0), or within a rewrite (from 0)."""
+
+
+def killed(place: str, number: int, *args: str) -> None:
+    call = [sys.executable, "-c", KILLED, place, str(number), "migrate", *args, "--to", URL, "--yes"]
+    found = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+    assert found.returncode == -signal.SIGKILL, found.stderr
+
+
+def test_a_run_that_was_killed_at_any_point_goes_on(orders: Path) -> None:
+    put(ADDED, "added.yaml")
+    expected = [(1, 5.0, "x"), (2, 7.0, "12")]
+    for place in ("before", "after", "after", "within"):
+        killed(place, 0, "apply", "./added.yaml")
+    assert apply(ADDED).outcome is Outcome.DONE
+    assert [(row["id"], row["amount"], row["memo"]) for row in rows_of(orders)] == expected
+    assert status(ADDED).is_settled
+    for place in ("within", "after"):
+        killed(place, 0, "rollback")
+    assert undo().outcome is Outcome.DONE
+    assert rows_of(orders) == FIRST_ROWS
+    assert status(FIRST).is_settled
+
+
+def test_tables_are_made_and_removed_whole(shop: Path) -> None:
+    lines = Table("lines", {"id": ID}, {"write_disposition": "append", "resource": "lines"})
+    both = schema_of(ID, before=None, lines=lines)
+    put(both, "both.yaml")
+    killed("after", 0, "apply", "./both.yaml")
+    assert len(catalogue()) == 1
+    half = shop / WORKSHOP / "orders" / "_delta_log"  # as one that was killed earlier leaves it
+    half.mkdir(parents=True)
+    assert apply(both).outcome is Outcome.DONE
+    assert not (shop / WORKSHOP).exists()
+    assert status(both).is_settled
+    without = schema_of(ID, before=both)
+    killed("after", 0, "apply", put(without, "without.yaml"), "--allow-destructive")
+    assert set(catalogue()) == {"orders"}
+    assert apply(without, allows_destructive=True).outcome is Outcome.DONE
+    assert status(without).is_settled
+
+
+def test_one_writes_at_a_time(shop: Path) -> None:
+    shop.mkdir(parents=True)
+    child = "import sys\nfrom schemactl.destinations._lake.lock import holding\nfrom pathlib import Path\n"
+    child += "with holding(Path('lake/shop')):\n    print('held', flush=True)\n    sys.stdin.read()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", child], **pipes) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with destination.connect(URL, "shop", is_read_only=True, may_be_new=True) as session:
+            assert session.catalogue().schema.tables == {}
+        with pytest.raises(DestinationError, match=f"is in use by process {other.pid}"):
+            destination.connect(URL, "shop").__enter__()
+        other.communicate()
+
+
+def test_a_load_that_was_killed_is_undone_first(orders: Path, shop: Path) -> None:
+    version = DeltaTable(str(orders)).version()
+    lake = DeltaLake(shop)
+    with holding(shop):
+        lake.write_journal(Journal("9", "shop", "a" * 32, {"orders": version}))
+        table = lake.open("orders")
+        assert table is not None
+        table.commit((), table.files(), "9")
+    assert rows_of(orders) == []
+    assert apply(ADDED).outcome is Outcome.DONE
+    assert [row["memo"] for row in rows_of(orders)] == ["x", "12"]
+
+
+def test_the_dataset_is_the_one_whose_ledger_names_the_schema(orders: Path) -> None:
+    write(Path("lake/others/stock"), ROWS)
+    with destination.connect("delta:lake", "shop") as session:
+        assert (session.origin, session.dataset) == ("delta:lake", "shop")
+    with pytest.raises(InputError, match="holds 2 datasets"):
+        destination.connect("delta:lake", "unknown").__enter__()
+    with destination.connect("delta:lake/others", "shop", is_read_only=True) as session:
+        assert (session.origin, session.dataset) == ("delta:lake", "others")
+    with pytest.raises(InputError, match="there is no folder `none`"):
+        destination.connect("delta:none", "shop", is_read_only=True).__enter__()
+    with destination.connect("delta:none", "shop", is_read_only=True, may_be_new=True) as session:
+        assert session.catalogue().schema.tables == {}
+    assert not Path("none").exists()
+
+
+def test_schemactl_loads_into_what_was_migrated(orders: Path) -> None:
+    apply(ADDED)
+    held = loaded_table("orders", {"id": {"data_type": "bigint"}, "memo": {"data_type": "text"}})
+    with_keys = schema_of(*ADDED.tables["orders"].columns.values(), *list(held.columns.values())[2:], before=ADDED)
+    assert apply(with_keys).outcome is Outcome.DONE
+    destination.load(URL, package(Path("staged"), "7", {"orders": [{"id": 3, "memo": "new"}]}, [held]), silent)
+    assert [(row["id"], row["memo"]) for row in rows_of(orders)] == [(1, "x"), (2, "12"), (3, "new")]
+
+
+def test_a_dlt_pipeline_goes_on_after_a_migration(shop: Path) -> None:
+    def load(rows: list[dict[str, Any]], machine: str, imports: str | None = None, **options: Any) -> Any:
+        pipeline = dlt.pipeline(
+            "shop",
+            destination=dlt.destinations.filesystem(str(shop.parent.absolute())),
+            dataset_name="shop",
+            pipelines_dir=str(Path(machine).absolute()),
+            import_schema_path=imports,
+        )
+        options = {"table_name": "orders", "table_format": "delta", **options}
+        pipeline.run(rows, **options).raise_on_failed_jobs()
+        return pipeline
+
+    load([{"id": 1, "total": "12", "old": 1.5, "note": "n", "at": "2026-01-31T00:00:00Z", "lines": [{"a": 1}]}], "a")
+    with destination.connect(URL, "shop", is_read_only=True) as session:
+        known = session.schema_of(session.versions("shop")[0].version_hash)
+    held = known.tables["orders"]
+    columns = {name: each for name, each in held.columns.items() if name not in ("old", "note", "total")}
+    columns["total"] = column("total", "bigint", nullable=True)
+    columns["remark"] = column("remark", nullable=True, **{"x-renamed-from": "note"})
+    columns["added"] = column("added", "double", nullable=True)
+    wanted = bump(known.with_table(replace(held, columns=columns)))
+
+    assert apply(wanted, allows_destructive=True).outcome is Outcome.DONE
+
+    assert status(wanted).is_settled
+    imports = Path("imports").absolute()
+    imports.mkdir()
+    put(wanted, "imports/shop.schema.yaml")
+    rows = [{"id": 2, "total": 7, "added": 0.5, "remark": "r", "lines": [{"a": 2}]}]
+    pipeline = load(rows, "b", str(imports))
+    assert pipeline.default_schema.version_hash == wanted.version_hash
+    found = [(row["id"], row["total"], row["added"], row["remark"]) for row in rows_of(shop / "orders")]
+    assert found == [(1, 12, None, "n"), (2, 7, 0.5, "r")]
+    assert DeltaTable(str(shop / "orders__lines")).to_pyarrow_table()["a"].to_pylist() == [2, 1]
+    assert status(wanted).is_settled
+    load([{"id": 2, "total": 8}], "b", write_disposition="merge", primary_key="id")
+    assert [(row["id"], row["total"]) for row in rows_of(shop / "orders")] == [(1, 12), (2, 8)]

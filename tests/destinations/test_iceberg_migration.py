@@ -1,0 +1,596 @@
+"""Migrations of Iceberg tables: each step on real tables, whole runs by the flows, kills, and loads afterwards."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from lake_samples import package, schema_of, silent, table
+from migrated_datasets import put
+from pyiceberg.catalog.sql import SqlCatalog
+
+from schemactl.destinations import iceberg as destination
+from schemactl.destinations.iceberg import rewriting
+from schemactl.destinations.iceberg.store import IcebergStore
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.migration.abilities import Way, way_of
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Column, Schema, Table
+
+URL = "iceberg:lake?dataset=shop"
+BIGINT = {"data_type": "bigint"}
+TEXT = {"data_type": "text"}
+FIRST = table("orders", {"id": BIGINT, "amount": BIGINT, "note": TEXT, "old": TEXT})
+SECOND = table(
+    "orders",
+    {
+        "id": BIGINT,
+        "amount": {"data_type": "double"},
+        "memo": {**TEXT, "x-renamed-from": "note"},
+        "old": TEXT,
+        "paid": {"data_type": "timestamp"},
+    },
+)
+ROWS = [{"id": 1, "amount": 5, "note": "x", "old": "o"}, {"id": 2, "amount": 7, "note": "12"}]
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A dataset with two orders, as a load of schemactl makes it: its files say columns by name."""
+    monkeypatch.chdir(tmp_path)
+    load(FIRST, "1", ROWS)
+    return URL
+
+
+def load(orders: Table, load_id: str, rows: list[dict[str, Any]]) -> None:
+    destination.load(URL, package(Path(tempfile.mkdtemp(dir=".")), load_id, {"orders": rows}, [orders]), silent)
+
+
+def opened(name: str = "orders") -> Any:
+    folder = Path("lake").absolute()
+    return SqlCatalog("default", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder)).load_table(("shop", name))
+
+
+def rows(*columns: str, name: str = "orders") -> list[tuple[Any, ...]]:
+    found = opened(name).scan(selected_fields=columns).to_arrow().select(columns)
+    return sorted((tuple(row.values()) for row in found.to_pylist()), key=str)
+
+
+def columns() -> list[str]:
+    return [each.name for each in opened().schema().fields]
+
+
+def files() -> set[str]:
+    return {task.file.file_path for task in opened().scan().plan_files()}
+
+
+def run(url: str, *steps: Step) -> None:
+    with destination.connect(url, "shop") as session:
+        for step in steps:
+            session.run(step, destination.render(step, None, "shop"))
+
+
+def column(name: str, kind: str = "text", **hints: Any) -> Column:
+    return Column(name, {"data_type": kind, **hints})
+
+
+def wanted(orders: Table, before: Table = FIRST) -> Schema:
+    return bump(replace(schema_of(before), tables=schema_of(orders).tables))
+
+
+def plan(url: str, orders: Table, **options: Any) -> PlanReport:
+    return plan_migration(PlanRequest(put(wanted(orders), "w.yaml"), url, Path("schemas"), PlanOptions(**options)))
+
+
+def apply(url: str, orders: Table, *, allows: bool = False, patience: float = 10.0, **options: Any) -> ApplyReport:
+    reference = put(wanted(orders), "w.yaml")
+    request = ApplyRequest(reference, url, Path("schemas"), PlanOptions(**options), allows, patience=patience)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def undo(url: str, **changes: Any) -> RollbackReport:
+    return rollback(replace(RollbackRequest("shop", url), **changes), lambda _: True, lambda: nullcontext(None))
+
+
+def status(url: str) -> Any:
+    return find_status(StatusRequest(None, url, Path("schemas"), PlanOptions()))
+
+
+AMOUNT = column("amount", "bigint")
+
+
+@pytest.mark.parametrize(
+    ("forward", "back", "seen"),
+    [
+        (
+            AddColumn("orders", column("paid", "timestamp")),
+            DropColumn("orders", column("paid", "timestamp")),
+            ("paid",),
+        ),
+        (RenameColumn("orders", "note", "memo"), RenameColumn("orders", "memo", "note"), ("memo",)),
+        (SetNotNull("orders", column("note")), DropNotNull("orders", column("note", nullable=False)), ("note",)),
+        (
+            ChangeType("orders", AMOUNT, column("amount", "text"), Conversion.WHOLE),
+            ChangeType("orders", column("amount", "text"), AMOUNT, Conversion.DEPENDS),
+            ("amount",),
+        ),
+    ],
+)
+def test_a_step_and_its_undo_leave_rows_and_columns_as_they_were(
+    url: str, forward: Step, back: Step, seen: tuple[str, ...]
+) -> None:
+    before = (destination.read_catalogue(url).schema.tables["orders"], rows("id", "amount", "note", "old"))
+
+    run(url, forward)
+
+    assert destination.read_catalogue(url).schema.tables["orders"] != before[0]
+    assert set(seen) <= set(columns())
+    run(url, back)
+    assert (destination.read_catalogue(url).schema.tables["orders"], rows("id", "amount", "note", "old")) == before
+
+
+def test_what_changes_the_catalogue_alone_writes_no_rows(url: str) -> None:
+    load(table("orders", {"price": {"data_type": "decimal", "precision": 10, "scale": 2}}), "2", [])
+    before = files()
+    price = column("price", "decimal", precision=10, scale=2)
+    wider = column("price", "decimal", precision=20, scale=2)
+
+    run(
+        url,
+        AddColumn("orders", column("small", "bigint", precision=32)),
+        ChangeType("orders", column("small", "bigint", precision=32), column("small", "bigint")),
+        ChangeType("orders", price, wider),
+        RenameColumn("orders", "note", "memo"),
+        RenameColumn("orders", "memo", "note"),
+        RenameColumn("orders", "note", "memo"),
+        DropColumn("orders", column("old")),
+        SetNotNull("orders", column("id", "bigint")),
+        RenameTable("orders", "sales"),
+        RenameTable("sales", "orders"),
+    )
+
+    assert files() == before
+    assert rows("id", "memo") == [(1, "x"), (2, "12")]
+    assert {each.name: str(each.field_type) for each in opened().schema().fields}["price"] == "decimal(20, 2)"
+    assert opened().schema().find_field("small").field_type == opened().schema().find_field("amount").field_type
+
+
+def test_an_integer_that_is_widened_is_found_by_its_value(url: str) -> None:
+    small = column("n", "bigint", precision=32)
+    run(url, CreateTable(Table("numbers", {"n": small}, {})))
+    opened("numbers").append(pa.table({"n": pa.array([1, 2**31 - 1], pa.int32())}))
+
+    run(url, ChangeType("numbers", small, column("n", "bigint")))
+
+    opened("numbers").append(pa.table({"n": pa.array([2**40], pa.int64())}))
+    assert opened("numbers").scan(row_filter=f"n >= {2**31 - 1}").to_arrow()["n"].to_pylist() == [2**40, 2**31 - 1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "way"),
+    [
+        ({"data_type": "bigint", "precision": 32}, BIGINT, Way.IN_PLACE),
+        (BIGINT, {"data_type": "bigint", "precision": 32}, Way.REWRITE),
+        (TEXT, {"data_type": "json"}, Way.IN_PLACE),
+        (BIGINT, {"data_type": "double"}, Way.REWRITE),
+        (
+            {"data_type": "decimal", "precision": 10, "scale": 2},
+            {"data_type": "decimal", "precision": 12, "scale": 2},
+            Way.IN_PLACE,
+        ),
+        (
+            {"data_type": "decimal", "precision": 10, "scale": 2},
+            {"data_type": "decimal", "precision": 12, "scale": 3},
+            Way.REWRITE,
+        ),
+        (
+            {"data_type": "decimal", "precision": 10, "scale": 2},
+            {"data_type": "decimal", "precision": 9, "scale": 2},
+            Way.REWRITE,
+        ),
+    ],
+)
+def test_only_widening_is_done_in_place(before: dict[str, Any], after: dict[str, Any], way: Way) -> None:
+    step = ChangeType("orders", Column("c", before), Column("c", after))
+    assert way_of(step, destination.ABILITIES) is way
+
+
+def test_a_retyped_column_keeps_its_place_and_its_rule_about_nulls(url: str) -> None:
+    run(url, SetNotNull("orders", AMOUNT))
+    before = columns()
+
+    run(
+        url,
+        ChangeType(
+            "orders",
+            replace(AMOUNT, properties={**BIGINT, "nullable": False}),
+            column("amount", "decimal", nullable=False),
+        ),
+    )
+
+    assert columns() == before
+    assert rows("amount") == [(Decimal("5.000000000"),), (Decimal("7.000000000"),)]
+    assert opened().schema().find_field("amount").required
+    assert len(opened().metadata.snapshots) == 2  # that of the load, and one of the retyping
+
+
+EACH_KIND: dict[str, tuple[dict[str, Any], Any]] = {
+    "a_text": (TEXT, "ü"),
+    "a_json": ({"data_type": "json"}, '{"a":1}'),
+    "a_double": ({"data_type": "double"}, 0.1),
+    "a_bool": ({"data_type": "bool"}, True),
+    "a_small": ({"data_type": "bigint", "precision": 32}, 2**31 - 1),
+    "a_bigint": (BIGINT, 2**63 - 1),
+    "a_binary": ({"data_type": "binary"}, b"\x00\xff"),
+    "a_decimal": ({"data_type": "decimal", "precision": 20, "scale": 3}, Decimal("12345678901234567.125")),
+    "a_wei": ({"data_type": "wei"}, Decimal(10) ** 30),
+    "a_date": ({"data_type": "date"}, date(1899, 12, 31)),
+    "a_time": ({"data_type": "time"}, time(23, 59, 59, 999999)),
+    "a_moment": ({"data_type": "timestamp"}, datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)),
+    "a_naive": ({"data_type": "timestamp", "timezone": False}, datetime(2026, 1, 2, 3, 4, 5, 678901)),
+}
+
+
+def test_a_rewrite_keeps_the_other_columns_of_each_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kinds = {name: kind for name, (kind, _) in EACH_KIND.items()}
+    load(table("orders", {"id": BIGINT, **kinds}), "1", [{name: value for name, (_, value) in EACH_KIND.items()}])
+    before = (destination.read_catalogue(URL).schema.tables["orders"], rows(*EACH_KIND), files())
+
+    run(URL, FillColumn("orders", column("id", "bigint"), 4))
+
+    assert (destination.read_catalogue(URL).schema.tables["orders"], rows(*EACH_KIND)) == before[:2]
+    assert not files() & before[2]
+    assert rows("id") == [(4,)]
+
+
+def test_nulls_are_not_forbidden_while_there_are_some(url: str) -> None:
+    with pytest.raises(DestinationError, match="1 rows of `orders` stand in the way"):
+        run(url, SetNotNull("orders", column("old")))
+    run(url, FillColumn("orders", column("old"), "none"), SetNotNull("orders", column("old")))
+    assert rows("old") == [("none",), ("o",)]
+
+
+def test_a_required_column_is_not_added_to_rows(url: str) -> None:
+    with pytest.raises(DestinationError, match="`orders` has rows, which have no value for `needed`"):
+        run(url, AddColumn("orders", column("needed", nullable=False)))
+    run(url, CreateTable(Table("empty", {"a": column("a")}, {})), AddColumn("empty", column("needed", nullable=False)))
+    assert opened("empty").schema().find_field("needed").required
+
+
+def test_a_name_that_is_taken_or_missing_is_told(url: str) -> None:
+    with pytest.raises(DestinationError, match=r"cannot change `orders` of .*note"):
+        run(url, AddColumn("orders", column("note")))
+    with pytest.raises(DestinationError, match=r"cannot change `orders` of .*nothing"):
+        run(url, RenameColumn("orders", "nothing", "memo"))
+    with pytest.raises(DestinationError, match=r"cannot rename `orders` of .*already exists"):
+        run(url, RenameTable("orders", "_dlt_loads"))
+    assert len(rows("id", "note")) == 2
+
+
+def test_uniqueness_is_nothing_that_iceberg_keeps(url: str) -> None:
+    with pytest.raises(DestinationError, match="cannot do `AddUnique`"):
+        run(url, AddUnique("orders", "id"))
+
+
+def test_a_former_name_brings_no_former_values_back(url: str) -> None:
+    run(url, DropColumn("orders", column("old")), AddColumn("orders", column("old", "bigint")))
+    assert rows("id", "old") == [(1, None), (2, None)]
+    run(url, RenameColumn("orders", "note", "memo"), RenameColumn("orders", "amount", "note"))
+    assert rows("id", "memo", "note") == [(1, "x", 5), (2, "12", 7)]
+
+
+def test_a_load_that_makes_a_renamed_column_again_begins_it_empty(url: str) -> None:
+    run(url, RenameColumn("orders", "note", "memo"))
+
+    load(table("orders", {"id": BIGINT, "memo": TEXT, "note": TEXT}), "2", [{"id": 3, "memo": "m", "note": "n"}])
+
+    assert rows("id", "memo", "note") == [(1, "x", None), (2, "12", None), (3, "m", "n")]
+
+
+def test_a_load_that_breaks_off_does_not_bring_former_values_back(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(url, RenameColumn("orders", "note", "memo"))
+
+    def fail(*_: object) -> Iterator[Any]:
+        raise DestinationError("no power")
+
+    monkeypatch.setattr("schemactl.destinations.iceberg.lake.write_bookkeeping", fail)
+    with pytest.raises(DestinationError, match="no power"):
+        load(table("orders", {"id": BIGINT, "memo": TEXT, "note": TEXT}), "2", [{"id": 3, "note": "n"}])
+    assert rows("id", "memo", "note") == [(1, "x", None), (2, "12", None)]
+
+
+def test_a_table_that_takes_a_former_name_has_files_of_its_own(url: str) -> None:
+    again = Table("orders", {"id": column("id", "bigint")}, {})
+    run(url, RenameTable("orders", "sales"), CreateTable(again))
+    assert rows("id") == []
+    run(url, DropTable(again))
+    assert rows("id", name="sales") == [(1,), (2,)]
+
+
+def test_a_schema_is_planned_applied_told_verified_and_rolled_back(url: str) -> None:
+    assert len(plan(url, SECOND).plan.steps) == 3
+
+    assert apply(url, SECOND).outcome is Outcome.DONE
+
+    assert plan(url, SECOND).plan.steps == ()
+    assert rows("id", "amount", "memo", "paid") == [(1, 5.0, "x", None), (2, 7.0, "12", None)]
+    found = status(url)
+    assert found.is_settled
+    assert found.there.version_hash == wanted(SECOND).version_hash
+    assert destination.read_catalogue(url).hashes[0] == wanted(SECOND).version_hash
+    report = verify(VerifyRequest(None, url, Path("schemas")))
+    assert (report.drift, report.odd) == ((), ())
+    assert undo(url).outcome is Outcome.DONE
+    assert rows("id", "amount", "note", "old") == [(1, 5, "x", "o"), (2, 7, "12", None)]
+    assert status(url).there.version_hash == wanted(FIRST).version_hash
+    assert not {name for name in destination.read_catalogue(url).schema.tables if name.startswith("_schemactl")}
+
+
+def test_loads_go_on_after_a_migration(url: str) -> None:
+    apply(url, SECOND)
+
+    load(SECOND, "2", [{"id": 3, "amount": 1.5, "memo": "m"}])
+
+    assert rows("id", "amount", "memo") == [(1, 5.0, "x"), (2, 7.0, "12"), (3, 1.5, "m")]
+    assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
+
+
+NUMBERS = table("orders", {"id": BIGINT, "amount": BIGINT, "note": BIGINT, "old": TEXT})
+
+
+def test_values_that_do_not_fit_are_refused_with_their_row(url: str) -> None:
+    report = apply(url, NUMBERS)
+
+    assert report.outcome is Outcome.REFUSED
+    assert [each.obstacle for each in report.planned.refusals] == [Obstacle.UNFIT]
+    assert report.planned.counted[0].count == 1
+    assert "orders-1-0" in report.planned.counted[0].examples[0]
+    assert rows("note") == [("12",), ("x",)]
+
+
+def test_values_that_do_not_fit_stay_in_the_old_column(url: str) -> None:
+    assert apply(url, NUMBERS, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+    assert rows("id", "note", "note__before_1") == [(1, None, "x"), (2, 12, "12")]
+    assert plan(url, NUMBERS).plan.steps == ()
+
+
+def test_values_that_do_not_fit_go_into_the_variant_column(url: str) -> None:
+    assert apply(url, NUMBERS, on_unfit=OnUnfit.VARIANT).outcome is Outcome.DONE
+    assert rows("id", "note", "note__v_text") == [(1, None, "x"), (2, 12, None)]
+
+
+KILLED = """
+import os, signal, sys
+from schemactl.cli.app import run
+from schemactl.destinations.iceberg import rewriting
+from schemactl.destinations._lake.migration import LakeMigration
+
+place, left = sys.argv[1], int(sys.argv[2])
+
+def dying(real, is_before):
+    def call(*args):
+        global left
+        left -= 1
+        if is_before and left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = real(*args)
+        if not is_before and left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return call
+
+match place:
+    case "before a step":
+        LakeMigration.run = dying(LakeMigration.run, True)
+    case "after a step":
+        LakeMigration.run = dying(LakeMigration.run, False)
+    case "before the commit":
+        rewriting.described = dying(rewriting.described, True)
+    case "after the commit":
+        rewriting._commit = dying(rewriting._commit, False)
+sys.exit(run(sys.argv[3:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "steps"),
+    [("before a step", 1), ("after a step", 1), ("after a step", 2), ("before the commit", 0), ("after the commit", 0)],
+)
+def test_who_was_killed_is_gone_on_from(url: str, place: str, steps: int) -> None:
+    reference = put(wanted(SECOND), "w.yaml")
+    call = ["migrate", "apply", reference, "--to", url, "--yes"]
+    killed = subprocess.run([sys.executable, "-c", KILLED, place, str(steps), *call], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+
+    assert apply(url, SECOND).outcome is Outcome.DONE
+
+    assert rows("id", "amount", "memo", "paid") == [(1, 5.0, "x", None), (2, 7.0, "12", None)]
+    assert columns() == ["id", "amount", "memo", "old", "_dlt_load_id", "_dlt_id", "paid"]
+    assert status(url).is_settled
+    spoken_of = {Path(path).name for path in all_files()}
+    assert {each.name for each in Path("lake/shop/orders/data").glob("*.parquet")} == spoken_of
+
+
+def all_files() -> list[str]:
+    """The files of all snapshots."""
+    return opened().inspect.all_files()["file_path"].to_pylist()
+
+
+def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
+    before, listed = files(), set(Path("lake/shop/orders/data").iterdir())
+
+    def failing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+        raise DestinationError("no power")
+
+    with destination.connect(url, "shop") as session:
+        store = session.store
+        with pytest.raises(DestinationError, match="no power"):
+            store.rewrite("orders", store.fields("orders"), failing(store.batches("orders", columns())))
+    assert files() == before
+    assert set(Path("lake/shop/orders/data").iterdir()) == listed
+
+
+def test_a_rewrite_does_not_lose_what_was_written_meanwhile(url: str) -> None:
+    with destination.connect(url, "shop") as session:
+        store: IcebergStore = session.store
+        rows_before = store.batches("orders", columns())
+        held = opened()
+        held.append(held.scan(row_filter="id = 1").to_arrow())
+        with pytest.raises(DestinationError, match="another program wrote to it") as failure:
+            store.rewrite("orders", store.fields("orders"), rows_before)
+    assert failure.value.hint == "run it again"
+    assert rows("id") == [(1,), (1,), (2,)]
+
+
+def test_long_rows_go_into_several_files(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3, 9):
+        load(FIRST, str(number), [{"id": number, "amount": number}])
+    monkeypatch.setattr(rewriting, "FILE_BYTES", 1)
+    monkeypatch.setattr(rewriting, "_GROUP_ROWS", 3)
+
+    run(url, ChangeType("orders", AMOUNT, column("amount", "text")))
+
+    assert len(files()) == 3
+    assert len(rows("id")) == 8
+
+
+def test_partitioned_tables_are_altered_and_not_rewritten(url: str) -> None:
+    with opened().update_spec() as spec:
+        spec.add_identity("id")
+    run(url, RenameColumn("orders", "note", "memo"))
+    for step in (
+        ChangeType("orders", AMOUNT, column("amount", "text")),
+        FillColumn("orders", column("old"), "none"),
+    ):
+        with pytest.raises(DestinationError, match="is partitioned, and only tables without partitions are rewritten"):
+            run(url, step)
+    with pytest.raises(DestinationError, match="the table's partitions need it"):
+        run(url, DropColumn("orders", column("id", "bigint")))
+    assert rows("id", "memo") == [(1, "x"), (2, "12")]
+
+
+def test_a_dataset_is_migrated_by_one_at_a_time(url: str) -> None:
+    failures: list[DestinationError] = []
+
+    def try_too() -> None:
+        try:
+            run(url, RenameColumn("orders", "note", "memo"))
+        except DestinationError as error:
+            failures.append(error)
+
+    with destination.connect(url, "shop"):
+        second = Thread(target=try_too)
+        second.start()
+        second.join()
+    assert "is in use by process" in failures[0].message
+    assert "note" in columns()
+
+
+def test_a_load_that_was_killed_is_undone_first(url: str) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "sys.path[:0] = sys.argv[1:]\n"
+        "from schemactl.destinations.iceberg import lake\n"
+        "lake.write_bookkeeping = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from test_iceberg_migration import FIRST, load\n"
+        "load(FIRST, '2', [{'id': 3}])\n"
+    )
+    here = Path(__file__).parent
+    killed = subprocess.run([sys.executable, "-c", code, str(here), str(here.parent)], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert len(rows("id")) == 3
+
+    assert apply(url, SECOND).outcome is Outcome.DONE
+
+    assert rows("id") == [(1,), (2,)]
+    load(SECOND, "2", [{"id": 3}])
+    assert rows("id") == [(1,), (2,), (3,)]
+
+
+def test_a_dataset_that_is_not_there_is_made_by_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = URL
+    assert {type(each.step) for each in plan(url, FIRST).plan.steps} == {CreateTable}
+    assert not Path("lake").exists()
+    assert apply(url, FIRST).outcome is Outcome.DONE
+    assert plan(url, FIRST).plan.steps == ()
+    load(FIRST, "1", ROWS)
+    assert rows("id", "note") == [(1, "x"), (2, "12")]
+    with (
+        pytest.raises(InputError, match="there is no catalogue"),
+        destination.connect("iceberg:x", "s", is_read_only=True),
+    ):
+        pass
+
+
+def test_a_configured_catalogue_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for key, value in (("TYPE", "sql"), ("URI", f"sqlite:///{tmp_path}/any.db"), ("WAREHOUSE", f"file://{tmp_path}")):
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__PROD__{key}", value)
+    url = "iceberg:prod"
+    destination.load(url, package(tmp_path / "staged", "1", {"orders": ROWS}, [FIRST]), silent)
+    assert apply(url, SECOND).outcome is Outcome.DONE
+    assert plan(url, SECOND).plan.steps == ()
+    held = SqlCatalog("prod", uri=f"sqlite:///{tmp_path}/any.db").load_table(("shop", "orders")).scan().to_arrow()
+    assert sorted(held["amount"].to_pylist()) == [5.0, 7.0]
+
+
+def test_tables_that_dlt_made_without_a_catalogue_are_not_migrated(tmp_path: Path) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    other = SqlCatalog("x", uri=f"sqlite:///{tmp_path}/elsewhere.db", warehouse=str(tmp_path / "lake"))
+    other.create_namespace("sales")
+    other.create_table(
+        ("sales", "orders"), pa.schema([("id", pa.int64())]), str(tmp_path / "lake" / "sales" / "orders")
+    )
+    with (
+        pytest.raises(DestinationError, match="were made by dlt, without a catalogue, and are not migrated"),
+        destination.connect(f"iceberg:{tmp_path / 'lake'}?dataset=sales", "shop"),
+    ):
+        pass
+
+
+def test_what_iceberg_alone_has_types_for_is_not_made(url: str) -> None:
+    with pytest.raises(DestinationError, match="is of type `uuid`, which only Iceberg's own tools make"):
+        run_unrendered(url, AddColumn("orders", Column("u", {"x-database-type": "uuid"})))
+
+
+def run_unrendered(url: str, step: Step) -> None:
+    with destination.connect(url, "shop") as session:
+        session.run(step, ())

@@ -1,0 +1,333 @@
+"""Migrations of a folder of Parquet that a pipeline of dlt has loaded: no transaction, and killed at any point."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from migrated_datasets import column, put
+
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.formats import dlt as dlt_format
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import Obstacle, Outcome
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Column, Schema
+
+FIRST_ROWS = [
+    {"id": 1, "amount": "5", "note": "x", "old": 1.5, "items": [{"price": 2}]},
+    {"id": 2, "amount": "7", "note": None, "old": None, "items": []},
+]
+SECOND_ROWS = [{"id": 3, "amount": "9", "note": "z", "old": 2.5, "items": [{"price": 3}]}]
+BEFORE = [(1, "5", "x", 1.5), (2, "7", None, None), (3, "9", "z", 2.5)]
+AFTER = [(1, 5, "x", None, None), (2, 7, None, None, None), (3, 9, "z", None, None)]
+
+KILLED = """
+import json, os, shutil, signal, sys
+from pathlib import Path
+
+import duckdb, pyarrow.parquet
+import schemactl.cli.app
+from schemactl.cli.app import run
+
+base, work, call = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+every, left = int(sys.argv[4]), -1
+
+def die(event, args):
+    global left
+    if event in ("os.rename", "os.remove") and left >= 0:
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+
+sys.addaudithook(die)
+at = 0
+while True:
+    place = f"{work}/{at}"
+    shutil.copytree(base, place)
+    child = os.fork()
+    if child == 0:
+        left = at
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        code = run([word.replace("PLACE", place) for word in call])
+        left = -1
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) != signal.SIGKILL:
+        sys.exit(f"ended by signal {os.WTERMSIG(status)}")
+    if not os.WIFSIGNALED(status):
+        shutil.rmtree(place)
+        sys.exit(f"exit code {os.WEXITSTATUS(status)}" if status else 0)
+    print(at, flush=True)
+    at += every
+"""
+"""Runs a command on one copy of a folder after the other, killed before it renames or removes file 0, every, ..."""
+
+
+class Lake:
+    """A dataset ``shop`` in a folder, and a way past schemactl to its rows."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.url = f"parquet:{root}?dataset=shop"
+
+    def rows(self, columns: str, table: str = "orders") -> list[tuple[Any, ...]]:
+        import duckdb
+
+        files = f"read_parquet('{self.root}/shop/{table}/*.parquet', union_by_name = true)"
+        return duckdb.sql(f"SELECT {columns} FROM {files} ORDER BY ALL").fetchall()
+
+    def load(self, rows: list[dict[str, Any]], work: Path, **hints: Any) -> str:
+        """Load rows with dlt; return the hash of the schema that the pipeline then has."""
+        import dlt
+
+        pipeline = dlt.pipeline(
+            "shop",
+            destination=dlt.destinations.filesystem(str(self.root)),
+            dataset_name="shop",
+            pipelines_dir=str(work / "pipelines"),
+            import_schema_path=str(work / "schemas" / "import"),
+            export_schema_path=str(work / "schemas" / "export"),
+        )
+        info = pipeline.run(rows, table_name="orders", loader_file_format="parquet", **hints)
+        info.raise_on_failed_jobs()
+        return pipeline.default_schema.version_hash
+
+
+@pytest.fixture(scope="session")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Schema]]:
+    """A folder that dlt has loaded twice, and the pipeline's schema."""
+    place = tmp_path_factory.mktemp("loaded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+        lake = Lake(place / "lake")
+        lake.load(FIRST_ROWS, place)
+        lake.load(SECOND_ROWS, place)
+        exported = place / "schemas" / "export" / "shop.schema.yaml"
+        schema = dlt_format.read(exported.read_text(), str(exported)).schema
+        (place / "schemas" / "import" / "shop.schema.yaml").unlink()
+        yield place, schema
+
+
+@pytest.fixture
+def lake(loaded: tuple[Path, Schema], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(loaded[0], tmp_path, dirs_exist_ok=True)
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def before(loaded: tuple[Path, Schema]) -> Schema:
+    return loaded[1]
+
+
+def changed(schema: Schema, retyped: str = "bigint") -> Schema:
+    """A schema that retypes, renames, adds and drops."""
+    orders = schema.tables["orders"]
+    columns = {name: each for name, each in orders.columns.items() if name not in ("old", "note")}
+    columns["amount"] = Column("amount", {**columns["amount"].properties, "data_type": retyped})
+    columns["memo"] = Column("memo", {**orders.columns["note"].properties, "x-renamed-from": "note"})
+    columns["currency"] = column("currency")
+    columns["paid"] = column("paid", "timestamp")
+    return bump(schema.with_table(replace(orders, columns=columns)))
+
+
+def apply(lake: Lake, schema: Schema, **options: Any) -> Any:
+    request = ApplyRequest(put(schema, "wanted.yaml"), lake.url, Path("schemas"), PlanOptions(**options))
+    request = replace(request, allows_destructive=True)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def undo(lake: Lake, **changes: Any) -> Any:
+    request = replace(RollbackRequest("shop", lake.url, allows_destructive=True), **changes)
+    return rollback(request, lambda _: True, lambda: nullcontext(None))
+
+
+def status(lake: Lake, reference: str | None = None) -> Any:
+    return find_status(StatusRequest(reference, lake.url, Path("schemas"), PlanOptions()))
+
+
+def kept(schema: Schema) -> Schema:
+    """What ``changed`` makes of a schema, but nothing is dropped: all of it can be undone."""
+    made = changed(schema)
+    orders = made.tables["orders"]
+    columns = {**orders.columns, "old": schema.tables["orders"].columns["old"]}
+    return bump(made.with_table(replace(orders, columns=columns)))
+
+
+def test_a_plan_is_applied_and_undone_and_a_pipeline_goes_on_each_time(lake: Lake, before: Schema) -> None:
+    schema = kept(before)
+    request = PlanRequest(put(schema, "wanted.yaml"), lake.url, Path("schemas"), PlanOptions())
+    shown = [statement for step in plan_migration(request).plan.steps for statement in step.statements]
+    assert shown == [
+        'ALTER TABLE "orders" RENAME COLUMN "note" TO "memo" -- rewrites the files',
+        'ALTER TABLE "orders" ADD COLUMN "currency" text',
+        'ALTER TABLE "orders" ADD COLUMN "paid" timestamp',
+        'ALTER TABLE "orders" ALTER COLUMN "amount" SET DATA TYPE bigint -- rewrites the files',
+    ]
+    assert apply(lake, schema).outcome is Outcome.DONE
+    assert lake.rows("id, amount, memo, currency, paid") == AFTER
+    assert status(lake).is_settled
+    assert apply(lake, schema).outcome is Outcome.NOTHING
+    assert verify(VerifyRequest(None, lake.url, Path("schemas"))).is_clean
+    put(schema, "schemas/import/shop.schema.yaml")
+    moment = "2026-01-31T10:00:00Z"
+    row = {"id": 4, "amount": 1, "memo": "n", "currency": "USD", "paid": moment, "items": []}
+    assert lake.load([row], Path.cwd()) == schema.version_hash
+    assert [row[:4] for row in lake.rows("id, amount, memo, currency")] == [
+        *[row[:4] for row in AFTER],
+        (4, 1, "n", "USD"),
+    ]
+    assert status(lake).is_settled
+
+    assert undo(lake).outcome is Outcome.DONE
+
+    assert lake.rows("id, amount, note, old") == [*BEFORE, (4, "1", "n", None)]
+    assert lake.rows("price", "orders__items") == [(2,), (3,)]
+    found = status(lake)
+    assert found.is_settled
+    assert found.there.version_hash == before.version_hash
+    shutil.rmtree("pipelines")
+    put(before, "schemas/import/shop.schema.yaml")
+    assert (
+        lake.load([{"id": 5, "amount": "x", "note": "m", "old": 0.5, "items": []}], Path.cwd()) == before.version_hash
+    )
+    assert lake.rows("id, amount, note, old")[-1] == (5, "x", "m", 0.5)
+
+
+def test_a_table_that_was_migrated_is_replaced_by_a_pipeline(lake: Lake, before: Schema) -> None:
+    schema = changed(before)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    put(schema, "schemas/import/shop.schema.yaml")
+    row = {"id": 9, "amount": 1, "memo": "n", "currency": "USD", "items": []}
+    lake.load([row], Path.cwd(), write_disposition="replace")
+    assert lake.rows("id, amount, memo, currency") == [(9, 1, "n", "USD")]
+
+
+def test_what_cannot_be_undone_is_told_before_anything_is_undone(lake: Lake, before: Schema) -> None:
+    assert apply(lake, changed(before)).outcome is Outcome.DONE
+    report = undo(lake)
+    assert report.outcome is Outcome.REFUSED
+    assert "cannot be undone: its values are gone" in report.refusals[0].message
+    assert lake.rows("id, amount, memo, currency, paid") == AFTER
+
+
+def test_values_that_do_not_survive_are_refused_or_kept_as_the_user_says(lake: Lake, before: Schema) -> None:
+    lake.load([{"id": 4, "amount": "many", "note": "n", "old": 0.5, "items": []}], Path.cwd())
+    schema = kept(before)
+    refused = apply(lake, schema)
+    assert refused.outcome is Outcome.REFUSED
+    assert [each.obstacle for each in refused.planned.refusals] == [Obstacle.UNFIT]
+    assert refused.planned.counted[0].examples[0].startswith('"many" (_dlt_id ')
+    assert status(lake).runs == ()
+
+    assert apply(lake, schema, on_unfit=OnUnfit.VARIANT).outcome is Outcome.DONE
+
+    assert lake.rows("id, amount, amount__v_text, amount__before_1") == [
+        (1, 5, None, "5"),
+        (2, 7, None, "7"),
+        (3, 9, None, "9"),
+        (4, None, "many", "many"),
+    ]
+    assert undo(lake).outcome is Outcome.DONE
+    assert [row[1] for row in lake.rows("id, amount")] == ["5", "7", "9", "many"]
+    assert apply(lake, schema, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+    assert lake.rows("id, amount, amount__before_1")[-1] == (4, None, "many")
+
+
+def kill_everywhere(call: list[str], base: Path, work: Path, every: int) -> list[Lake]:
+    """Run a command on copies of a folder, each killed at another point; return the copies."""
+    text = json.dumps(call)
+    command = [sys.executable, "-c", KILLED, str(base), str(work), text, str(every)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    assert answer.returncode == 0, answer.stderr
+    return [Lake(work / number) for number in answer.stdout.split()]
+
+
+def test_a_run_killed_at_any_point_goes_on_or_is_undone(lake: Lake, before: Schema, tmp_path: Path) -> None:
+    schema = kept(before)
+    call = ["migrate", "apply", put(schema, "wanted.yaml"), "--to", "parquet:PLACE?dataset=shop", "--yes"]
+    killed = kill_everywhere(call, lake.root, tmp_path / "killed", 4)
+    assert len(killed) > 5
+    states = set()
+    for number, each in enumerate(killed):
+        found = status(each, "./wanted.yaml")
+        states.add((found.runs[0].state, found.runs[0].done) if found.runs else None)
+        if number % 3 == 2 and found.runs:
+            assert undo(each).outcome is Outcome.DONE
+            assert each.rows("id, amount, note, old") == BEFORE
+            assert status(each).there.version_hash == before.version_hash
+        else:
+            assert apply(each, schema).outcome in (Outcome.DONE, Outcome.NOTHING)
+            assert each.rows("id, amount, memo, currency, paid") == AFTER
+        assert status(each).is_settled
+        assert not (each.root / "shop" / ".schemactl-load").exists()
+    assert len(states) > 3
+
+
+def test_a_rollback_killed_at_any_point_goes_on_or_forward_again(lake: Lake, before: Schema, tmp_path: Path) -> None:
+    schema = kept(before)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    call = ["migrate", "rollback", "--to", "parquet:PLACE?dataset=shop", "--yes", "--allow-destructive"]
+    killed = kill_everywhere(call, lake.root, tmp_path / "killed", 5)
+    assert len(killed) > 5
+    for number, each in enumerate(killed):
+        state = status(each).runs[0].state
+        assert state in ("done", "running")
+        if number % 3 == 2 and state == "running":
+            assert apply(each, schema).outcome is Outcome.DONE
+            assert each.rows("id, amount, memo, currency, paid") == AFTER
+        else:
+            assert undo(each).outcome is Outcome.DONE
+            assert each.rows("id, amount, note, old") == BEFORE
+        assert status(each).is_settled
+
+
+def test_a_run_of_steps_that_is_undone_in_part_stands_half_done(lake: Lake, before: Schema) -> None:
+    schema = kept(before)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    assert undo(lake, steps=2).outcome is Outcome.DONE
+    found = status(lake, "./wanted.yaml")
+    assert (found.runs[0].state, found.runs[0].done, found.runs[0].steps) == ("running", 2, 4)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    assert lake.rows("id, amount, memo, currency, paid") == AFTER
+
+
+def test_a_failing_undo_tells_how_far_it_came(lake: Lake, before: Schema, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = kept(before)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    folder = lake.root / "shop" / "orders"
+    from schemactl.destinations.parquet.store import ParquetStore
+
+    real, left = ParquetStore.rewrite, [1]
+
+    def failing(self: ParquetStore, *args: Any) -> None:
+        if not left[0]:
+            raise DestinationError("the disk is full")
+        left[0] -= 1
+        real(self, *args)
+
+    monkeypatch.setattr(ParquetStore, "rewrite", failing)
+    with pytest.raises(DestinationError, match=r"step \d was not undone, 1 step was before it: the disk is full"):
+        undo(lake)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder.parents[2])
+    assert undo(lake).outcome is Outcome.DONE
+    assert lake.rows("id, amount, note, old") == BEFORE
+    with pytest.raises(InputError, match="no run that could be undone"):
+        undo(lake)
