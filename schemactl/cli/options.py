@@ -118,6 +118,16 @@ class DataOptions(SparkCommandOptions):
         typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
         Setting(),
     ] = None
+    normalizer: Annotated[
+        str | None,
+        typer.Option(
+            "--normalizer",
+            metavar="NAME",
+            help="How a new schema's data becomes tables: `relational`, `relational_no_coercion`, `nested` (it keeps "
+            "structs and lists), or a module of your own.",
+        ),
+        Setting(),
+    ] = None
     resolve_collisions: Annotated[
         bool,
         typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),

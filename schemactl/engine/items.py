@@ -14,10 +14,13 @@ from typing import Final
 
 from pyspark.sql import types as T
 
+from schemactl.engine.nested import Converter, structure_type
+from schemactl.engine.nested import read_type as nested_type
 from schemactl.engine.shapes import Shape
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.walk import field_of, variant_child
 from schemactl.inference.paths import ELEMENT, Path
+from schemactl.normalization.nested_types import NestedType
 from schemactl.normalization.plan import Cell, Plan
 from schemactl.schema.types import DataType
 
@@ -29,6 +32,8 @@ class Form(StrEnum):
     """All are scalars of one kind."""
     JSON = "json"
     """All are objects and lists, kept whole as JSON text; or all that matters is that they are there."""
+    NESTED = "nested"
+    """All are objects, or lists, kept whole with their structure."""
     OBJECT = "object"
     LIST = "list"
     VARIANT = "variant"
@@ -50,6 +55,7 @@ class Item:
         is_kept: of ``JSON``: whether cells take it; else only its presence counts.
         is_row: whether the values make rows; then objects are rows, and only lists among them may be kept whole.
         is_marked: whether texts here may stand for large integers (``parse.LARGE_MARK``).
+        structure: of ``NESTED``; documents are staged as ``nested.read_type`` has it, others as it is stored.
     """
 
     form: Form
@@ -63,6 +69,7 @@ class Item:
     is_kept: bool = False
     is_row: bool = False
     is_marked: bool = False
+    structure: NestedType | None = None
 
     def shown_type(self) -> T.DataType:
         """Return ``type`` with the fields named by their keys."""
@@ -97,6 +104,12 @@ class Use:
     def takes(self, kind: DataType) -> bool:
         """Return whether a cell takes values of a kind."""
         return any(kind in cell.targets for cell in self.cells)
+
+    @property
+    def structure(self) -> NestedType | None:
+        """What all cells that take objects and lists keep them in; None where one does not."""
+        found = [cell.structure for cell in self.cells if DataType.JSON in cell.targets]
+        return found[0] if found and all(each == found[0] for each in found) else None
 
     @property
     def is_double(self) -> bool:
@@ -140,6 +153,10 @@ def document_item(shape: Shape, use: Use, is_marked: bool) -> Item:
     """
     if shape.is_nested and not shape.scalars:
         is_kept = use.takes(DataType.JSON)
+        structure = use.structure
+        if structure is not None and (not use.is_row or shape.is_list):
+            staged = nested_type(structure)
+            return Item(Form.NESTED, staged, staged, is_marked=is_marked, structure=structure)
         if is_kept and (not use.is_row or shape.is_list):
             return Item(Form.JSON, T.StringType(), T.StringType(), is_kept=True, is_marked=is_marked)
         if shape.is_object:
@@ -218,7 +235,10 @@ def _list(element: Item) -> Item:
 
 def typed_item(source: T.DataType, use: Use) -> Item:
     """Return how values of a stated type are staged."""
+    structure = use.structure
     match source:
+        case T.StructType() | T.ArrayType() if structure is not None and not use.is_row:
+            return Item(Form.NESTED, source, structure_type(structure), structure=structure)
         case T.StructType() if use.is_row or not use.takes(DataType.JSON):
             found = {
                 inner.name: typed_item(inner.dataType, use.below[inner.name])
@@ -266,6 +286,8 @@ def staged_sql(item: Item, value: str, depth: int = 0) -> str:
             each = f"e{depth}"
             inner_sql = staged_sql(item.element, each, depth + 1)
             return value if inner_sql == each else f"transform({value}, {each} -> {inner_sql})"
+        case Form.NESTED if item.structure is not None:
+            return Converter().of_typed(item.source, item.structure, value)
         case Form.JSON:
             return f"to_json({value}, map('ignoreNullFields', 'false'))"
         case _:

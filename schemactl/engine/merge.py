@@ -203,9 +203,12 @@ def _keys(other: DataFrame, key: Sequence[str], others: Sequence[str] | None) ->
 
 
 def _extended(frame: DataFrame, other: DataFrame) -> DataFrame:
-    missing = [field for field in other.schema.fields if field.name not in frame.columns]
-    nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in missing)
-    return frame.select("*", *nulls) if missing else frame
+    if {field.name: field.dataType for field in frame.schema.fields}.items() >= {
+        field.name: field.dataType for field in other.schema.fields
+    }.items():
+        return frame
+    # Structs that one of them has more fields of get all of them in both.
+    return frame.unionByName(other.where("false"), allowMissingColumns=True)
 
 
 def _col(name: str) -> Column:

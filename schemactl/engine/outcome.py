@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.engine.coercion import stored_type
 from schemactl.engine.items import is_container_sql, reach, reach_elements
+from schemactl.engine.nested import column_type, quoted, sql_type
 from schemactl.engine.rows import RowFrame, made_sql, refused_sql, refuses_row
 from schemactl.engine.values import values_by_column
 from schemactl.engine.walk import literal
@@ -62,18 +62,13 @@ def columns_of(rows: RowFrame, table: Table, plan: Plan, load_id: str) -> list[s
     for column in table.columns.values():
         if not column.is_complete:
             continue
-        spark_type = stored_type(column).simpleString()
+        spark_type = sql_type(column_type(column, table.name, plan))
         sql = fills.get(column.name, f"cast(null as {spark_type})")
         if column.name in made:
             is_made, value = made[column.name]
             sql = f"if({is_made}, try_cast({value} as {spark_type}), {sql})"
         columns.append(f"{sql} as {quoted(column.name)}")
     return columns
-
-
-def quoted(name: str) -> str:
-    """Quote an identifier of Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _coalesced(parts: Iterable[Sequence[str]]) -> str:

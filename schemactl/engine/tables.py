@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.coercion import stored_type
-from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of, quoted
+from schemactl.engine.nested import column_type, quoted
+from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of
 from schemactl.engine.rows import RowFrame, row_frames
-from schemactl.engine.survey import Progress
 from schemactl.engine.stage import Staged, prepare_parquet
+from schemactl.engine.survey import Progress
 from schemactl.inference.evidence import Position
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import Overwritten, RowCounts, Tally, Unfit
@@ -107,7 +107,7 @@ def _write(
     spark: SparkSession, frames: Sequence[RowFrame], table: Table, plan: Plan, load_id: str, folder: Path
 ) -> _Counted:
     if not frames:
-        empty = spark.createDataFrame([], _row_type(table))
+        empty = spark.createDataFrame([], _row_type(table, plan))
         empty.coalesce(1).write.parquet(folder.as_uri())
         return _Counted(RowCounts())
     observation = Observation()
@@ -122,9 +122,9 @@ def _write(
     return _counted(observation.get)
 
 
-def _row_type(table: Table) -> T.StructType:
+def _row_type(table: Table, plan: Plan) -> T.StructType:
     complete = (column for column in table.columns.values() if column.is_complete)
-    return T.StructType([T.StructField(column.name, stored_type(column)) for column in complete])
+    return T.StructType([T.StructField(column.name, column_type(column, table.name, plan)) for column in complete])
 
 
 def united(parts: Sequence[DataFrame]) -> DataFrame:

@@ -17,9 +17,11 @@ from pyspark.sql import types as T
 from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
 from schemactl.engine.coercions.canonical import canonical_json
 from schemactl.engine.items import Form, Item, Reached
+from schemactl.engine.nested import Converter, structure_type
 from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.walk import literal
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
+from schemactl.normalization.nested_types import Json, NestedType
 from schemactl.normalization.plan import Cell, Target
 from schemactl.schema import types
 from schemactl.schema.types import DataType
@@ -54,6 +56,7 @@ class Value:
         sql: of the values before any coercion.
         takes: the columns that may take them.
         may_be_left: whether there may be values that none of them takes.
+        is_nested: whether the values are structs or arrays.
     """
 
     cell: Cell
@@ -61,6 +64,7 @@ class Value:
     sql: str
     takes: tuple[Take, ...]
     may_be_left: bool
+    is_nested: bool = False
 
     def left_sql(self) -> str:
         """Return SQL for whether a value is taken by no column."""
@@ -68,18 +72,21 @@ class Value:
 
     def text_sql(self) -> str:
         """Return SQL for the value as a text for a person."""
+        if self.is_nested:
+            return f"to_json({self.sql})"
         return f"cast({self.sql} as string)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """Values of one kind in a frame's column, or an expression of it."""
+    """Values of one kind in a frame's column, or an expression of it; ``structure`` is theirs if they keep it."""
 
     cell: Cell
     kind: str
     coerced_as: DataType
     sql: str
     type: T.DataType
+    structure: NestedType | None = None
 
 
 def evaluate(
@@ -141,6 +148,12 @@ def _by_kind(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
             yield from _texts(cell, item, name)
         case Form.SCALAR if item.kind is not None:
             yield _Raw(cell, str(item.kind), item.kind, name, item.type)
+        case Form.NESTED if item.structure is not None:
+            is_read = item.type != structure_type(item.structure)
+            sql = Converter().of_read(item.structure, name) if is_read else name
+            yield _nested(cell, item.structure, sql)
+        case Form.JSON if item.is_kept and cell.structure is not None:
+            yield _nested(cell, cell.structure, Converter().of_variant(cell.structure, f"parse_json({name})"))
         case Form.JSON if item.is_kept:
             yield _raw(cell, DataType.JSON, _unmarked_json(name) if item.is_marked else name)
         case Form.VARIANT:
@@ -150,6 +163,10 @@ def _by_kind(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
 def _raw(cell: Cell, kind: DataType, sql: str, coerced_as: DataType | None = None) -> _Raw:
     as_kind = coerced_as or kind
     return _Raw(cell, str(kind), as_kind, sql, kind_type(as_kind))
+
+
+def _nested(cell: Cell, structure: NestedType, sql: str) -> _Raw:
+    return _Raw(cell, str(DataType.JSON), DataType.JSON, sql, structure_type(structure), structure)
 
 
 def _of_kind(item: Item, name: str, scalar: str) -> str:
@@ -180,6 +197,10 @@ def _of_variant(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
             yield _raw(cell, kind, _of_kind(item, name, scalar))
     if item.is_nested and DataType.JSON in cell.targets:
         kinds = "('ARRAY')" if item.is_row else "('OBJECT', 'ARRAY')"
+        if cell.structure is not None:
+            value = f"if({name}k in {kinds}, {name}, null)" if _is_asked(item) else name
+            yield _nested(cell, cell.structure, Converter().of_variant(cell.structure, value))
+            return
         whole = f"if({name}k in {kinds}, to_json({name}), null)" if _is_asked(item) else f"to_json({name})"
         yield _raw(cell, DataType.JSON, _unmarked_json(whole) if item.is_marked else whole)
 
@@ -232,16 +253,19 @@ def _coerce(
                 continue
             target = chain[turn]
             is_left = " and ".join(f"{take.sql} is null" for take in takes[at])
-            if _is_same(raw, target.column):
+            if _is_same(raw, target):
                 takes[at].append(Take(target, f"if({is_left}, {name}, null)" if is_left else name))
                 continue
             value = F.when(F.expr(is_left), F.col(name)) if is_left else F.col(name)
             taken = f"{prefix}a{at}_{turn}"
-            columns.append(_coerced(value, raw, target.column).alias(taken))
+            if target.structure is None:
+                columns.append(_coerced(value, raw, target.column).alias(taken))
+            else:
+                columns.append(F.expr(_fitted(name, raw, target.structure)).alias(taken))
             takes[at].append(Take(target, taken))
         frame = frame.select("*", *columns) if columns else frame
     values = [
-        Value(raw.cell, raw.kind, name, tuple(took), _may_be_left(raw, took))
+        Value(raw.cell, raw.kind, name, tuple(took), _may_be_left(raw, took), raw.structure is not None)
         for (raw, name), took in zip(raws, takes, strict=True)
     ]
     return frame, values
@@ -254,19 +278,29 @@ def _coerced(value: Column, raw: _Raw, column: types.Column) -> Column:
     return coerced(value, raw.coerced_as, column, naive=isinstance(raw.type, T.TimestampNTZType))
 
 
+def _fitted(name: str, raw: _Raw, structure: NestedType) -> str:
+    """Return SQL for values in another structure, null for those that would lose something there."""
+    wide = raw.structure or Json()
+    fitted, is_lost = Converter().narrowed(wide, structure, name), Converter().is_lost(wide, structure, name)
+    return f"if({is_lost}, null, {fitted})"
+
+
 def _chain(raw: _Raw, *, coerces: bool) -> Sequence[Target]:
     """Return the columns to try; none after one that takes all values of the kind."""
     targets = raw.cell.targets.get(raw.kind, ())
     if not coerces:
         return [target for target in targets if target.column.data_type == raw.kind][:1]
     for at, target in enumerate(targets):
-        if is_total(raw.coerced_as, target.column):
+        if is_total(raw.coerced_as, target.column) and target.structure == raw.structure:
             return targets[: at + 1]
     return targets
 
 
-def _is_same(raw: _Raw, column: types.Column) -> bool:
+def _is_same(raw: _Raw, target: Target) -> bool:
     """Return whether values are stored as they are."""
+    column = target.column
+    if raw.structure is not None or target.structure is not None:
+        return raw.structure == target.structure
     return raw.coerced_as in _KEPT and column.data_type is raw.coerced_as and stored_type(column) == raw.type
 
 

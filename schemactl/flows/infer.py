@@ -23,9 +23,10 @@ from schemactl.inference.report import InferenceReport
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, read_evidence, write_evidence
+from schemactl.normalization.choose import module_of
 from schemactl.schema.contract import Contract, Judgement, judge
 from schemactl.schema.hash import bump
-from schemactl.schema.templates import new_schema
+from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.replace import replace_text
@@ -56,6 +57,7 @@ class InferRequest:
         contract: goes before the schema's own.
         evidence_file: where to save what was seen.
         resolve_collisions: whether keys that become one column get a column each.
+        normalizer: of a new schema; None for dlt's relational one.
     """
 
     sources: tuple[str, ...]
@@ -70,6 +72,7 @@ class InferRequest:
     input_format: str | None = None
     resolve_collisions: bool = False
     spark: SparkOptions | None = field(default=None)
+    normalizer: str | None = None
 
 
 def infer(request: InferRequest, progress: Progress | None = None) -> InferenceReport:
@@ -99,7 +102,7 @@ def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
     check_name(request.name)
     if request.contract:
         Contract.of(request.contract)
-    before = schema_before(open_schemas(folder, request.name))
+    before = schema_before(open_schemas(folder, request.name), request.normalizer)
     if request.table is not None:
         root_table(before, request.table)
     return before
@@ -288,7 +291,7 @@ def evolve_schema(
     Raises:
         InputError: the schema does not allow such data.
     """
-    before = schema_before(opened)
+    before = schema_before(opened, request.normalizer)
     table = table_of(request, evidence)
     separates = request.resolve_collisions
     resolution = resolve_data(evidence, before, table, separates, max_identifier_length, is_loaded)
@@ -316,9 +319,26 @@ def evolve_schema(
     return Evolution(report, evolved, after, resolution, judgement)
 
 
-def schema_before(opened: Opened) -> Schema:
-    """Return the schema as it was, a new one where there was none."""
-    return opened.schema or new_schema(opened.name)
+def schema_before(opened: Opened, normalizer: str | None = None) -> Schema:
+    """Return the schema as it was, a new one where there was none.
+
+    Args:
+        opened: what is stored.
+        normalizer: of a new schema.
+
+    Raises:
+        InputError: there is no such normaliser, or the schema has another one.
+    """
+    if normalizer is None:
+        return opened.schema or new_schema(opened.name)
+    module = module_of(normalizer)
+    if opened.schema is None:
+        return new_schema(opened.name, normalizer=module)
+    stated = str((opened.schema.normalizers.get("json") or {}).get("module") or RELATIONAL_NORMALIZER)
+    if module_of(stated) != module:
+        hint = "a schema keeps the normalizer that it began with: leave `--normalizer` out, or use another name"
+        raise InputError(f"the schema `{opened.name}` has the normalizer `{stated}`", hint=hint)
+    return opened.schema
 
 
 def table_of(request: InferRequest, evidence: Evidence) -> str:

@@ -241,7 +241,12 @@ def _try_load(
     if found.stops:
         return found
     target.destination.check_tables(target.url, evolution.stored)
-    plan = make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement))
+    try:
+        plan = make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement))
+    except InputError:
+        if is_surmised:
+            return None  # what was surmised may never stand together
+        raise
     plan = simplified(plan) if is_surmised else plan
     made = make(plan, staging)
     if is_surmised and not did_fit(plan, made):

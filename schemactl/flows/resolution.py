@@ -10,6 +10,7 @@ from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
 from schemactl.inference.resolve import Resolution, resolve
+from schemactl.normalization.nested_schema import keeps_structure, resolve_nested
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
@@ -66,8 +67,11 @@ def resolve_data(
         if (text := paths.format_path(path)) in known
     }
 
+    # Under the normaliser that keeps structure, columns of it evolve as well.
+    resolve_all = resolve_nested if keeps_structure(before.normalizers) else resolve
+
     def resolved() -> Resolution:
-        return resolve(
+        return resolve_all(
             evidence, before, table, renamed=names, max_identifier_length=max_identifier_length, is_loaded=is_loaded
         )
 

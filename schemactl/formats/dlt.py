@@ -24,7 +24,7 @@ from schemactl.formats._tree import Key, Node, Source
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.hash import stored_hash
 from schemactl.schema.settings import DEFAULT_NAMING
-from schemactl.schema.templates import RELATIONAL_NORMALIZER
+from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS, RELATIONAL_NORMALIZER
 from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
 from schemactl.schema.upgrade import upgrade
 from schemactl.schema.validation import Finding, check
@@ -269,8 +269,9 @@ def _with_sections(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the stored schema with the sections that dlt's schema objects always have."""
     normalizers = {"names": DEFAULT_NAMING, **(stored.get("normalizers") or {})}
     json_normalizer = {"module": RELATIONAL_NORMALIZER, **(normalizers.get("json") or {})}
-    if "." not in json_normalizer["module"]:
-        json_normalizer["module"] = f"dlt.common.normalizers.json.{json_normalizer['module']}"
+    module = json_normalizer["module"]
+    if "." not in module:
+        json_normalizer["module"] = OWN_NORMALIZERS.get(module, f"{DLT_NORMALIZERS}{module}")
     return {
         **stored,
         "settings": stored.get("settings") or {},

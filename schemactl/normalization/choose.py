@@ -10,9 +10,9 @@ from schemactl.errors import InputError
 from schemactl.normalization.normalizers import NORMALIZERS, Normalizer
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
 
-_DLT_PACKAGE: Final = "dlt.common.normalizers.json."
 _DEFAULT: Final = "relational"
 
 
@@ -41,7 +41,7 @@ def normalizer_of(schema: Schema) -> Normalizer:
         InputError: there is none of that name, or it does not import.
     """
     stated = (schema.normalizers.get("json") or {}).get("module") or _DEFAULT
-    name = stated.removeprefix(_DLT_PACKAGE)
+    name = stated.removeprefix(DLT_NORMALIZERS)
     if name in NORMALIZERS:
         return NORMALIZERS[name]
     module = _import(stated)
@@ -51,6 +51,23 @@ def normalizer_of(schema: Schema) -> Normalizer:
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
         raise InputError(f"the module `{stated}` holds no normaliser", hint=hint)
     return cast(Normalizer, module)
+
+
+def module_of(name: str) -> str:
+    """Return a normaliser's module as schemas name it, so that dlt finds it too.
+
+    >>> module_of("nested"), module_of("relational")
+    ('schemactl.normalization.normalizers.nested', 'dlt.common.normalizers.json.relational')
+
+    Raises:
+        InputError: there is no normaliser of that name.
+    """
+    short = name.removeprefix(DLT_NORMALIZERS)
+    if short in NORMALIZERS:
+        return OWN_NORMALIZERS.get(short, f"{DLT_NORMALIZERS}{short}")
+    if _import(name) is None:
+        return str(NORMALIZERS[short])  # raises: it knows what is near
+    return name
 
 
 def _import(reference: str) -> ModuleType | None:

@@ -8,11 +8,12 @@ values alone: what kind a value has, and whether it can be coerced.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from schemactl.inference.paths import Path
 from schemactl.inference.relational import SystemNames
+from schemactl.normalization.nested_types import NestedType
 from schemactl.schema.contract import Violation
 from schemactl.schema.types import Column, Table
 
@@ -38,10 +39,13 @@ class Target:
         column: the column, complete.
         refusal: what the contract has against it; None where values are loaded. A value that only a refused column
             can take is not loaded (``discard_value``) or its row is not (``discard_row``).
+        structure: what it keeps objects and lists in, and takes only those that lose nothing there; None where it
+            keeps JSON texts.
     """
 
     column: Column
     refusal: Violation | None = None
+    structure: NestedType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,13 @@ class Cell:
             it can be coerced to does; without coercion (``Plan.coerces``) the first one of its own type. At the rows'
             own path ``json`` means lists, as objects there are rows; no integer past 64 bits fits a ``bigint``.
             A kind without columns has values that nothing holds; what filters leave out has no kinds.
+        structure: a type that all objects and lists there can be read in; None where they are read as JSON texts.
     """
 
     name: str
     path: Path
     targets: Mapping[str, tuple[Target, ...]]
+    structure: NestedType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +136,11 @@ class Plan:
         tables: the tables that are written, as the new schema has them; columns that wait for data are left out.
         names: dlt's own columns under the schema's naming convention.
         coerces: whether values may change their type; else what is of another type than its column goes beside it.
+        structures: what columns keep objects and lists in, by table and column.
     """
 
     rows: Rows
     tables: Mapping[str, Table]
     names: SystemNames
     coerces: bool = True
+    structures: Mapping[tuple[str, str], NestedType] = field(default_factory=dict)

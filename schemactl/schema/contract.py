@@ -249,7 +249,7 @@ def _stated_for(schema: Schema, name: str, override: Stated) -> Stated:
     return Settings.of(schema.settings).schema_contract
 
 
-_TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone")
+_TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone", "x-spark-type")
 
 
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:

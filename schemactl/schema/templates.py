@@ -13,15 +13,19 @@ from schemactl.schema.types import Column, DataType, Schema, Table
 VERSION_TABLE = "_dlt_version"
 LOADS_TABLE = "_dlt_loads"
 RELATIONAL_NORMALIZER = "dlt.common.normalizers.json.relational"
+DLT_NORMALIZERS = "dlt.common.normalizers.json."
+OWN_NORMALIZERS = {"nested": "schemactl.normalization.normalizers.nested"}
+"""Those that dlt does not have, by their short names."""
 MAX_NAME_LENGTH = 64
 
 
-def new_schema(name: str, naming: str = DEFAULT_NAMING) -> Schema:
+def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATIONAL_NORMALIZER) -> Schema:
     """Return the schema that dlt 1.31 starts from, without a hash: ``hash.bump`` gives it one.
 
     Args:
         name: the schema's name.
         naming: reference of a naming convention; dlt's own tables and columns are named by it.
+        normalizer: the module of its JSON normaliser.
 
     Raises:
         InputError: ``name`` is no name for a schema, or there is no such naming convention.
@@ -35,7 +39,7 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING) -> Schema:
         name=name,
         tables={table.name: table for table in tables},
         settings={"detections": ["iso_timestamp"], "default_hints": _default_hints(convention)},
-        normalizers={"names": naming, "json": {"module": RELATIONAL_NORMALIZER}},
+        normalizers={"names": naming, "json": {"module": normalizer}},
     )
 
 

@@ -46,7 +46,7 @@ def test_a_module_of_the_users(tmp_path, monkeypatch):
             "no normalizer",
             "did you mean `relational_no_coercion`",
         ),
-        ("no.such.module", "no normalizer `no.such.module`", "known: relational"),
+        ("no.such.module", "no normalizer `no.such.module`", "known: nested, relational"),
         ("json", "holds no normaliser", "plan"),
     ],
 )

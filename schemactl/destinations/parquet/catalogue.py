@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from schemactl.destinations._catalogue import (
     Catalogue,
@@ -19,7 +20,9 @@ from schemactl.destinations._types import decimal, decimal_sizes, integer
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
+from schemactl.destinations.parquet.nested import ddl_of
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.nested_types import structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -31,6 +34,7 @@ NAMES: Final = NameLimits()
 
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _USUAL_UNIT: Final = 6
+_HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 def read_catalogue(url: str) -> Catalogue:
@@ -45,7 +49,16 @@ def read_catalogue(url: str) -> Catalogue:
     address = read_address(url)
     if not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
-    listing = list_files(find_dataset(address))
+    return catalogue_of(find_dataset(address))
+
+
+def catalogue_of(dataset: Path) -> Catalogue:
+    """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``.
+
+    Raises:
+        DestinationError: a file is no Parquet.
+    """
+    listing = list_files(dataset)
     held = (pair for table, name in _tables(listing).items() for pair in _columns(listing, table, name))
     versions = stored_versions(listing)
     name = schema_name({each.name for each in versions}, listing.dataset.resolve().name)
@@ -102,7 +115,13 @@ def _columns(listing: Listing, table: str, name: str) -> Iterator[tuple[str, Col
 
 def partition_keys(name: str) -> tuple[str, ...]:
     """Return the columns that stand in the folders of a file's path."""
-    return tuple(part.partition("=")[0] for part in name.split("/")[:-1] if "=" in part)
+    return tuple(partition_values(name))
+
+
+def partition_values(name: str) -> dict[str, str | None]:
+    """Return what stands in the folders of a file's path, by column."""
+    parts = [part.partition("=") for part in name.split("/")[:-1] if "=" in part]
+    return {key: None if value == _HIVE_NULL else unquote(value) for key, _, value in parts}
 
 
 def file_columns(file: Path) -> dict[str, Column]:
@@ -140,7 +159,7 @@ def _kind(of: pyarrow.DataType) -> Properties:
         return {"data_type": "time", **_unit(of.unit)}
     if is_a.is_fixed_size_binary(of):
         return {"data_type": "binary", "precision": of.byte_width}
-    return _plain(of) or unknown(str(of))
+    return _plain(of) or unknown(ddl_of(of) or str(of))
 
 
 def _plain(of: Any) -> Properties | None:
@@ -170,7 +189,8 @@ def stored(column: Column) -> Properties:
         return unknown(properties[DATABASE_TYPE])
     match column.data_type:
         case DataType.JSON:
-            return {"data_type": "text"}
+            structure = structure_of(column)
+            return {"data_type": "text"} if structure is None else unknown(write_type(structure, has_comments=False))
         case DataType.DECIMAL:
             return _decimal(properties)
         case DataType.BIGINT:

@@ -19,10 +19,12 @@ from schemactl.destinations.parquet.catalogue import (
     table_files,
 )
 from schemactl.destinations.parquet.journal import Listing, list_files
+from schemactl.destinations.parquet.nested import is_readable_as
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
 from schemactl.schema.naming import load_naming
 from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 MOST_NAME_BYTES: Final = 255
@@ -47,9 +49,9 @@ def check_tables(url: str, schema: Schema) -> None:
             ours or have columns of other types; a merge lacks the columns that it needs.
     """
     address = read_address(url)
-    _check_writable(address.folder)
+    check_writable(address.folder)
     dataset = find_dataset(address, is_made=True)
-    _check_writable(dataset)
+    check_writable(dataset)
     listing = list_files(dataset)
     for chain in chains_of(schema):
         is_replaced = chain.disposition is Disposition.REPLACE
@@ -75,7 +77,7 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
     naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
     row_id = naming.normalize_identifier("_dlt_id")
     for table in tables:
-        _check_name(table.name)
+        check_name(table.name)
         _check_layout(listing, table)
         key = first(table, "row_key") or (row_id if row_id in table.columns else None)
         expected = _expected(table, new)
@@ -95,7 +97,12 @@ def _expected(table: Table, new: New | None) -> tuple[Column, ...] | None:
     return tuple(file_columns(file).values()) if file else None
 
 
-def _check_writable(folder: Path) -> None:
+def check_writable(folder: Path) -> None:
+    """Find out whether a folder can be written to, or made.
+
+    Raises:
+        DestinationError: it cannot.
+    """
     there = next((path for path in (folder, *folder.absolute().parents) if path.exists() or path.is_symlink()), None)
     if there is None or not there.is_dir():
         what = "is not a folder" if there is None or not there.is_symlink() else "is a link to nothing"
@@ -104,7 +111,12 @@ def _check_writable(folder: Path) -> None:
         raise DestinationError(f"`{there}` cannot be written to", hint="it needs to be, or another folder named")
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Find out whether a folder can have a table's name.
+
+    Raises:
+        DestinationError: it cannot.
+    """
     if len(os.fsencode(name)) > MOST_NAME_BYTES or set(name) & set("/\\\0") or name.startswith(".") or "=" in name:
         hint = "the naming conventions `snake_case` and `sql_cs_v1` make names that can"
         raise DestinationError(f"the table `{name}` cannot be a folder of this name", hint=hint)
@@ -154,6 +166,9 @@ def _agree(found: Column, column: Column) -> bool:
     is_open = column.data_type is DataType.DECIMAL and sizes.count(None) == 1
     compared = _ALWAYS if is_open or column.data_type not in _HAVE_SIZES else (*_ALWAYS, *_SIZES)
     kinds = stored(found), stored(column)
+    if any(DATABASE_TYPE in kind for kind in kinds):
+        types = [kind.get(DATABASE_TYPE) for kind in kinds]
+        return None not in types and is_readable_as(*map(str, types))
     return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
 
 

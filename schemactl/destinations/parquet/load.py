@@ -17,7 +17,16 @@ from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
 from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
 from schemactl.destinations.parquet.check import New, check_files
-from schemactl.destinations.parquet.journal import FOLDER, Journal, Listing, commit, holding, list_files, recover
+from schemactl.destinations.parquet.journal import (
+    FOLDER,
+    Journal,
+    Listing,
+    check_device,
+    commit,
+    holding,
+    list_files,
+    recover,
+)
 from schemactl.engine.dispositions import appends, merge_of
 from schemactl.errors import DestinationError
 
@@ -101,7 +110,7 @@ def _gather(listing: Listing, package: LoadPackage, progress: Progress) -> Journ
     moves: list[tuple[str, str]] = []
     for at, change in enumerate(changes):
         progress(f"copying {change.table}", at / len(changes))
-        _check_device(listing.dataset / change.table, listing.dataset)
+        check_device(listing.dataset / change.table, listing.dataset)
         for name, path in change.come.items():
             gathered = f"{_NEW}/{change.table}/{name}"
             _bring(path, listing.dataset / gathered)
@@ -214,8 +223,3 @@ def _bring(path: Path, to: Path) -> None:
         os.link(path, to)
     except OSError:
         shutil.copyfile(path, to)
-
-
-def _check_device(folder: Path, dataset: Path) -> None:
-    if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
-        raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")

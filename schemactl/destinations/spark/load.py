@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
-from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.spark.catalogue import INTERNAL, read_address
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
@@ -102,7 +101,6 @@ def check_tables(url: str, schema: Schema) -> None:
     from schemactl.engine.running import active_session, running_session
 
     namespace = read_address(url)
-    refuse_structure(schema, "spark")
     held: Mapping[str, HeldTable] = {}
     if active_session() is not None:
         with running_session() as spark:

@@ -1,0 +1,285 @@
+"""Structs and arrays that are kept whole: how documents are read, and how their values become what columns store.
+
+Expressions are built as SQL text (see ``walk``). A place whose values are not of one type (``Json``) is read as a
+VARIANT and stored as JSON text; integers past 64 bits are read as texts (``parse.LARGE_MARK``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Final
+
+from pyspark.sql import types as T
+
+from schemactl.engine.coercion import stored_type
+from schemactl.engine.parse import LARGE_MARK
+from schemactl.engine.walk import field_of, literal, variant_child
+from schemactl.normalization.nested_types import LARGE, Json, Leaf, ListOf, NestedType, Struct
+from schemactl.normalization.plan import Plan
+from schemactl.schema.types import Column
+
+_PLAIN: Final[Mapping[str, T.DataType]] = {
+    "bigint": T.LongType(),
+    "double": T.DoubleType(),
+    "boolean": T.BooleanType(),
+    "string": T.StringType(),
+    "binary": T.BinaryType(),
+    "date": T.DateType(),
+    "timestamp": T.TimestampType(),
+    "timestamp_ntz": T.TimestampNTZType(),
+}
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "bigint": ("BIGINT",),
+    "double": ("DOUBLE", "DECIMAL", "BIGINT"),
+    "boolean": ("BOOLEAN",),
+    "string": ("STRING",),
+    LARGE: ("BIGINT", "STRING"),
+}
+"""The kinds of VARIANTs that a type may take; documents have no others."""
+
+_MARK: Final = literal(LARGE_MARK)
+_MARKED: Final = literal(f'"{LARGE_MARK}(-?[0-9]+)"')
+_EXACT: Final = 2**53
+"""Up to here doubles tell all integers apart."""
+
+
+def column_type(column: Column, table: str, plan: Plan) -> T.DataType:
+    """Return the Spark type that a column of a plan is stored as."""
+    structure = plan.structures.get((table, column.name))
+    return stored_type(column) if structure is None else structure_type(structure)
+
+
+def structure_type(of: NestedType) -> T.DataType:
+    """Return the Spark type that a structure is stored as."""
+    return _spark_type(of, T.StringType(), None)
+
+
+def read_type(of: NestedType) -> T.DataType:
+    """Return the Spark type that documents are read with."""
+    return _spark_type(of, T.VariantType(), T.StringType())
+
+
+def _spark_type(of: NestedType, json: T.DataType, large: T.DataType | None) -> T.DataType:
+    match of:
+        case Struct(fields):
+            return T.StructType([T.StructField(name, _spark_type(inner, json, large)) for name, inner in fields])
+        case ListOf(element):
+            return T.ArrayType(_spark_type(element, json, large))
+        case Json():
+            return json
+        case Leaf(name):
+            return large if large is not None and name == LARGE else _leaf_type(name)
+
+
+def _leaf_type(name: str) -> T.DataType:
+    if name in _PLAIN:
+        return _PLAIN[name]
+    kind, _, sizes = name.rstrip(")").partition("(")
+    numbers = [int(size) for size in sizes.split(",")]
+    return T.TimeType(*numbers) if kind == "time" else T.DecimalType(*numbers)
+
+
+class Converter:
+    """Writes SQL that turns nested values into others; one for each expression, as its lambdas need names."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def _variable(self) -> str:
+        return f"n{next(self._numbers)}"
+
+    # --- as documents are read -> as it is stored ---
+
+    def of_read(self, of: NestedType, value: str) -> str:
+        """Return SQL for a value of ``read_type(of)`` as it is stored."""
+        if read_type(of) == structure_type(of):
+            return value
+        match of:
+            case Struct(fields):
+                return self._struct(
+                    value, [(name, self.of_read(inner, field_of(value, name))) for name, inner in fields]
+                )
+            case ListOf(element):
+                each = self._variable()
+                return f"transform({value}, {each} -> {self.of_read(element, each)})"
+            case Json():
+                return json_text(value)
+            case _:
+                return f"cast(trim(leading {_MARK} from {value}) as {LARGE})"
+
+    def _struct(self, value: str, fields: Sequence[tuple[str, str]]) -> str:
+        made = ", ".join(f"{literal(name)}, {sql}" for name, sql in fields)
+        return f"if({value} is null, null, named_struct({made}))"
+
+    # --- a type that a source states -> as it is stored ---
+
+    def of_typed(self, source: T.DataType, of: NestedType, value: str) -> str:
+        """Return SQL for a value of a stated type as it is stored."""
+        match source, of:
+            case T.StructType(), Struct(fields):
+                known = {inner.name: inner.dataType for inner in source.fields}
+                made = [
+                    (
+                        name,
+                        self.of_typed(known[name], inner, field_of(value, name))
+                        if name in known
+                        else f"cast(null as {_ddl(inner)})",
+                    )
+                    for name, inner in fields
+                ]
+                return self._struct(value, made)
+            case T.ArrayType(), ListOf(element):
+                each = self._variable()
+                return f"transform({value}, {each} -> {self.of_typed(source.elementType, element, each)})"
+            case _, Json():
+                return _json_of_typed(source, value)
+            case _:
+                return f"cast({value} as {_ddl(of)})"
+
+    # --- what a VARIANT holds, as far as it fits ---
+
+    def of_variant(self, of: NestedType, value: str) -> str:
+        """Return SQL for a VARIANT as it is stored; what does not fit is null there (``is_lost``)."""
+        match of:
+            case Struct(fields):
+                made = [(name, self.of_variant(inner, variant_child(value, name))) for name, inner in fields]
+                return f"if({_is_kind(value, 'OBJECT')}, {self._struct(value, made)}, null)"
+            case ListOf(element):
+                each = self._variable()
+                return f"transform({_elements(value)}, {each} -> {self.of_variant(element, each)})"
+            case Json():
+                return json_text(value)
+            case Leaf(name):
+                return _leaf_of_variant(name, value)
+
+    def is_variant_lost(self, of: NestedType, value: str) -> str:
+        """Return SQL for whether ``of_variant`` leaves something of a VARIANT out."""
+        match of:
+            case Struct(fields):
+                inner = [self.is_variant_lost(inner, variant_child(value, name)) for name, inner in fields]
+                pair = self._variable(), self._variable()
+                known = ", ".join(literal(name) for name, _ in fields)
+                others = (
+                    f"map_filter(try_variant_get({value}, '$', 'map<string,variant>'), ({pair[0]}, {pair[1]}) -> "
+                    f"{pair[0]} not in ({known}) and {_is_value(pair[1])})"
+                )
+                lost = " or ".join([f"coalesce(cardinality({others}), 0) > 0", *inner])
+                return f"({_is_value(value)} and (not {_is_kind(value, 'OBJECT')} or {lost}))"
+            case ListOf(element):
+                each = self._variable()
+                inside = f"exists({_elements(value)}, {each} -> {self.is_variant_lost(element, each)})"
+                return f"({_is_value(value)} and (not {_is_kind(value, 'ARRAY')} or coalesce({inside}, false)))"
+            case Json():
+                return "false"
+            case Leaf(name):
+                return f"({_is_value(value)} and {_leaf_of_variant(name, value)} is null)"
+
+    # --- a structure -> one with fewer fields, or others ---
+
+    def narrowed(self, wide: NestedType, of: NestedType, value: str) -> str:
+        """Return SQL for a value that is stored as ``wide`` as ``of``; what does not fit is null there."""
+        if wide == of:
+            return value
+        match wide, of:
+            case Struct(fields), Struct(kept):
+                known = dict(fields)
+                made = [(name, self.narrowed(known[name], inner, field_of(value, name))) for name, inner in kept]
+                return self._struct(value, made)
+            case ListOf(element), ListOf(kept_element):
+                each = self._variable()
+                return f"transform({value}, {each} -> {self.narrowed(element, kept_element, each)})"
+            case Json(), _:
+                return self.of_variant(of, f"parse_json({value})")
+            case _:
+                return f"cast(null as {_ddl(of)})"
+
+    def is_lost(self, wide: NestedType, of: NestedType, value: str) -> str:
+        """Return SQL for whether ``narrowed`` leaves something of a value out."""
+        if wide == of:
+            return "false"
+        match wide, of:
+            case Struct(fields), Struct(kept):
+                known = dict(kept)
+                parts = [
+                    self.is_lost(inner, known[name], field_of(value, name))
+                    if name in known
+                    else f"{field_of(value, name)} is not null"
+                    for name, inner in fields
+                ]
+                return f"coalesce({' or '.join(parts)}, false)"
+            case ListOf(element), ListOf(kept_element):
+                each = self._variable()
+                return f"coalesce(exists({value}, {each} -> {self.is_lost(element, kept_element, each)}), false)"
+            case Json(), _:
+                return self.is_variant_lost(of, f"parse_json({value})")
+            case _:
+                return f"{value} is not null"
+
+
+def _ddl(of: NestedType) -> str:
+    return sql_type(structure_type(of))
+
+
+def sql_type(of: T.DataType) -> str:
+    """Return Spark's DDL of a type, whatever its fields are called; ``simpleString`` does not quote them."""
+    match of:
+        case T.StructType():
+            fields = (f"{quoted(inner.name)}: {sql_type(inner.dataType)}" for inner in of.fields)
+            return f"struct<{', '.join(fields)}>"
+        case T.ArrayType():
+            return f"array<{sql_type(of.elementType)}>"
+        case _:
+            return of.simpleString()
+
+
+def quoted(name: str) -> str:
+    """Quote an identifier of Spark SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def json_text(variant: str) -> str:
+    """Return SQL for the JSON text of a VARIANT, null for null."""
+    text = f"regexp_replace(to_json({variant}), {_MARKED}, '$1')"
+    return f"if({_is_value(variant)}, {text}, null)"
+
+
+def _json_of_typed(source: T.DataType, value: str) -> str:
+    if isinstance(source, (T.StructType, T.ArrayType, T.MapType, T.VariantType)):
+        return f"to_json({value}, map('ignoreNullFields', 'false'))"
+    listed = f"to_json(array({value}))"
+    return f"if({value} is null, null, substring({listed}, 2, length({listed}) - 2))"
+
+
+def _is_value(variant: str) -> str:
+    return f"({variant} is not null and not is_variant_null({variant}))"
+
+
+def _is_kind(variant: str, kind: str) -> str:
+    return f"coalesce(startswith(schema_of_variant({variant}), '{kind}'), false)"
+
+
+def _elements(variant: str) -> str:
+    return f"if({_is_kind(variant, 'ARRAY')}, try_variant_get({variant}, '$', 'array<variant>'), null)"
+
+
+def _leaf_of_variant(name: str, value: str) -> str:
+    """Return SQL for a scalar, null where it is of another kind, or not a value of the type to the last digit."""
+    if name not in _KINDS:
+        return f"cast(null as {_leaf_type(name).simpleString()})"
+    kinds = ", ".join(f"'{kind}'" for kind in _KINDS[name])
+    is_kind = f"regexp_replace(schema_of_variant({value}), '(?s)[<(].*', '') in ({kinds})"
+    text = f"try_variant_get({value}, '$', 'string')"
+    found = f"try_variant_get({value}, '$', '{name}')"
+    match name:
+        case "string":
+            return f"if({is_kind} and not startswith({text}, {_MARK}), {text}, null)"
+        case "double":
+            integer = f"try_variant_get({value}, '$', 'bigint')"
+            is_blurred = f"schema_of_variant({value}) = 'BIGINT' and abs({integer}) > {_EXACT}"
+            return f"if({is_kind} and not ({is_blurred}), {found}, null)"
+        case "bigint" | "boolean":
+            return f"if({is_kind}, {found}, null)"
+        case _:
+            is_number = f"(schema_of_variant({value}) = 'BIGINT' or startswith({text}, {_MARK}))"
+            return f"if({is_kind} and {is_number}, try_cast(trim(leading {_MARK} from {text}) as {name}), null)"

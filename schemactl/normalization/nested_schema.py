@@ -1,0 +1,287 @@
+"""What data asks for of the columns that keep structure: their ``x-spark-type``, grown from the evidence.
+
+For the rest the normaliser that keeps structure is the relational one at ``max_nesting: 0``: one table, and whatever
+is nested in a column of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from schemactl.inference.classes import LIST, OBJECT, kind_of
+from schemactl.inference.evidence import ClassEvidence, Evidence
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.resolve import Resolution, resolve
+from schemactl.normalization.nested_types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    LARGE,
+    SPARK_TYPE,
+    STRING,
+    Json,
+    Leaf,
+    ListOf,
+    NestedType,
+    Struct,
+    leaf_of,
+    stated_type,
+    write_type,
+)
+from schemactl.normalization.tree import Node, tree_of
+from schemactl.schema.settings import NormalizerConfig, Settings
+from schemactl.schema.types import Column, DataType, Properties, Schema, Table
+
+NAME: Final = "nested"
+
+MOST_LEVELS: Final = 50
+"""Levels that are kept; Arrow and its friends stop not much deeper. What is below is JSON text."""
+
+_KEY_HINTS: Final = ("primary_key", "merge_key", "unique", "row_key", "parent_key", "root_key")
+"""A column that rows are found by is compared, which structs are not everywhere."""
+
+_EXACT: Final = 2.0**53
+"""Up to here doubles tell all integers apart."""
+
+_DIGITS: Final = 9.9e37
+"""What certainly fits 38 digits."""
+
+
+def keeps_structure(normalizers: Properties) -> bool:
+    """Return whether a schema's ``normalizers`` section names the normaliser that keeps structure."""
+    module = str((normalizers.get("json") or {}).get("module") or "")
+    return module.rpartition(".")[2] == NAME
+
+
+def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
+    """Yield the columns that the rows of a schema keep structs or lists in."""
+    if keeps_structure(schema.normalizers):
+        for table in schema.tables.values():
+            for column in table.columns.values():
+                if column.is_complete and not isinstance(stated_type(column), (Json, type(None))):
+                    yield table, column
+
+
+# --- the relational normaliser at max_nesting 0 ---
+
+
+def flat(schema: Schema) -> Schema:
+    """Return a schema under which the relational normaliser keeps all that is nested whole."""
+    section = schema.normalizers.get("json") or {}
+    config = {**(section.get("config") or {}), "max_nesting": 0}
+    tables = {name: _without_nesting(table) for name, table in schema.tables.items()}
+    return replace(schema, tables=tables, normalizers={**schema.normalizers, "json": {**section, "config": config}})
+
+
+def _without_nesting(table: Table) -> Table:
+    if table.normalizer_hint("max_nesting") is None:
+        return table
+    hints = {key: value for key, value in table.properties["x-normalizer"].items() if key != "max_nesting"}
+    return replace(table, properties={**table.properties, "x-normalizer": hints})
+
+
+def _as_before(flattened: Schema, before: Schema) -> Schema:
+    """Return ``flattened`` with the levels that ``before`` states."""
+    tables = {name: _with_nesting(table, before.tables.get(name)) for name, table in flattened.tables.items()}
+    return replace(flattened, tables=tables, normalizers=_normalizers_as_before(flattened, before))
+
+
+def _with_nesting(table: Table, before: Table | None) -> Table:
+    stated = before.normalizer_hint("max_nesting") if before else None
+    if stated is None:
+        return table
+    hints = {**(table.properties.get("x-normalizer") or {}), "max_nesting": stated}
+    return replace(table, properties={**table.properties, "x-normalizer": hints})
+
+
+def _normalizers_as_before(flattened: Schema, before: Schema) -> Properties:
+    old = before.normalizers.get("json") or {}
+    new = flattened.normalizers["json"]
+    config = {key: value for key, value in new["config"].items() if key != "max_nesting"}
+    if "max_nesting" in (old.get("config") or {}):
+        config["max_nesting"] = old["config"]["max_nesting"]
+    if config == (old.get("config") or {}):
+        return before.normalizers
+    return {**flattened.normalizers, "json": {**new, "config": config}}
+
+
+# --- evolution ---
+
+
+def resolve_nested(
+    evidence: Evidence,
+    schema: Schema,
+    table: str,
+    *,
+    renamed: Mapping[Path, str] | None = None,
+    max_identifier_length: int | None = None,
+    is_loaded: bool = False,
+) -> Resolution:
+    """Evolve ``schema`` as ``resolve`` does, with all that is nested in columns that keep its structure.
+
+    A new column of objects or lists states the type that keeps them. A known one gets new fields at the end of its
+    structs, and JSON texts where the data has another type than before; one without a type keeps its JSON texts.
+
+    Raises:
+        InputError: a column states a type that is none.
+    """
+    found = resolve(
+        evidence, flat(schema), table,
+        renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded,
+    )  # fmt: skip
+    resolved = _as_before(found.schema, schema)
+    evolved = _Structures(evidence, schema, found).evolved(resolved)
+    return replace(found, schema=evolved)
+
+
+class _Structures:
+    """The types of the columns that a resolution feeds from nested data."""
+
+    def __init__(self, evidence: Evidence, before: Schema, found: Resolution) -> None:
+        self._before = before
+        self._found = found
+        self._types = _Types(evidence)
+        self._settings = Settings.of(before.settings)
+        self._most = NormalizerConfig.of(before.normalizers).max_nesting
+
+    def evolved(self, schema: Schema) -> Schema:
+        tables = dict(schema.tables)
+        for name, column in self._found.taken:
+            found = tables[name].columns.get(column)
+            if found is not None and self._is_kept(name, found):
+                columns = {**tables[name].columns, column: self._evolved_column(tables[name], found)}
+                tables[name] = replace(tables[name], columns=columns)
+        return replace(schema, tables=tables)
+
+    def _is_kept(self, table: str, column: Column) -> bool:
+        if column.data_type is not DataType.JSON or any(map(column.properties.get, _KEY_HINTS)):
+            return False
+        known = self._before.tables[table].columns.get(column.name) if table in self._before.tables else None
+        if SPARK_TYPE in column.properties:
+            return True
+        is_stated = known is not None and bool(known.properties.get("data_type"))
+        return not is_stated and self._settings.preferred_type(column.name) is not DataType.JSON
+
+    def _evolved_column(self, table: Table, column: Column) -> Column:
+        levels = table.normalizer_hint("max_nesting")
+        most = min(self._most if levels is None else levels, MOST_LEVELS)
+        taken = self._found.taken[table.name, column.name]
+        kept: NestedType | None = stated_type(column)
+        for path in dict.fromkeys(path for path, _ in taken):
+            # Others are texts that hold JSON, and sources that state no more than that.
+            is_nested = all(kind_of(name) in (OBJECT, LIST) for at, name in taken if at == path)
+            kept = self._types.at(path, kept, most) if is_nested else Json()
+        return Column(column.name, {**column.properties, SPARK_TYPE: write_type(kept or Json())})
+
+
+@dataclass(frozen=True, slots=True)
+class _Scalars:
+    """The scalars at one path, without nulls: by kind, and the range of integers."""
+
+    kinds: frozenset[str]
+    integers: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def are_exact_doubles(self) -> bool:
+        return max(map(abs, self.integers)) <= _EXACT
+
+    def type(self, old: NestedType | None) -> NestedType:
+        """Return the type that keeps all of them; where several do, the one there was before."""
+        if self.kinds <= {BIGINT} and old == Leaf(DOUBLE) and self.are_exact_doubles:
+            return Leaf(DOUBLE)
+        if self.kinds <= {BIGINT, LARGE} and max(map(abs, self.integers)) < _DIGITS:
+            return Leaf(BIGINT if self.kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
+        if DOUBLE in self.kinds and self.kinds <= {BIGINT, DOUBLE} and self.are_exact_doubles:
+            return Leaf(DOUBLE)
+        plain = {"text": STRING, "bool": BOOLEAN}
+        return Leaf(plain[next(iter(self.kinds))]) if len(self.kinds) == 1 and self.kinds <= plain.keys() else Json()
+
+
+class _Types:
+    """The types of nested data, path by path."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._tree = tree_of(evidence)
+
+    def at(self, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
+        """Return the type that objects and lists at ``path`` are kept in, grown from ``old``."""
+        node = self._tree
+        for step in path:
+            below = node.element if step is ELEMENT else node.keys.get(step)
+            if below is None:
+                return old
+            node = below
+        # Scalars go to columns of their own; where documents are lists, objects among them are rows.
+        own = replace(node, kinds=frozenset(), is_object=node.is_object and bool(path))
+        return self._nested(own, path, old, levels)
+
+    def _type(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
+        """Return the type that keeps what stands at ``path``, None where nothing does and there was none."""
+        if isinstance(old, Json):
+            return old
+        found = self._nested(node, path, old, levels) if node.is_object or node.is_list else self._leaf(path, old)
+        return Json() if old is not None and found is not None and type(found) is not type(old) else found
+
+    def _nested(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
+        if isinstance(old, Json) or node.kinds or (node.is_object and node.is_list) or levels <= 0:
+            return Json()
+        if node.is_object:
+            return self._struct(node, path, old, levels) if old is None or isinstance(old, Struct) else Json()
+        if not node.is_list:
+            return old
+        return self._list(node, path, old, levels) if old is None or isinstance(old, ListOf) else Json()
+
+    def _struct(self, node: Node, path: Path, old: Struct | None, levels: int) -> NestedType:
+        known = dict(old.fields) if old else {}
+        names = dict.fromkeys((*known, *node.keys))
+        found = {
+            name: (
+                self._type(node.keys[name], (*path, name), known.get(name), levels - 1)
+                if name in node.keys
+                else known[name]
+            )
+            for name in names
+        }
+        fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
+        return Struct(fields) if fields and _are_apart(names) else Json()
+
+    def _list(self, node: Node, path: Path, old: ListOf | None, levels: int) -> NestedType:
+        known = old.element if old else None
+        element = self._type(node.element, (*path, ELEMENT), known, levels - 1) if node.element else known
+        return Json() if element is None or isinstance(element, Json) else ListOf(element)
+
+    def _leaf(self, path: Path, old: NestedType | None) -> NestedType | None:
+        found = _scalars(self._evidence.paths.get(path, {}))
+        stated = self._evidence.typed.get(path)
+        types = [found.type(old)] if found.kinds else []
+        types += [leaf_of(stated)] if stated is not None else []
+        types += [old] if old is not None else []
+        return types[0] if len(set(types)) == 1 else Json() if types else None
+
+
+def _scalars(classes: Mapping[str, ClassEvidence]) -> _Scalars:
+    kinds: set[str] = set()
+    least, greatest = 0.0, 0.0
+    for name, seen in classes.items():
+        kind = kind_of(name)
+        if kind not in _KINDS:
+            continue
+        if kind == DataType.BIGINT:
+            least = min(least, 0.0 if seen.least is None else seen.least)
+            greatest = max(greatest, 0.0 if seen.greatest is None else seen.greatest)
+            kinds.add(LARGE if _WIDE.intersection(name.partition(":")[2].split(",")) else BIGINT)
+        else:
+            kinds.add(kind)
+    return _Scalars(frozenset(kinds), (least, greatest))
+
+
+_KINDS: Final[frozenset[str]] = frozenset(map(str, (DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.BOOL)))
+_WIDE: Final = frozenset(("uint64", "wide", "beyond-wei"))
+
+
+def _are_apart(names: Mapping[str, Any]) -> bool:
+    """Return whether readers tell fields apart: many do not look at case, and Parquet has no blank names."""
+    return len({name.lower() for name in names}) == len(names) and all(name and "\0" not in name for name in names)

@@ -1,0 +1,289 @@
+"""Types of nested data that is kept whole: what a column's ``x-spark-type`` says, as values.
+
+It is Spark's DDL (``struct<id:bigint,tags:array<string>>``). A field that holds JSON texts, because values there are
+not of one type, is a ``string`` with the comment ``json``; a whole column of JSON texts is a ``string``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from schemactl.errors import InputError
+from schemactl.schema.types import Column, DataType, Properties
+
+SPARK_TYPE: Final = "x-spark-type"
+"""The property of a ``json`` column that states the type it is stored as."""
+
+BIGINT: Final = "bigint"
+DOUBLE: Final = "double"
+BOOLEAN: Final = "boolean"
+STRING: Final = "string"
+LARGE: Final = "decimal(38,0)"
+"""Integers past 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Scalars of one type, by Spark's name of it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Values of any type, each as its JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Objects: the keys of the data with their types, in order."""
+
+    fields: tuple[tuple[str, NestedType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """Lists; an element is never ``Json``, a list of those is ``Json`` itself."""
+
+    element: NestedType
+
+
+NestedType: TypeAlias = Leaf | Json | Struct | ListOf
+
+
+def structure_of(column: Column) -> NestedType | None:
+    """Return the type that a column keeps its objects or lists in, None where it keeps JSON texts or scalars.
+
+    Raises:
+        InputError: what the column states is no such type.
+    """
+    stated = stated_type(column)
+    return None if stated is None or isinstance(stated, Json) else stated
+
+
+def stated_type(column: Column) -> NestedType | None:
+    """Return what a column of JSON states as its Spark type, None where it states none.
+
+    Raises:
+        InputError: it is no such type.
+    """
+    stated = column.properties.get(SPARK_TYPE)
+    if stated is None or column.data_type not in (DataType.JSON, None):
+        return None
+    if not isinstance(stated, str):
+        raise _wrong(str(stated), column.name)
+    try:
+        found = read_type(stated)
+    except ValueError as error:
+        raise _wrong(stated, column.name, str(error)) from error
+    if found == Leaf(STRING):
+        return Json()
+    if isinstance(found, Leaf):
+        raise _wrong(stated, column.name)
+    return found
+
+
+def _wrong(stated: str, column: str, reason: str = "") -> InputError:
+    message = f"the column `{column}` states `{SPARK_TYPE}: {stated}`, which is no type of objects or lists"
+    hint = "like `struct<id:bigint,tags:array<string>>`; leave it out to keep JSON texts"
+    return InputError(f"{message}: {reason}" if reason else message, hint=hint)
+
+
+# --- as text ---
+
+_PLAIN_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_JSON_COMMENT: Final = " COMMENT 'json'"
+
+
+def write_type(of: NestedType, *, has_comments: bool = True) -> str:
+    """Return a type as Spark's DDL.
+
+    Args:
+        of: the type.
+        has_comments: whether JSON texts are told from others; where types are compared, they are not.
+    """
+    match of:
+        case Leaf(name):
+            return name
+        case Json():
+            return STRING
+        case ListOf(element):
+            return f"array<{write_type(element, has_comments=has_comments)}>"
+        case Struct(fields):
+            written = (
+                f"{_name(name)}:{write_type(inner, has_comments=has_comments)}"
+                + (_JSON_COMMENT if has_comments and isinstance(inner, Json) else "")
+                for name, inner in fields
+            )
+            return f"struct<{','.join(written)}>"
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+_TOKEN: Final = re.compile(
+    r"\s*(?:(?P<mark>[<>,:()])|`(?P<quoted>(?:[^`]|``)+)`|'(?P<text>(?:[^'\\]|\\.)*)'|(?P<word>\w+))\s*", re.DOTALL
+)
+_SAME: Final[Mapping[str, str]] = {
+    "bigint": BIGINT, "long": BIGINT, "int": BIGINT, "integer": BIGINT, "smallint": BIGINT, "short": BIGINT,
+    "tinyint": BIGINT, "byte": BIGINT, "double": DOUBLE, "float": DOUBLE, "real": DOUBLE, "boolean": BOOLEAN,
+    "string": STRING, "binary": "binary", "date": "date", "timestamp": "timestamp", "timestamp_ntz": "timestamp_ntz",
+    "timestamp_ltz": "timestamp",
+}  # fmt: skip
+"""Spark's names of types with those that are stored: integers and floats have one size here."""
+
+_SIZED: Final[Mapping[str, tuple[str, str]]] = {
+    "decimal": ("decimal", "10,0"), "dec": ("decimal", "10,0"), "numeric": ("decimal", "10,0"), "time": ("time", "6"),
+}  # fmt: skip
+
+
+def read_type(text: str) -> NestedType:
+    """Read Spark's DDL of one type.
+
+    >>> read_type("array<struct<a: INT>>")
+    ListOf(element=Struct(fields=(('a', Leaf(name='bigint')),)))
+
+    Raises:
+        ValueError: it is none, or one that nested data is not kept in; the message says where.
+    """
+    reader = _Reader(text)
+    found = reader.type()
+    if not reader.is_done:
+        raise ValueError(f"`{text[reader.at :]}` is too much")
+    return found
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.at = 0
+
+    @property
+    def is_done(self) -> bool:
+        return self.at == len(self._text)
+
+    def type(self) -> NestedType:
+        name = self._word().lower()
+        if name == "struct":
+            return self._struct()
+        if name == "array":
+            self._expect("<")
+            element = self.type()
+            self._expect(">")
+            return ListOf(element)
+        if name in _SAME:
+            return Leaf(_SAME[name])
+        if name in _SIZED:
+            own, default = _SIZED[name]
+            return Leaf(f"{own}({self._sizes() or default})")
+        raise ValueError(f"nested data is not kept in a type `{name}`")
+
+    def _struct(self) -> Struct:
+        self._expect("<")
+        fields: dict[str, NestedType] = {}
+        while True:
+            name = self._field_name()
+            if name in fields:
+                raise ValueError(f"the field `{name}` stands there twice")
+            if self._peek()["mark"] == ":":
+                self._expect(":")
+            inner = self.type()
+            fields[name] = Json() if self._comment() == "json" and inner == Leaf(STRING) else inner
+            if self._mark() == ">":
+                return Struct(tuple(fields.items()))
+
+    def _sizes(self) -> str:
+        if self.is_done or self._peek()["mark"] != "(":
+            return ""
+        self._expect("(")
+        sizes = [self._word()]
+        while self._mark() == ",":
+            sizes.append(self._word())
+        return ",".join(sizes)
+
+    def _comment(self) -> str | None:
+        word = self._peek()["word"]
+        if word is None or word.lower() != "comment":
+            return None
+        self._word()
+        found = self._next()["text"]
+        if found is None:
+            raise ValueError("a comment is a text in quotes")
+        return str(found)
+
+    def _peek(self) -> re.Match[str]:
+        found = _TOKEN.match(self._text, self.at)
+        if found is None:
+            raise ValueError(
+                f"`{self._text[self.at :]}` is not understood" if not self.is_done else "it ends too early"
+            )
+        return found
+
+    def _next(self) -> re.Match[str]:
+        found = self._peek()
+        self.at = found.end()
+        return found
+
+    def _word(self) -> str:
+        found = self._next()
+        if found["word"] is None:
+            raise ValueError(f"`{found.group().strip()}` stands where a name was expected")
+        return str(found["word"])
+
+    def _field_name(self) -> str:
+        quoted = self._peek()["quoted"]
+        if quoted is None:
+            return self._word()
+        self._next()
+        return str(quoted).replace("``", "`")
+
+    def _mark(self) -> str:
+        found = self._next()
+        if found["mark"] not in (",", ">", ")"):
+            raise ValueError(f"`{found.group().strip()}` stands where `,` or the end was expected")
+        return str(found["mark"])
+
+    def _expect(self, mark: str) -> None:
+        found = self._next()
+        if found["mark"] != mark:
+            raise ValueError(f"`{found.group().strip()}` stands where `{mark}` was expected")
+
+
+# --- dlt's types as Spark's ---
+
+
+def leaf_of(properties: Properties) -> NestedType:
+    """Return the type of values whose source states their type, as dlt's column properties."""
+    match DataType(properties["data_type"]):
+        case DataType.JSON:
+            return Json()
+        case DataType.BOOL:
+            return Leaf(BOOLEAN)
+        case DataType.TEXT:
+            return Leaf(STRING)
+        case DataType.WEI:
+            return Leaf(LARGE)
+        case DataType.DECIMAL:
+            return Leaf(f"decimal({properties.get('precision') or 38},{properties.get('scale') or 0})")
+        case DataType.TIME:
+            return Leaf(f"time({properties.get('precision', 6)})")
+        case DataType.TIMESTAMP:
+            return Leaf("timestamp_ntz" if properties.get("timezone") is False else "timestamp")
+        case plain:
+            return Leaf(str(plain))
+
+
+def is_within(old: NestedType, new: NestedType) -> bool:
+    """Return whether what is stored as ``old`` can be read as ``new``: fields may be missing, no type differs."""
+    match old, new:
+        case Struct(), Struct():
+            fields = dict(new.fields)
+            return all(name in fields and is_within(inner, fields[name]) for name, inner in old.fields)
+        case ListOf(), ListOf():
+            return is_within(old.element, new.element)
+        case _:
+            return write_type(old) == write_type(new)

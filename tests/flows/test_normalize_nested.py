@@ -1,0 +1,285 @@
+"""A schema with the normaliser `nested` is inferred, loaded, evolved and compared like any other."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows.diff import DiffRequest, diff_schemas
+from schemactl.flows.infer import InferRequest, infer
+from schemactl.flows.loading import find_target
+from schemactl.flows.normalize import NormalizeRequest, normalize
+from schemactl.flows.references import find_schemas
+from schemactl.formats.dlt import write as write_schema
+from schemactl.inference.evidence import Position, observe
+from schemactl.inference.saved import write_evidence
+from schemactl.normalization.report import NormalizeReport, Outcome
+from schemactl.schema.hash import bump, is_modified
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+ORDERS = [
+    {"id": 1, "buyer": {"name": "Ann", "tags": ["a", "b"]}, "lines": [{"n": 1, "price": 2.5}, {"n": 2}]},
+    {"id": 2, "buyer": {"name": "Bob", "either": 1}, "lines": []},
+    {"id": "idx-3", "buyer": {"either": "x"}},
+]
+LATER = [{"id": 4, "buyer": {"name": "Cid", "address": {"city": "Rome"}}, "lines": [{"n": 3, "note": "late"}]}]
+MODULE = "schemactl.normalization.normalizers.nested"
+ORDERS_TABLE = {"write_disposition": "append", "resource": "orders"}
+BUYER = "struct<name:string,tags:array<string>,either:string COMMENT 'json'>"
+LINES = "array<struct<n:bigint,price:double>>"
+
+
+class Shop:
+    """A working folder with a schema whose normaliser is `nested`, and loads that are made in it."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.folder = folder
+        self.spark = spark
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        self.state()
+
+    def state(self, module: str = MODULE, **changes: Any) -> None:
+        """Write the schema to start from: what `new_schema` has, with changes of its parts."""
+        new = new_schema("shop")
+        schema = replace(new, normalizers={**new.normalizers, "json": {"module": module}})
+        for column in changes.get("columns", ()):
+            table = schema.tables.get("orders") or Table("orders", {}, changes.get("table", ORDERS_TABLE))
+            schema = schema.with_table(replace(table, columns={**table.columns, column.name: column}))
+        if "table" in changes and "orders" not in schema.tables:
+            schema = schema.with_table(Table("orders", {}, changes["table"]))
+        settings = {**schema.settings, **changes.get("settings", {})}
+        imported = self.folder / "schemas" / "import" / "shop.schema.yaml"
+        imported.parent.mkdir(parents=True, exist_ok=True)
+        imported.write_text(write_schema(bump(replace(schema, settings=settings))))
+
+    def write(self, name: str, *documents: Any) -> str:
+        (self.folder / name).write_text("".join(json.dumps(each) + "\n" for each in documents))
+        return name
+
+    def load(self, source: str, to: str = "warehouse", **asked: Any) -> NormalizeReport:
+        request = NormalizeRequest(self.inference(source, **asked), to, staging=self.temporary)
+        report = normalize(request, None, lambda _: nullcontext(self.spark))
+        assert list(self.temporary.iterdir()) == []
+        return report
+
+    def inference(self, source: str, **asked: Any) -> InferRequest:
+        return InferRequest((source,), "shop", "orders", Path("schemas"), **asked)
+
+    def exported(self) -> str:
+        return (self.folder / "schemas" / "export" / "shop.schema.yaml").read_text()
+
+    def type_of(self, column: str, table: str = "orders") -> Any:
+        schema = find_schemas("shop", SchemasFolder.at(Path("schemas")))[0].schema
+        return schema.tables[table].columns[column].properties.get("x-spark-type")
+
+    def files(self) -> list[str]:
+        return sorted(str(file) for file in (self.folder / "warehouse" / "orders").glob("*.parquet"))
+
+    def rows(self) -> list[dict[str, Any]]:
+        found = [row for file in self.files() for row in pyarrow.parquet.read_table(file).to_pylist()]
+        return sorted(found, key=lambda row: row["id"] or 0)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Shop:
+    monkeypatch.chdir(tmp_path)
+    return Shop(tmp_path, spark)
+
+
+def test_a_load_makes_one_table_with_structs_and_arrays(shop: Shop) -> None:
+    report = shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    assert report.outcome is Outcome.LOADED
+    assert [table.name for table in report.tables] == ["orders"]
+    assert (shop.type_of("buyer"), shop.type_of("lines")) == (BUYER, LINES)
+    read = pyarrow.dataset.dataset(shop.files()).to_table()
+    assert str(read.schema.field("buyer").type) == "struct<name: string, tags: list<element: string>, either: string>"
+    assert read.column_names == ["id", "buyer", "lines", "_dlt_load_id", "_dlt_id", "id__v_text"]
+    assert read["lines"].to_pylist() == [[{"n": 1, "price": 2.5}, {"n": 2, "price": None}], [], None]
+    assert [row["either"] for row in read["buyer"].to_pylist()] == [None, "1", '"x"']
+    query = "SELECT buyer.name, buyer.tags[1], len(lines), lines[1].price FROM read_parquet(?) ORDER BY id"
+    assert duckdb.execute(query, [shop.files()]).fetchall()[0] == ("Ann", "a", 2, 2.5)
+
+
+def test_a_schema_is_the_same_by_infer_and_by_normalize(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+    shop.load(source)
+    loaded = shop.exported()
+    (shop.folder / "schemas" / "export" / "shop.schema.yaml").unlink()
+    evidence = observe((Position(source, number), document) for number, document in enumerate(ORDERS, 1))
+    (shop.folder / "seen.evidence.json").write_text(write_evidence(evidence))
+
+    infer(shop.inference("seen.evidence.json"))
+
+    assert shop.exported() == loaded
+    stored = find_schemas("shop", SchemasFolder.at(Path("schemas")))[0].schema
+    assert not is_modified(stored)
+    assert stored.normalizers == {"names": "snake_case", "json": {"module": MODULE}}
+
+
+def test_new_fields_are_added_to_the_files_that_are_there(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    report = shop.load(shop.write("later.jsonl", *LATER))
+
+    assert report.outcome is Outcome.LOADED
+    assert shop.type_of("buyer") == f"{BUYER[:-1]},address:struct<city:string>>"
+    assert shop.type_of("lines") == "array<struct<n:bigint,price:double,note:string>>"
+    files = {"id": shop.files()}
+    # One level only: DuckDB 2.0 cannot look into a struct that an older file lacks.
+    query = "SELECT id, buyer.address FROM read_parquet($id, union_by_name = true) WHERE id IS NOT NULL ORDER BY id"
+    assert duckdb.execute(query, files).fetchall() == [(1, None), (2, None), (4, {"city": "Rome"})]
+    together = shop.spark.read.option("mergeSchema", True).parquet(*(Path(file).as_uri() for file in shop.files()))
+    assert [row[0] for row in together.where("id = 4").select("lines.note").collect()] == [["late"]]
+
+
+def test_the_same_data_again_changes_nothing_of_the_schema(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+    shop.load(source)
+    before = shop.exported()
+
+    report = shop.load(source)
+
+    assert report.outcome is Outcome.LOADED
+    assert shop.exported() == before
+    assert len(shop.rows()) == 2 * len(ORDERS)
+
+
+def test_files_with_another_type_of_a_field_are_not_mixed(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    before = shop.exported()
+
+    with pytest.raises(DestinationError, match=r"`orders.lines` is `array<struct<n:string,price:double>>`"):
+        shop.load(shop.write("later.jsonl", {"id": 5, "lines": [{"n": "five"}]}))
+
+    assert shop.exported() == before
+    assert len(shop.rows()) == len(ORDERS)
+
+
+def test_a_merge_keeps_structure(shop: Shop) -> None:
+    key = Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True})
+    shop.state(table={**ORDERS_TABLE, "write_disposition": "merge", "x-merge-strategy": "upsert"}, columns=[key])
+    shop.load(shop.write("orders.jsonl", *ORDERS[:2]))
+
+    shop.load(
+        shop.write("later.jsonl", {"id": 2, "buyer": {"name": "Bea", "since": 9}}, {"id": 3, "lines": [{"n": 7}]})
+    )
+
+    assert [
+        (row["id"], row["buyer"] and (row["buyer"]["name"], row["buyer"]["since"]), row["lines"]) for row in shop.rows()
+    ] == [
+        (1, ("Ann", None), [{"n": 1, "price": 2.5}, {"n": 2, "price": None}]),
+        (2, ("Bea", 9), None),
+        (3, None, [{"n": 7, "price": None}]),
+    ]
+
+
+def test_a_new_top_level_column_is_refused_by_its_contract(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    source = shop.write("later.jsonl", {"id": 5, "more": {"a": 1}, "buyer": {"name": "Eve"}})
+
+    frozen = shop.load(source, contract="columns=freeze")
+    discarded = shop.load(source, contract="columns=discard_value")
+
+    assert frozen.outcome is Outcome.STOPPED
+    assert frozen.inference is not None
+    assert [violation.column for violation in frozen.inference.violations] == ["more"]
+    assert discarded.root is not None
+    assert discarded.root.values_rejected == 1
+    assert shop.rows()[-1]["buyer"]["name"] == "Eve"
+    assert "more" not in shop.rows()[-1]
+
+
+def test_a_new_field_changes_the_type_of_its_column_for_a_contract(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    source = shop.write("later.jsonl", *LATER, {"id": 5, "buyer": {"name": "Eve"}, "lines": [{"n": 1}]})
+
+    frozen = shop.load(source, contract="data_type=freeze")
+    discarded = shop.load(source, contract="data_type=discard_row")
+
+    assert frozen.outcome is Outcome.STOPPED
+    assert frozen.inference is not None
+    violations = [(each.column, str(each.entity), each.expected) for each in frozen.inference.violations]
+    assert violations == [
+        ("buyer", "data_type", f'x-spark-type: "{BUYER}"'), ("lines", "data_type", f'x-spark-type: "{LINES}"'),
+    ]  # fmt: skip
+    assert discarded.root is not None
+    assert (discarded.root.loaded, discarded.root.rejected) == (1, 1)
+    assert shop.type_of("buyer") == BUYER
+    assert shop.rows()[-1]["buyer"] == {"name": "Eve", "tags": None, "either": None}
+
+
+def test_a_spark_catalogue_takes_structs(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS), "spark:spark_catalog.nested_shop")
+    shop.load(shop.write("more.jsonl", {"id": 9, "buyer": {"name": "Zoe"}}), "spark:spark_catalog.nested_shop")
+
+    rows = shop.spark.sql(
+        "SELECT id, buyer.name, get(lines, 0).price FROM spark_catalog.nested_shop.orders ORDER BY id"
+    )
+    assert [tuple(row) for row in rows.collect()] == [
+        (None, None, None),
+        (1, "Ann", 2.5),
+        (2, "Bob", None),
+        (9, "Zoe", None),
+    ]
+    with pytest.raises(DestinationError, match=r"`orders.buyer` is struct<.*address"):
+        shop.load(shop.write("later.jsonl", *LATER), "spark:spark_catalog.nested_shop")
+
+
+def test_a_new_schema_gets_the_normalizer_that_is_asked_for(shop: Shop) -> None:
+    (shop.folder / "schemas" / "import" / "shop.schema.yaml").unlink()
+
+    shop.load(shop.write("orders.jsonl", *ORDERS), normalizer="nested")
+
+    assert f"module: {MODULE}" in shop.exported()
+    assert shop.type_of("lines") == LINES
+    with pytest.raises(InputError, match=r"has the normalizer `schemactl.normalization.normalizers.nested`"):
+        shop.load("orders.jsonl", normalizer="relational")
+
+
+def test_a_destination_without_such_types_refuses_before_anything_is_written(shop: Shop) -> None:
+    source = shop.write("orders.jsonl", *ORDERS)
+    before = sorted(path for path in shop.folder.rglob("*") if path.is_file())
+
+    with pytest.raises(DestinationError, match="structs and lists cannot be loaded") as refused:
+        shop.load(source, "duckdb:///shop.duckdb")
+
+    assert "--to parquet:FOLDER" in (refused.value.hint or "")
+    assert refused.value.problems[0].message == f"column `orders.buyer` is {BUYER}"
+    assert sorted(path for path in shop.folder.rglob("*") if path.is_file()) == before
+
+
+@pytest.mark.parametrize("url", ["duckdb:///shop.duckdb", "delta:lake", "iceberg:lake"])
+def test_schemas_with_structs_are_refused_by_check(shop: Shop, url: str) -> None:
+    shop.state(columns=[Column("buyer", {"data_type": "json", "x-spark-type": "struct<a:bigint>"})])
+    schema = find_schemas("import:shop", SchemasFolder.at(Path("schemas")))[0].schema
+
+    with pytest.raises(DestinationError, match="structs and lists cannot be loaded"):
+        find_target(url).destination.check_tables(url, schema)
+
+
+def test_a_folder_holds_what_its_schema_says(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+
+    asked = DiffRequest(base="shop", head="parquet:warehouse", schemas=Path("schemas"), today=date(2026, 1, 2))
+    report = diff_schemas(asked)
+
+    assert [review.findings for review in report.reviews] == [()]
