@@ -28,12 +28,19 @@ if os.environ.get("CI"):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the folder that they stand in."""
-    marks = {"parity": pytest.mark.parity, "e2e": pytest.mark.e2e, "ci": pytest.mark.e2e}
+    """Mark tests by the folder that they stand in, and those that use Spark."""
+    marks = {
+        "parity": pytest.mark.parity,
+        "e2e": pytest.mark.e2e,
+        "ci": pytest.mark.e2e,
+        "destinations": pytest.mark.destinations,
+    }
     for item in items:
         folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
         if folder in marks:
             item.add_marker(marks[folder])
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
 
 
 @pytest.fixture(scope="session")

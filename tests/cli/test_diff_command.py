@@ -178,7 +178,7 @@ def test_silences_stand_in_the_settings(work: Path, capsys: pytest.CaptureFixtur
     assert run(["diff", "base.yaml", "head.yaml"]) == 0
     out = capsys.readouterr().out
     assert "1 finding silenced" in out
-    assert "schemactl.toml:6: " in out
+    assert "schemactl.toml:6: " in out.replace("\n", "")  # the folder's name is long
     assert "T102" in out
 
 
