@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -13,17 +11,17 @@ import duckdb
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
+from loading_shop import Shop
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.loading import find_target
-from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.references import find_schemas
 from schemactl.formats.dlt import write as write_schema
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
-from schemactl.normalization.report import NormalizeReport, Outcome
+from schemactl.normalization.report import Outcome
 from schemactl.schema.hash import bump, is_modified
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -46,14 +44,11 @@ BUYER = "struct<name:string,tags:array<string>,either:string COMMENT 'json'>"
 LINES = "array<struct<n:bigint,price:double>>"
 
 
-class Shop:
-    """A working folder with a schema whose normaliser is `nested`, and loads that are made in it."""
+class NestedShop(Shop):
+    """One whose schema has the normaliser `nested`."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
-        self.folder = folder
-        self.spark = spark
-        self.temporary = folder / "tmp"
-        self.temporary.mkdir()
+        super().__init__(folder, spark)
         self.state()
 
     def state(self, module: str = MODULE, **changes: Any) -> None:
@@ -70,16 +65,6 @@ class Shop:
         imported.parent.mkdir(parents=True, exist_ok=True)
         imported.write_text(write_schema(bump(replace(schema, settings=settings))))
 
-    def write(self, name: str, *documents: Any) -> str:
-        (self.folder / name).write_text("".join(json.dumps(each) + "\n" for each in documents))
-        return name
-
-    def load(self, source: str, to: str = "warehouse", **asked: Any) -> NormalizeReport:
-        request = NormalizeRequest(self.inference(source, **asked), to, staging=self.temporary)
-        report = normalize(request, None, lambda _: nullcontext(self.spark))
-        assert list(self.temporary.iterdir()) == []
-        return report
-
     def inference(self, source: str, **asked: Any) -> InferRequest:
         return InferRequest((source,), "shop", "orders", Path("schemas"), **asked)
 
@@ -90,36 +75,36 @@ class Shop:
         schema = find_schemas("shop", SchemasFolder.at(Path("schemas")))[0].schema
         return schema.tables[table].columns[column].properties.get("x-spark-type")
 
-    def files(self) -> list[str]:
+    def parts(self) -> list[str]:
         return sorted(str(file) for file in (self.folder / "warehouse" / "orders").glob("*.parquet"))
 
-    def rows(self) -> list[dict[str, Any]]:
-        found = [row for file in self.files() for row in pyarrow.parquet.read_table(file).to_pylist()]
+    def orders(self) -> list[dict[str, Any]]:
+        found = [row for file in self.parts() for row in pyarrow.parquet.read_table(file).to_pylist()]
         return sorted(found, key=lambda row: row["id"] or 0)
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Shop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> NestedShop:
     monkeypatch.chdir(tmp_path)
-    return Shop(tmp_path, spark)
+    return NestedShop(tmp_path, spark)
 
 
-def test_a_load_makes_one_table_with_structs_and_arrays(shop: Shop) -> None:
+def test_a_load_makes_one_table_with_structs_and_arrays(shop: NestedShop) -> None:
     report = shop.load(shop.write("orders.jsonl", *ORDERS))
 
     assert report.outcome is Outcome.LOADED
     assert [table.name for table in report.tables] == ["orders"]
     assert (shop.type_of("buyer"), shop.type_of("lines")) == (BUYER, LINES)
-    read = pyarrow.dataset.dataset(shop.files()).to_table()
+    read = pyarrow.dataset.dataset(shop.parts()).to_table()
     assert str(read.schema.field("buyer").type) == "struct<name: string, tags: list<element: string>, either: string>"
     assert read.column_names == ["id", "buyer", "lines", "_dlt_load_id", "_dlt_id", "id__v_text"]
     assert read["lines"].to_pylist() == [[{"n": 1, "price": 2.5}, {"n": 2, "price": None}], [], None]
     assert [row["either"] for row in read["buyer"].to_pylist()] == [None, "1", '"x"']
     query = "SELECT buyer.name, buyer.tags[1], len(lines), lines[1].price FROM read_parquet(?) ORDER BY id"
-    assert duckdb.execute(query, [shop.files()]).fetchall()[0] == ("Ann", "a", 2, 2.5)
+    assert duckdb.execute(query, [shop.parts()]).fetchall()[0] == ("Ann", "a", 2, 2.5)
 
 
-def test_a_schema_is_the_same_by_infer_and_by_normalize(shop: Shop) -> None:
+def test_a_schema_is_the_same_by_infer_and_by_normalize(shop: NestedShop) -> None:
     source = shop.write("orders.jsonl", *ORDERS)
     shop.load(source)
     loaded = shop.exported()
@@ -135,7 +120,7 @@ def test_a_schema_is_the_same_by_infer_and_by_normalize(shop: Shop) -> None:
     assert stored.normalizers == {"names": "snake_case", "json": {"module": MODULE}}
 
 
-def test_new_fields_are_added_to_the_files_that_are_there(shop: Shop) -> None:
+def test_new_fields_are_added_to_the_files_that_are_there(shop: NestedShop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
 
     report = shop.load(shop.write("later.jsonl", *LATER))
@@ -143,15 +128,15 @@ def test_new_fields_are_added_to_the_files_that_are_there(shop: Shop) -> None:
     assert report.outcome is Outcome.LOADED
     assert shop.type_of("buyer") == f"{BUYER[:-1]},address:struct<city:string>>"
     assert shop.type_of("lines") == "array<struct<n:bigint,price:double,note:string>>"
-    files = {"id": shop.files()}
+    files = {"id": shop.parts()}
     # One level only: DuckDB 2.0 cannot look into a struct that an older file lacks.
     query = "SELECT id, buyer.address FROM read_parquet($id, union_by_name = true) WHERE id IS NOT NULL ORDER BY id"
     assert duckdb.execute(query, files).fetchall() == [(1, None), (2, None), (4, {"city": "Rome"})]
-    together = shop.spark.read.option("mergeSchema", True).parquet(*(Path(file).as_uri() for file in shop.files()))
+    together = shop.spark.read.option("mergeSchema", True).parquet(*(Path(file).as_uri() for file in shop.parts()))
     assert [row[0] for row in together.where("id = 4").select("lines.note").collect()] == [["late"]]
 
 
-def test_the_same_data_again_changes_nothing_of_the_schema(shop: Shop) -> None:
+def test_the_same_data_again_changes_nothing_of_the_schema(shop: NestedShop) -> None:
     source = shop.write("orders.jsonl", *ORDERS)
     shop.load(source)
     before = shop.exported()
@@ -160,10 +145,10 @@ def test_the_same_data_again_changes_nothing_of_the_schema(shop: Shop) -> None:
 
     assert report.outcome is Outcome.LOADED
     assert shop.exported() == before
-    assert len(shop.rows()) == 2 * len(ORDERS)
+    assert len(shop.orders()) == 2 * len(ORDERS)
 
 
-def test_files_with_another_type_of_a_field_are_not_mixed(shop: Shop) -> None:
+def test_files_with_another_type_of_a_field_are_not_mixed(shop: NestedShop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
     before = shop.exported()
 
@@ -171,10 +156,10 @@ def test_files_with_another_type_of_a_field_are_not_mixed(shop: Shop) -> None:
         shop.load(shop.write("later.jsonl", {"id": 5, "lines": [{"n": "five"}]}))
 
     assert shop.exported() == before
-    assert len(shop.rows()) == len(ORDERS)
+    assert len(shop.orders()) == len(ORDERS)
 
 
-def test_a_merge_keeps_structure(shop: Shop) -> None:
+def test_a_merge_keeps_structure(shop: NestedShop) -> None:
     key = Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True})
     shop.state(table={**ORDERS_TABLE, "write_disposition": "merge", "x-merge-strategy": "upsert"}, columns=[key])
     shop.load(shop.write("orders.jsonl", *ORDERS[:2]))
@@ -184,7 +169,8 @@ def test_a_merge_keeps_structure(shop: Shop) -> None:
     )
 
     assert [
-        (row["id"], row["buyer"] and (row["buyer"]["name"], row["buyer"]["since"]), row["lines"]) for row in shop.rows()
+        (row["id"], row["buyer"] and (row["buyer"]["name"], row["buyer"]["since"]), row["lines"])
+        for row in shop.orders()
     ] == [
         (1, ("Ann", None), [{"n": 1, "price": 2.5}, {"n": 2, "price": None}]),
         (2, ("Bea", 9), None),
@@ -192,7 +178,7 @@ def test_a_merge_keeps_structure(shop: Shop) -> None:
     ]
 
 
-def test_a_new_top_level_column_is_refused_by_its_contract(shop: Shop) -> None:
+def test_a_new_top_level_column_is_refused_by_its_contract(shop: NestedShop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
     source = shop.write("later.jsonl", {"id": 5, "more": {"a": 1}, "buyer": {"name": "Eve"}})
 
@@ -204,11 +190,11 @@ def test_a_new_top_level_column_is_refused_by_its_contract(shop: Shop) -> None:
     assert [violation.column for violation in frozen.inference.violations] == ["more"]
     assert discarded.root is not None
     assert discarded.root.values_rejected == 1
-    assert shop.rows()[-1]["buyer"]["name"] == "Eve"
-    assert "more" not in shop.rows()[-1]
+    assert shop.orders()[-1]["buyer"]["name"] == "Eve"
+    assert "more" not in shop.orders()[-1]
 
 
-def test_a_new_field_changes_the_type_of_its_column_for_a_contract(shop: Shop) -> None:
+def test_a_new_field_changes_the_type_of_its_column_for_a_contract(shop: NestedShop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
     source = shop.write("later.jsonl", *LATER, {"id": 5, "buyer": {"name": "Eve"}, "lines": [{"n": 1}]})
 
@@ -224,12 +210,12 @@ def test_a_new_field_changes_the_type_of_its_column_for_a_contract(shop: Shop) -
     assert discarded.root is not None
     assert (discarded.root.loaded, discarded.root.rejected) == (1, 1)
     assert shop.type_of("buyer") == BUYER
-    assert shop.rows()[-1]["buyer"] == {"name": "Eve", "tags": None, "either": None}
+    assert shop.orders()[-1]["buyer"] == {"name": "Eve", "tags": None, "either": None}
 
 
-def test_a_spark_catalogue_takes_structs(shop: Shop) -> None:
-    shop.load(shop.write("orders.jsonl", *ORDERS), "spark:spark_catalog.nested_shop")
-    shop.load(shop.write("more.jsonl", {"id": 9, "buyer": {"name": "Zoe"}}), "spark:spark_catalog.nested_shop")
+def test_a_spark_catalogue_takes_structs(shop: NestedShop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS), to="spark:spark_catalog.nested_shop")
+    shop.load(shop.write("more.jsonl", {"id": 9, "buyer": {"name": "Zoe"}}), to="spark:spark_catalog.nested_shop")
 
     rows = shop.spark.sql(
         "SELECT id, buyer.name, get(lines, 0).price FROM spark_catalog.nested_shop.orders ORDER BY id"
@@ -241,10 +227,10 @@ def test_a_spark_catalogue_takes_structs(shop: Shop) -> None:
         (9, "Zoe", None),
     ]
     with pytest.raises(DestinationError, match=r"`orders.buyer` is struct<.*address"):
-        shop.load(shop.write("later.jsonl", *LATER), "spark:spark_catalog.nested_shop")
+        shop.load(shop.write("later.jsonl", *LATER), to="spark:spark_catalog.nested_shop")
 
 
-def test_a_new_schema_gets_the_normalizer_that_is_asked_for(shop: Shop) -> None:
+def test_a_new_schema_gets_the_normalizer_that_is_asked_for(shop: NestedShop) -> None:
     (shop.folder / "schemas" / "import" / "shop.schema.yaml").unlink()
 
     shop.load(shop.write("orders.jsonl", *ORDERS), normalizer="nested")
@@ -255,12 +241,12 @@ def test_a_new_schema_gets_the_normalizer_that_is_asked_for(shop: Shop) -> None:
         shop.load("orders.jsonl", normalizer="relational")
 
 
-def test_a_destination_without_such_types_refuses_before_anything_is_written(shop: Shop) -> None:
+def test_a_destination_without_such_types_refuses_before_anything_is_written(shop: NestedShop) -> None:
     source = shop.write("orders.jsonl", *ORDERS)
     before = sorted(path for path in shop.folder.rglob("*") if path.is_file())
 
     with pytest.raises(DestinationError, match="structs and lists cannot be loaded") as refused:
-        shop.load(source, "duckdb:///shop.duckdb")
+        shop.load(source, to="duckdb:///shop.duckdb")
 
     assert "--to parquet:FOLDER" in (refused.value.hint or "")
     assert refused.value.problems[0].message == f"column `orders.buyer` is {BUYER}"
@@ -268,7 +254,7 @@ def test_a_destination_without_such_types_refuses_before_anything_is_written(sho
 
 
 @pytest.mark.parametrize("url", ["duckdb:///shop.duckdb", "delta:lake", "iceberg:lake"])
-def test_schemas_with_structs_are_refused_by_check(shop: Shop, url: str) -> None:
+def test_schemas_with_structs_are_refused_by_check(shop: NestedShop, url: str) -> None:
     shop.state(columns=[Column("buyer", {"data_type": "json", "x-spark-type": "struct<a:bigint>"})])
     schema = find_schemas("import:shop", SchemasFolder.at(Path("schemas")))[0].schema
 
@@ -276,7 +262,7 @@ def test_schemas_with_structs_are_refused_by_check(shop: Shop, url: str) -> None
         find_target(url).destination.check_tables(url, schema)
 
 
-def test_a_folder_holds_what_its_schema_says(shop: Shop) -> None:
+def test_a_folder_holds_what_its_schema_says(shop: NestedShop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
 
     asked = DiffRequest(base="shop", head="parquet:warehouse", schemas=Path("schemas"), today=date(2026, 1, 2))
