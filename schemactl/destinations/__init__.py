@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Run, StepRecord, Unfit, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.steps import Step
@@ -186,6 +186,16 @@ class MigrationSession(Protocol):
             step: what is to be done.
             table: the name that its table has now, where an earlier step of the plan will rename it.
             column: the name that its column (of ``Backfill``: the source) has now.
+        """
+        ...
+
+    def obstacle(self, step: Step) -> Hindrance | None:
+        """Return why a step cannot be done to its table as the table is now; None where it can.
+
+        ``run`` fails with the same. What values say is for ``unfit``, what no table takes for ``ABILITIES``.
+
+        Args:
+            step: in the names that its table and its column have now; the column may not be there yet.
         """
         ...
 

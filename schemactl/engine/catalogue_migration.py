@@ -7,8 +7,7 @@ may be half done, and is dropped by the next migration or load; one whose table 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,11 +16,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from schemactl.engine.catalogue import SESSION_CATALOGUE, Namespace, is_there, quoted
-from schemactl.engine.failure import explain_failure, is_spark_failure
-from schemactl.errors import DestinationError, SchemactlError
+from schemactl.errors import DestinationError
 
 COPY: Final = "_schemactl_copy_"
 """How the name of a table begins that takes another one's rows, and then its name."""
+
+BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
+"""What to do with a table that is not copied."""
 
 _MOST_BRANCHES: Final = 200
 _HIVE: Final = "hive"
@@ -71,20 +72,6 @@ class Filled:
     value: Column
     needs: Column | None = None
     refusal: str = ""
-
-
-@contextmanager
-def telling(task: str) -> Iterator[None]:
-    """Tell what Spark raises within a block as what could not be done."""
-    try:
-        yield
-    except SchemactlError:
-        raise
-    except Exception as error:
-        if not is_spark_failure(error):
-            raise
-        told = explain_failure(error)
-        raise DestinationError(f"Spark cannot {task}: {told.message}", hint=told.hint) from error
 
 
 def stranded(names: Collection[str]) -> Mapping[str, str]:
@@ -185,28 +172,57 @@ class _Layout:
 
 
 def _layout(tables: Tables, name: str) -> _Layout:
-    table = tables.full(name)
-    rows = [(row[0], row[1]) for row in tables.spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()]
+    description = _described(tables, name)
+    if (flaw := _flaw(description)) is not None:
+        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
+    shown = tables.spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
+    properties = [f"{text_literal(row[0])} = {text_literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
+    return _Layout(description.provider, description.said.get("Comment"), ", ".join(properties))
+
+
+def copy_obstacle(tables: Tables, name: str) -> str | None:
+    """Return why a copy cannot take a table's place, None where it can; ``BY_HAND`` is the way out."""
+    flaw = _flaw(_described(tables, name))
+    return None if flaw is None else _uncopied(name, flaw)
+
+
+def _uncopied(name: str, flaw: str) -> str:
+    return f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What Spark tells of a table: lines with a title, and headings."""
+
+    said: Mapping[str, str]
+    headings: frozenset[str]
+    is_partitioned: bool
+
+    @property
+    def provider(self) -> str:
+        return str(self.said.get("Provider") or "").lower()
+
+
+def _described(tables: Tables, name: str) -> _Description:
+    shown = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
+    rows = [(row[0], row[1]) for row in shown]
     start = next((at for at, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))
-    said = dict(rows[start + 1 :])
-    headings = {title for title, _ in rows if title.startswith("# ")}
-    is_partitioned = any(title.startswith("# Partition") for title in headings) and ("Not partitioned", "") not in rows
-    kind, provider = said.get("Type", "MANAGED"), str(said.get("Provider") or "").lower()
+    headings = frozenset(title for title, _ in rows if title.startswith("# "))
+    has_partitions = any(title.startswith("# Partition") for title in headings)
+    return _Description(dict(rows[start + 1 :]), headings, has_partitions and ("Not partitioned", "") not in rows)
+
+
+def _flaw(described: _Description) -> str | None:
+    kind = described.said.get("Type", "MANAGED")
     flaws = {
         "is a view": kind == "VIEW",
         "is an external table": kind not in ("MANAGED", "VIEW"),
-        "is partitioned": is_partitioned,
-        "is clustered": "# Clustering Information" in headings or "Num Buckets" in said,
-        "is a table of Hive's own": provider == _HIVE,
-        "has a format that Spark does not tell": kind == "MANAGED" and not provider,
+        "is partitioned": described.is_partitioned,
+        "is clustered": "# Clustering Information" in described.headings or "Num Buckets" in described.said,
+        "is a table of Hive's own": described.provider == _HIVE,
+        "has a format that Spark does not tell": kind == "MANAGED" and not described.provider,
     }
-    for flaw, has in flaws.items():
-        if has:
-            hint = "change it by hand, and let `schemactl migrate baseline` record what it is then"
-            raise DestinationError(f"`{name}` {flaw}, and a copy of it would not be: it stays as it is", hint=hint)
-    shown = tables.spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
-    properties = [f"{text_literal(row[0])} = {text_literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
-    return _Layout(provider, said.get("Comment"), ", ".join(properties))
+    return next((flaw for flaw, has in flaws.items() if has), None)
 
 
 def text_literal(text: str) -> str:

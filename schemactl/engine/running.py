@@ -22,10 +22,10 @@ def running_session() -> Iterator[SparkSession]:
     """
     spark = active_session()
     if spark is not None:
-        with _told():
+        with telling():
             yield spark
         return
-    with open_session(SparkOptions()) as opened, _told():
+    with open_session(SparkOptions()) as opened, telling():
         yield opened
 
 
@@ -36,7 +36,8 @@ def active_session() -> SparkSession | None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def telling(task: str = "") -> Iterator[None]:
+    """Tell what Spark raises within a block as a failure of the destination, and what could not be done."""
     try:
         yield
     except SchemactlError:
@@ -45,4 +46,5 @@ def _told() -> Iterator[None]:
         if not is_spark_failure(error):
             raise
         told = explain_failure(error)
-        raise DestinationError(told.message, hint=told.hint) from error
+        message = f"Spark cannot {task}: {told.message}" if task else told.message
+        raise DestinationError(message, hint=told.hint) from error

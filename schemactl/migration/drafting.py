@@ -157,20 +157,19 @@ class _Drafter:
 
     def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
         table, stated = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
-        required = not change.column.nullable
         column, value = bare(stated), stated.properties.get(BACKFILL)
         nullable = stating(column, "nullable", None)
-        if not required:
-            yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
-        elif self._is_empty(table) and self.abilities.adds_not_null:
+        forbids, is_empty = not change.column.nullable, self._is_empty(table)
+        if forbids and is_empty and self.abilities.adds_not_null:
             yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
-        else:
-            yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
-            has_value = is_scalar(value)
-            if has_value and not self._is_empty(table):
-                yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, value), change)
-            if has_value or self._is_empty(table):
-                yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, nullable, needs_check=False), change)
+            return
+        yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
+        # The schema decides who gets the value: not every destination can forbid nulls.
+        has_value = is_scalar(value) and (forbids or not stated.nullable)
+        if has_value and not is_empty:
+            yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, value), change)
+        if forbids and (has_value or is_empty):
+            yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, nullable, needs_check=False), change)
 
     def _change_nullability(self, change: NullabilityChanged) -> Iterator[Draft]:
         table, name = change.table, change.column

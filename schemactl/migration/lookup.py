@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from schemactl.migration.comparison import Comparison
+from schemactl.migration.retyping import naming_of
 from schemactl.schema.changes import (
     ColumnRenamed,
     ColumnRetyped,
@@ -14,8 +15,7 @@ from schemactl.schema.changes import (
     TableAdded,
     TableRenamed,
 )
-from schemactl.schema.naming import Naming, load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import Naming
 from schemactl.schema.types import Column, Table
 
 
@@ -28,7 +28,7 @@ class Lookup:
     @cached_property
     def naming(self) -> Naming:
         """The schema's naming convention."""
-        return load_naming(NormalizerConfig.of(self.comparison.schema.normalizers).naming)
+        return naming_of(self.comparison.schema)
 
     @cached_property
     def renamed_tables(self) -> Mapping[str, str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from schemactl.migration.comparison import Comparison
+from schemactl.migration.comparison import Comparison, is_scalar
+from schemactl.migration.drafting import BACKFILL
 from schemactl.migration.notes import Note, NoteKind
-from schemactl.migration.retyping import kept_origin
+from schemactl.migration.retyping import kept_origin, naming_of, variant_origin
 from schemactl.migration.steps import AddColumn, DropColumn, DropTable, SetNotNull, Step
 from schemactl.schema.changes import ColumnRemoved, TableRemoved, TableRenamed
 from schemactl.schema.types import Column
 
 _LEFT = "is left alone: the schema does not know it"
+_TAKE_OVER = "take it over into the schema"
 
 
 def remarks(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
@@ -36,13 +38,18 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
     tables = {step.table.name for step in steps if isinstance(step, DropTable)}
     columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
-    of_schema = comparison.schema.tables
+    of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
     for change in comparison.changes:
         if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
             yield Note(NoteKind.DRIFT, change.table.name, None, _LEFT)
         if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
             table = of_schema[change.table]
-            if change.column.name not in table.columns:
+            if change.column.name in table.columns:
+                continue
+            if origin := variant_origin(change.column.name, table.columns, naming):
+                message = f"takes values that do not fit `{origin}`; the schema does not know it yet"
+                yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _TAKE_OVER)
+            else:
                 yield _column_left(change.table, change.column, kept_origin(change.column.name) in table.columns)
 
 
@@ -65,7 +72,12 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         stated = comparison.schema.tables[table].columns.get(name)
         if stated is None and step.column.is_variant:
             message = "takes the values that do not fit; the schema does not know it yet"
-            yield Note(NoteKind.VARIANT, table, name, message, "take it over into the schema")
-        elif stated and not stated.nullable and step.column.nullable and (table, name) not in required:
+            yield Note(NoteKind.VARIANT, table, name, message, _TAKE_OVER)
+        elif stated and _lacks_value(stated) and step.column.nullable and (table, name) not in required:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
             yield Note(NoteKind.NULLABLE, table, name, message, "state one: `x-backfill: VALUE`")
+
+
+def _lacks_value(column: Column) -> bool:
+    """Return whether a column may hold no null, and nothing says what stored rows get."""
+    return not column.nullable and not is_scalar(column.properties.get(BACKFILL))

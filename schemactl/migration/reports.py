@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
-from schemactl.schema.changes import Change
+from schemactl.schema.changes import Change, ColumnAdded
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,7 @@ class StatusReport:
         planned: what is pending; None where no schema is known.
         drift: from the ledger's schema to the tables: what was changed by hand, or by others.
         runs: the last lines of the ledger, the newest one first.
+        variants: columns for values that do not fit another one, which the schema does not have yet.
     """
 
     place: Place
@@ -164,6 +165,7 @@ class StatusReport:
     planned: PlanReport | None
     drift: tuple[Change, ...]
     runs: tuple[PastRun, ...]
+    variants: tuple[ColumnAdded, ...] = ()
 
     @property
     def unfinished(self) -> PastRun | None:
@@ -206,6 +208,7 @@ class VerifyReport:
         columns: in how many of them values were looked at.
         rows: how many rows were read for that.
         all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
+        variants: columns for values that do not fit another one, which the schema does not have yet.
     """
 
     place: Place
@@ -216,11 +219,12 @@ class VerifyReport:
     columns: int
     rows: int = 0
     all_rows: int = 0
+    variants: tuple[ColumnAdded, ...] = ()
 
     @property
     def is_clean(self) -> bool:
         """Whether all is as the schema says."""
-        return not self.drift and not self.odd
+        return not (self.drift or self.odd or self.variants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,10 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
-from schemactl.schema.naming import Naming
+from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, DataType
+from schemactl.schema.types import Column, DataType, Schema
 
 _KEPT: Final = re.compile(r"(.+)__before_[1-9]\d*")
 _CONSTRAINTS: Final = ("unique", "primary_key")
@@ -69,10 +70,23 @@ def kept_origin(name: str) -> str | None:
     return match[1] if match else None
 
 
+def naming_of(schema: Schema) -> Naming:
+    """Return a schema's naming convention."""
+    return load_naming(NormalizerConfig.of(schema.normalizers).naming)
+
+
 def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:
     """Return the column that takes values of type ``kind`` which do not fit ``column``, as dlt makes it (§6.5)."""
     name = naming.shorten_fragments(column.name, f"v_{kind}")
     return Column(name, {"data_type": str(kind), "nullable": True, "variant": True})
+
+
+def variant_origin(name: str, columns: Collection[str], naming: Naming) -> str | None:
+    """Return the one of ``columns`` whose values that do not fit a column ``name`` takes; None where there is none."""
+    if "v_" not in name.lower():
+        return None
+    kinds = [f"v_{kind}" for kind in DataType]
+    return next((each for each in columns for kind in kinds if naming.shorten_fragments(each, kind) == name), None)
 
 
 def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:

@@ -42,6 +42,11 @@ def write_plan(plan: MigrationPlan) -> str:
     return json.dumps(plan_document(plan), indent=1, allow_nan=False) + "\n"
 
 
+def plan_text(plan: MigrationPlan) -> str:
+    """Return a plan as a line of JSON, which ``read_plan`` reads, too."""
+    return json.dumps(plan_document(plan), allow_nan=False)
+
+
 def read_plan(text: str, path: str) -> MigrationPlan:
     """Read what ``write_plan`` has written.
 

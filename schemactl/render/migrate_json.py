@@ -50,6 +50,7 @@ def status_document(report: StatusReport) -> dict[str, Any]:
         "target": _schema(report.target) if report.target else None,
         "pending": plan_report_document(report.planned) if report.planned else None,
         "drift": [change_document(change) for change in report.drift],
+        "variants": [change_document(change) for change in report.variants],
         "runs": [_run(run) for run in report.runs],
     }
 
@@ -65,6 +66,7 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
         "rows": report.rows,
         "all_rows": report.all_rows,
         "drift": [change_document(change) for change in report.drift],
+        "variants": [change_document(change) for change in report.variants],
         "odd": [
             {
                 "table": odd.table,

@@ -24,7 +24,7 @@ from schemactl.render.console import Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 from schemactl.render.migrate import BAD, FAINT, GOOD, show_refusal
 from schemactl.render.review_words import count
-from schemactl.schema.changes import Change
+from schemactl.schema.changes import Change, ColumnAdded
 
 _SHORT_HASH = 8
 _MOST_RUNS = 5
@@ -32,7 +32,8 @@ _MOST_RUNS = 5
 
 def print_status(report: StatusReport, look: Look) -> str:
     """Return how a destination stands. Quiet: only what is not settled; verbose: all runs, and pending statements."""
-    pending, drift = list(_pending(report, look)), list(_drift(report.drift))
+    pending = list(_pending(report, look))
+    drift = [*_drift(report.drift), *_variants(report.variants)]
     if look.is_quiet:
         return print_sections([section for section in (pending, drift) if section], look)
     sections: list[list[RenderableType]] = [
@@ -49,7 +50,8 @@ def print_verified(report: VerifyReport, look: Look) -> str:
     """Return whether a destination is as its schema says."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
     odd = [line for each in report.odd for line in _odd(each)]
-    sections: list[list[RenderableType]] = [[] if look.is_quiet else head, list(_drift(report.drift)), odd]
+    drift = [*_drift(report.drift), *_variants(report.variants)]
+    sections: list[list[RenderableType]] = [[] if look.is_quiet else head, drift, odd]
     if not (look.is_quiet and report.is_clean):
         sections.append([_verified(report)])
     return print_sections([section for section in sections if section], look)
@@ -115,6 +117,12 @@ def _drift(changes: Sequence[Change]) -> Iterator[RenderableType]:
         yield warning("drift", escape(f"`{name}`: {describe(change)}"))
 
 
+def _variants(changes: Sequence[ColumnAdded]) -> Iterator[RenderableType]:
+    for change in changes:
+        name = escape(f"`{change.table}.{change.column.name}`")
+        yield warning("variant", f"{name} takes values that do not fit; the schema does not have it yet")
+
+
 def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
     shown = runs if look.is_verbose else runs[:_MOST_RUNS]
     for run in shown:
@@ -158,7 +166,7 @@ def _verified(report: VerifyReport) -> Text:
         looked += f" in {report.rows:,} of {count(report.all_rows, 'row')}"
     if report.is_clean:
         return Text(f"Verified: all is as the schema says ({looked}).", style=GOOD)
-    found = len(report.drift) + len(report.odd)
+    found = len(report.drift) + len(report.variants) + len(report.odd)
     return Text(f"{count(found, 'difference')} ({looked}).", style=BAD)
 
 

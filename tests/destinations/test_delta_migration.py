@@ -269,6 +269,60 @@ def test_a_table_that_asks_for_more_than_is_done_is_left_as_it_is(ask: Any, mess
     assert DeltaTable(str(folder)).version() == version
 
 
+@pytest.mark.parametrize(
+    ("ask", "numbers", "message", "hint"),
+    [
+        (
+            _append_only,
+            (3, 5),
+            "only takes new rows, and this step rewrites it",
+            "set its property `delta.appendOnly` to false, then migrate again",
+        ),
+        (_constrained, (3, 4, 5), "asks of those who write to it what schemactl cannot do", ""),
+    ],
+)
+def test_what_a_table_does_not_take_is_refused_before_the_first_step(
+    ask: Any, numbers: tuple[int, ...], message: str, hint: str, shop: Path
+) -> None:
+    folder = write(shop / "orders", PLAIN_ROWS, PLAIN)
+    ask(folder)
+    version = DeltaTable(str(folder)).version()
+    wanted = schema_of(
+        column("id", "bigint"),
+        column("memo", **{"x-renamed-from": "note"}),
+        column("paid", "timestamp"),
+        table="sales",
+        lines=Table("lines", {"id": KEY}),
+    )
+    sales = replace(wanted.tables["sales"], properties={"x-renamed-from": "orders"})
+    retyped = {**sales.columns, "id": column("id", "double")}
+    report = apply(bump(wanted.with_table(replace(sales, columns=retyped))))
+    kinds = [type(each.step) for each in report.planned.plan.steps]
+    assert kinds == [RenameTable, CreateTable, RenameColumn, AddColumn, ChangeType]
+    assert report.outcome is Outcome.REFUSED
+    (refusal,) = report.planned.refusals
+    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, numbers)
+    assert f"`orders` in `{shop}` {message}" in refusal.message
+    assert refusal.hint == hint
+    assert [each.name for each in shop.iterdir()] == ["orders"]
+    assert DeltaTable(str(folder)).version() == version
+
+
+def test_a_rollback_that_a_table_does_not_take_is_refused_before_it_begins(shop: Path) -> None:
+    folder = write(shop / "orders", PLAIN_ROWS, PLAIN)
+    columns = (column("id", "bigint"), column("note"))
+    assert apply(schema_of(*columns)).outcome is Outcome.DONE
+    assert apply(schema_of(*columns, column("paid", "timestamp"), before=schema_of(*columns))).outcome is Outcome.DONE
+    _append_only(folder)
+    report = undo()
+    assert (report.outcome, [each.obstacle for each in report.refusals]) == (Outcome.REFUSED, [Obstacle.IMPOSSIBLE])
+    assert "it cannot be undone: `orders`" in report.refusals[0].message
+    assert status().unfinished is None
+    DeltaTable(str(folder)).alter.set_table_properties({"delta.appendOnly": "false"})
+    assert undo().outcome is Outcome.DONE
+    assert set(rows_of(folder)[0]) == {"id", "note"}
+
+
 def test_rows_that_another_program_adds_during_a_rewrite_stay(shop: Path) -> None:
     folder = write(shop / "orders", ROWS[:1])
     store = DeltaStore(shop)

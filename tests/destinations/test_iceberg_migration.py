@@ -7,12 +7,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ import pytest
 from lake_samples import package, schema_of, silent, table
 from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.transforms import IdentityTransform
 
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import rewriting
@@ -227,6 +230,17 @@ def test_an_integer_that_is_widened_is_found_by_its_value(url: str) -> None:
 def test_only_widening_is_done_in_place(before: dict[str, Any], after: dict[str, Any], way: Way) -> None:
     step = ChangeType("orders", Column("c", before), Column("c", after))
     assert way_of(step, destination.ABILITIES) is way
+
+
+def test_a_retyped_column_keeps_what_is_said_of_it(url: str) -> None:
+    with opened().update_schema() as update:
+        update.update_column(("amount",), doc="in cents")
+        update.update_column(("note",), doc="by hand")
+    run(url, ChangeType("orders", AMOUNT, column("amount", "text")), RenameColumn("orders", "note", "memo"))
+    assert {each.name: each.doc for each in opened().schema().fields if each.doc} == {
+        "amount": "in cents",
+        "memo": "by hand",
+    }
 
 
 def test_a_retyped_column_keeps_its_place_and_its_rule_about_nulls(url: str) -> None:
@@ -503,6 +517,49 @@ def test_partitioned_tables_are_altered_and_not_rewritten(url: str) -> None:
     with pytest.raises(DestinationError, match="the table's partitions need it"):
         run(url, DropColumn("orders", column("id", "bigint")))
     assert rows("id", "memo") == [(1, "x"), (2, "12")]
+
+
+def test_what_a_table_does_not_take_is_refused_before_the_first_step(url: str) -> None:
+    with opened().update_spec() as spec:
+        spec.add_identity("id")
+    refused = apply(url, SECOND)
+    assert [type(each.step) for each in refused.planned.plan.steps] == [RenameColumn, AddColumn, ChangeType]
+    (refusal,) = refused.planned.refusals
+    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (3,))
+    assert refusal.message.startswith("step 3 is not possible: `orders` is partitioned, and only tables without")
+    assert "what only changes the catalogue can be done" in refusal.hint
+    assert columns()[:4] == ["id", "amount", "note", "old"]
+
+
+def test_columns_that_the_order_of_rows_needs_are_not_replaced(url: str) -> None:
+    with opened().update_sort_order() as order:
+        order.asc("amount", IdentityTransform())
+    refused = apply(url, SECOND)
+    (refusal,) = refused.planned.refusals
+    assert "column `amount` of `orders` stays as it is: the table's order of rows need it" in refusal.message
+    with pytest.raises(DestinationError, match="order of rows need it"):
+        run(url, DropColumn("orders", AMOUNT))
+    run(url, RenameColumn("orders", "amount", "total"))
+    assert rows("id", "total") == [(1, 5), (2, 7)]
+
+
+def test_who_waits_gets_the_folder_when_it_is_free(url: str) -> None:
+    def wait(patience: float) -> str:
+        start = monotonic()
+        try:
+            with destination.connect(url, "shop", patience=patience):
+                return "held"
+        except DestinationError as error:
+            assert monotonic() - start < patience + 2
+            return error.message
+
+    with ThreadPoolExecutor() as threads:
+        with destination.connect(url, "shop"):
+            assert "is in use by process" in threads.submit(wait, 0.2).result()
+            waiting = threads.submit(wait, 30.0)
+            sleep(0.3)
+            assert not waiting.done()
+        assert waiting.result() == "held"
 
 
 def test_a_dataset_is_migrated_by_one_at_a_time(url: str) -> None:

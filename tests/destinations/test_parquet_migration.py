@@ -37,7 +37,7 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
 AT = datetime(2026, 1, 31, 12, tzinfo=UTC)
-RUN = Run("run/1", "plan", "shop", None, "hash", "me@here", AT, plan={"steps": ["ü"]})
+RUN = Run("run/1", "plan", "shop", None, "hash", "me@here", AT, plan='{"steps": ["ü"]}')
 
 
 def column(name: str, kind: str = "text", **hints: Any) -> Column:

@@ -181,6 +181,10 @@ def test_what_a_copy_would_lose_is_refused(url: str, spark: Any, tmp_path: Path,
         spark.sql(f"CREATE {made.format(session.dataset, folder=tmp_path / 't')}")
         with pytest.raises(DestinationError, match=f"`t` {said}, and a copy of it would not be"):
             session.run(RenameColumn("t", "a", "b"), ())
+        obstacle = session.obstacle(RenameColumn("t", "a", "b"))
+        assert obstacle is not None
+        assert (said in obstacle.message, "change it by hand" in obstacle.hint) == (True, True)
+        assert session.obstacle(AddColumn("t", column("b"))) is None
     assert names_there(spark, url) == {"t"}
 
 
@@ -331,7 +335,7 @@ def test_what_stands_in_a_steps_way_is_counted_with_examples(url: str, spark: An
 
 
 def test_the_ledger_keeps_the_last_line_of_each_run_and_step(url: str) -> None:
-    first = Run("r1", "p", "shop", None, "h1", "me", datetime(2026, 1, 1, tzinfo=UTC), plan={"a": ["ü"]})
+    first = Run("r1", "p", "shop", None, "h1", "me", datetime(2026, 1, 1, tzinfo=UTC), plan='{"a": ["ü"]}')
     steps = [StepRecord("r1", number, "x", ("undo",), "me") for number in range(1, 12)]
     with destination.connect(url, "shop") as session:
         assert (session.runs(), session.steps("r1"), session.versions(), session.schema_of("h")) == ((), (), (), None)
@@ -458,6 +462,31 @@ def test_a_loaded_schema_is_migrated_looked_at_and_rolled_back(moved: Moved, row
     assert there.hashes[0] == FIRST.version_hash
     assert set(there.schema.tables["orders"].columns) == set(FIRST.tables["orders"].columns)
     assert rows("orders", "id", "note", "old") == [(1, "5", "o"), (2, "x", None), (3, "m", None)]
+
+
+def test_a_new_column_that_may_not_be_null_gets_its_value_in_stored_rows(moved: Moved, rows: Any) -> None:
+    wanted = after(FIRST, state={"data_type": "text", "nullable": False, "x-backfill": "new"})
+    assert moved.apply(wanted).outcome is Outcome.DONE
+    assert rows("orders", "id", "state") == [(1, "new"), (2, "new")]
+    assert moved.verify().is_clean
+    assert moved.apply(wanted).outcome is Outcome.NOTHING
+
+
+def test_a_table_that_is_not_copied_is_refused_before_the_first_step(moved: Moved, spark: Any, tmp_path: Path) -> None:
+    full = f"{moved.url.partition(':')[2]}.orders"
+    spark.sql(f"CREATE TABLE {full}_there USING parquet LOCATION '{tmp_path / 'there'}' AS SELECT * FROM {full}")
+    spark.sql(f"DROP TABLE {full}")
+    spark.sql(f"ALTER TABLE {full}_there RENAME TO {full.partition('.')[2]}")
+    columns = spark.table(full).columns
+    report = moved.apply(WIDE, allows_destructive=True)
+    assert report.outcome is Outcome.REFUSED
+    kinds = [type(each.step).__name__ for each in report.planned.plan.steps]
+    assert kinds == ["RenameColumn", "AddColumn", "ChangeType", "DropColumn"]
+    (refusal,) = report.planned.refusals
+    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (1, 3, 4))
+    assert refusal.message.startswith("steps 1, 3, 4 are not possible: `orders` is an external table")
+    assert spark.table(full).columns == columns
+    assert moved.status().runs == ()
 
 
 @pytest.mark.parametrize("way", [OnUnfit.REFUSE, OnUnfit.VARIANT])

@@ -266,7 +266,7 @@ def test_no_type_can_end_a_statement(place, properties):
 def test_the_ledger_gives_back_what_was_written(place):
     kind, url, _ = place
     now = datetime(2024, 1, 2, 3, 4, 5, 6, UTC)
-    run = Run("r'1", "abc", "shop", None, "h2", "me@here", now, plan={"steps": ["é"]})
+    run = Run("r'1", "abc", "shop", None, "h2", "me@here", now, plan='{"steps": ["é"]}')
     steps = (StepRecord("r'1", 1, "x", ("undo;",), "me"), StepRecord("r'1", 2, "y", (), "me", StepState.RUNNING, now))
     with kind.connect(url, "shop") as session:
         assert session.runs() == ()

@@ -19,6 +19,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
 from schemactl.schema.types import Schema
@@ -173,6 +174,26 @@ def test_what_does_not_fit_goes_to_a_variant(dataset: Dataset) -> None:
     assert report.outcome is Outcome.DONE
     rows = dataset.sql("SELECT id, note, note__v_text, note__before_1 FROM @.orders ORDER BY id")
     assert rows == [(1, None, "x", "x"), (2, 12, None, "12")]
+    found = status(dataset)
+    assert (found.drift, [each.column.name for each in found.variants]) == ((), ["note__v_text"])
+    assert found.is_settled
+    dataset.sql("ALTER TABLE @.orders ADD COLUMN other__v_text TEXT")
+    looked = verify(VerifyRequest(None, dataset.url, Path("schemas")))
+    assert [[each.column.name for each in changes] for changes in (looked.drift, looked.variants)] == [
+        ["other__v_text"],
+        ["note__v_text"],
+    ]
+    assert not looked.is_clean
+    dataset.sql("ALTER TABLE @.orders DROP COLUMN other__v_text")
+    again = plan(dataset, retyped).plan
+    assert [(note.kind, note.column) for note in again.notes if note.column == "note__v_text"] == [
+        (NoteKind.VARIANT, "note__v_text")
+    ]
+    variant = column("note__v_text", variant=True)
+    taken = schema_of(*retyped.tables["orders"].columns.values(), variant, before=retyped)
+    assert apply(dataset, taken).outcome is Outcome.DONE
+    assert verify(VerifyRequest(None, dataset.url, Path("schemas"))).is_clean
+    undo(dataset)
     undo(dataset, allows_destructive=True)
     assert dataset.sql("SELECT id, note FROM @.orders ORDER BY id") == [(1, "x"), (2, "12")]
 

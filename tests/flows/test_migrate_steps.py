@@ -23,7 +23,7 @@ from schemactl.flows.migrate.tracing import traced, traced_table
 from schemactl.migration import steps as s
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.saved import plan_document, plan_hash
+from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.schema.types import Table
 
 A, B = column("a", "bigint"), column("b")
@@ -98,7 +98,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     request = PlanRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     plan = plan_migration(request).plan
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
-    line = replace(line, plan=plan_document(plan))
+    line = replace(line, plan=plan_text(plan))
     told: list[int] = []
     with find_target(dataset.url).open_for_writing("shop", 5) as session:
         runner = Runner(session, without_transactions(), plan, line, 0, lambda number, _: told.append(number))

@@ -250,6 +250,36 @@ def test_values_that_do_not_survive_are_refused_or_kept_as_the_user_says(lake: L
     assert lake.rows("id, amount, amount__before_1")[-1] == (4, None, "many")
 
 
+def test_a_new_column_that_may_not_be_null_gets_its_value_in_stored_rows(lake: Lake, before: Schema) -> None:
+    orders = before.tables["orders"]
+    state = column("state", nullable=False, **{"x-backfill": "it's new"})
+    schema = bump(before.with_table(replace(orders, columns={**orders.columns, "state": state})))
+    request = PlanRequest(put(schema, "wanted.yaml"), lake.url, Path("schemas"), PlanOptions())
+    plan = plan_migration(request).plan
+    assert [type(each.step).__name__ for each in plan.steps] == ["AddColumn", "FillColumn"]
+    assert [note for note in plan.notes if note.column == "state"] == []
+    assert apply(lake, schema).outcome is Outcome.DONE
+    assert lake.rows("id, state") == [(1, "it's new"), (2, "it's new"), (3, "it's new")]
+    assert verify(VerifyRequest(None, lake.url, Path("schemas"))).is_clean
+    assert apply(lake, schema).outcome is Outcome.NOTHING
+    assert undo(lake).outcome is Outcome.DONE
+    assert lake.rows("id, amount, note, old") == BEFORE
+
+
+def test_a_partitioned_table_is_refused_before_the_first_step(lake: Lake, before: Schema) -> None:
+    folder = lake.root / "shop" / "orders"
+    inner = folder / "day=1"
+    inner.mkdir()
+    for file in list(folder.glob("*.parquet")):
+        file.rename(inner / file.name)
+    refused = apply(lake, kept(before))
+    (refusal,) = refused.planned.refusals
+    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (1, 2, 3, 4))
+    assert "is partitioned (`day=1/" in refusal.message
+    assert refusal.hint == "write the table anew with the tool that partitions it"
+    assert status(lake).runs == ()
+
+
 def kill_everywhere(call: list[str], base: Path, work: Path, every: int) -> list[Lake]:
     """Run a command on copies of a folder, each killed at another point; return the copies."""
     text = json.dumps(call)

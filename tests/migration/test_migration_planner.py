@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from migration_samples import COPYING, LAKE, SQL, catalogue_of, column, propose, schema_with, table
 
-from schemactl.destinations import duckdb, postgresql, sqlite
+from schemactl.destinations import duckdb, parquet, postgresql, sqlite
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Way
 from schemactl.migration.cautions import caution, needs_count
@@ -172,6 +172,19 @@ def test_a_required_column_is_filled_and_then_nulls_are_forbidden():
     assert add.column.nullable
     assert (fill.value, fill.column.name) == ("new", "state")
     assert (forbid.column.name, forbid.needs_check) == ("state", False)
+
+
+def test_a_required_column_is_filled_where_nulls_cannot_be_forbidden():
+    added = column("state", "text", nullable=False, **{"x-backfill": "new"})
+    there, wanted = [table("orders", ID)], [table("orders", ID, added)]
+    options = {"engine": parquet, "abilities": parquet.ABILITIES}
+    assert kinds(steps_of(there, wanted, **options)) == [AddColumn, FillColumn]
+    assert notes_of(there, wanted, **options) == set()
+    empty = {**options, "empty_tables": frozenset({"orders"})}
+    assert kinds(steps_of(there, wanted, **empty)) == [AddColumn]
+    assert notes_of(there, wanted, **empty) == set()
+    optional = [table("orders", ID, column("state", "text", **{"x-backfill": "new"}))]
+    assert kinds(steps_of(there, optional, **options)) == [AddColumn]
 
 
 def test_a_required_column_without_a_value_is_added_as_nullable_and_told():

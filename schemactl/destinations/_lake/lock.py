@@ -1,4 +1,4 @@
-"""Lets one load at a time write to a folder."""
+"""Lets one load or migration at a time write to a folder."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.store.lock import locked
+from schemactl.store.lock import WAIT_SECONDS, locked
 
 
 @contextmanager
-def holding(folder: Path) -> Iterator[None]:
+def holding(folder: Path, patience: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of a folder, which is made where it is missing.
 
+    Args:
+        folder: whose lock it is.
+        patience: seconds to wait for others.
+
     Raises:
-        DestinationError: another load holds it, or the folder cannot be written to.
+        DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder))
+            held.enter_context(locked(folder, patience))
         except InputError as error:
             raise DestinationError(error.message, hint=error.hint) from error
         yield

@@ -15,7 +15,7 @@ from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_nulls, count_values
 from schemactl.destinations._lake.rewriting import OfColumns, rewriting
 from schemactl.destinations._lake.store import LakeStore
-from schemactl.destinations._migration.records import Run, StepRecord, Unfit, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
@@ -73,6 +73,8 @@ class LakeMigration:
 
     def run(self, step: Step, _statements: Sequence[str]) -> None:
         self._check_writable()
+        if found := self.obstacle(step):
+            raise DestinationError(found.message, hint=found.hint)
         match step:
             case CreateTable():
                 self.store.create(step.table)
@@ -124,6 +126,9 @@ class LakeMigration:
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()
+
+    def obstacle(self, step: Step) -> Hindrance | None:
+        return self.store.obstacle(step, way_of(step, self.abilities))
 
     def _check_column(self, table: str, column: str) -> None:
         if column not in self.store.fields(table).names:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
+from schemactl.migration.abilities import Way
 from schemactl.migration.steps import Step
 from schemactl.schema.types import Column, Schema, Table
 
@@ -48,6 +49,17 @@ class LakeStore(Protocol):
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         """Yield all rows of a table in the types of ``fields``; columns that a file lacks are null."""
+        ...
+
+    def obstacle(self, step: Step, way: Way) -> Hindrance | None:
+        """Return why a table does not take a step; the step's column may not be there yet.
+
+        Whatever else does a step asks this first.
+
+        Args:
+            step: what is to be done to a table that is there, or to be made.
+            way: how the format does it.
+        """
         ...
 
     def create(self, table: Table) -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, version_row
 from schemactl.destinations._ddl import create_table
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
+from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.rows import RUNS_TABLE, STEPS_TABLE, row_of, run_of, step_of
 from schemactl.destinations._session import Relation, literal, qualify, quote
 from schemactl.errors import InputError
 from schemactl.schema.templates import VERSION_TABLE
@@ -23,9 +24,6 @@ from schemactl.schema.types import Column, Schema, Table, schema_from_dict
 
 if TYPE_CHECKING:
     from schemactl.destinations._migration.session import Database
-
-RUNS_TABLE: Final = "_schemactl_migrations"
-STEPS_TABLE: Final = "_schemactl_steps"
 
 
 def _texts(name: str, required: Sequence[str], others: Sequence[str]) -> Table:
@@ -65,33 +63,10 @@ def _rows(database: Database, dataset: str, table: Table, condition: str, order:
     return [dict(zip(table.columns, row, strict=True)) for row in found]
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
 def read_runs(database: Database, dataset: str) -> tuple[Run, ...]:
     """Return all runs, the first one first."""
     rows = _rows(database, dataset, _RUNS, "1 = 1", '"started", "run_id"')
-    return tuple(_run(row) for row in rows)
-
-
-def _run(row: dict[str, Any]) -> Run:
-    return Run(
-        run_id=row["run_id"],
-        plan_hash=row["plan_hash"],
-        schema_name=row["schema_name"],
-        from_hash=row["from_hash"],
-        to_hash=row["to_hash"],
-        who=row["who"],
-        started=datetime.fromisoformat(row["started"]),
-        finished=_moment(row["finished"]),
-        state=RunState(row["state"]),
-        plan=json.loads(row["plan"]),
-    )
+    return tuple(run_of(row) for row in rows)
 
 
 def write_run(database: Database, dataset: str, run: Run) -> None:
@@ -99,38 +74,14 @@ def write_run(database: Database, dataset: str, run: Run) -> None:
     _make(database, dataset, _RUNS)
     table = qualify(dataset, RUNS_TABLE)
     database.execute(f"DELETE FROM {table} WHERE {quote('run_id')} = {literal(run.run_id)}")
-    row = {
-        "run_id": run.run_id,
-        "plan_hash": run.plan_hash,
-        "schema_name": run.schema_name,
-        "from_hash": run.from_hash,
-        "to_hash": run.to_hash,
-        "who": run.who,
-        "started": _text(run.started),
-        "finished": _text(run.finished),
-        "state": str(run.state),
-        "plan": json.dumps(run.plan),
-    }
+    row = row_of(run)
     database.insert(table, tuple(row), [tuple(row.values())])
 
 
 def read_steps(database: Database, dataset: str, run_id: str) -> tuple[StepRecord, ...]:
     """Return the steps of one run by their number."""
     rows = _rows(database, dataset, _STEPS, f"{quote('run_id')} = {literal(run_id)}", quote("number"))
-    return tuple(sorted((_step(row) for row in rows), key=lambda each: each.number))
-
-
-def _step(row: dict[str, Any]) -> StepRecord:
-    return StepRecord(
-        run_id=row["run_id"],
-        number=int(row["number"]),
-        statements_hash=row["statements_hash"],
-        undo_statements=tuple(json.loads(row["undo_statements"])),
-        who=row["who"],
-        state=StepState(row["state"]),
-        started=_moment(row["started"]),
-        finished=_moment(row["finished"]),
-    )
+    return tuple(sorted((step_of(row) for row in rows), key=lambda each: each.number))
 
 
 def write_steps(database: Database, dataset: str, steps: Sequence[StepRecord]) -> None:
@@ -144,21 +95,8 @@ def write_steps(database: Database, dataset: str, steps: Sequence[StepRecord]) -
             f"DELETE FROM {table} WHERE {quote('run_id')} = {literal(step.run_id)} "
             f"AND {quote('number')} = {literal(str(step.number))}"
         )
-    columns = ("run_id", "number", "statements_hash", "undo_statements", "who", "state", "started", "finished")
-    rows = [
-        (
-            step.run_id,
-            str(step.number),
-            step.statements_hash,
-            json.dumps(step.undo_statements),
-            step.who,
-            str(step.state),
-            _text(step.started),
-            _text(step.finished),
-        )
-        for step in steps
-    ]
-    database.insert(table, columns, rows)
+    rows = [row_of(step) for step in steps]
+    database.insert(table, tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def schema_names(database: Database, dataset: str) -> frozenset[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 MOST_EXAMPLES = 5
 """How many values are shown of those that stand in a step's way."""
@@ -40,6 +39,19 @@ class Unfit:
     examples: tuple[Example, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """Why a step cannot be done, whatever the values are: what its table is, or asks for.
+
+    Attributes:
+        message: what is so.
+        hint: the way out; None where there is none to name.
+    """
+
+    message: str
+    hint: str | None = None
+
+
 class RunState(StrEnum):
     """How far a run of a plan has come."""
 
@@ -67,7 +79,7 @@ class Run:
         from_hash: of the schema before; None where there was none.
         to_hash: of the schema afterwards.
         who: user and machine.
-        plan: the plan as JSON data; empty where there is none (a baseline).
+        plan: the plan as the text of JSON; empty where there is none (a baseline).
     """
 
     run_id: str
@@ -79,7 +91,7 @@ class Run:
     started: datetime
     finished: datetime | None = None
     state: RunState = RunState.RUNNING
-    plan: Mapping[str, Any] = field(default_factory=dict)
+    plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)

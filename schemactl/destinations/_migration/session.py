@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from schemactl.destinations._catalogue import Catalogue, choose_dataset, schema_name
 from schemactl.destinations._migration import ledger
-from schemactl.destinations._migration.records import Run, StepRecord, Unfit, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.destinations._migration.rendering import Dialect
 from schemactl.destinations._migration.unfit import count_query, unfit_of
 from schemactl.destinations._session import Relation, qualify
@@ -207,6 +207,10 @@ class SqlMigration(Generic[D]):
         with self.database.telling("count values that do not survive"):
             relation = self._relation(name)
             return self._count(step, column, qualify(self._place, name), relation)
+
+    def obstacle(self, step: Step) -> Hindrance | None:  # noqa: ARG002 - the Protocol's
+        """Return None: a database forbids by a table what it forbids by all."""
+        return None
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
         """See ``destinations.SamplingSession``."""

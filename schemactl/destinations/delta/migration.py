@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._lake.load import settle
-from schemactl.destinations._lake.lock import check_writable
+from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations.delta.address import dataset_to_migrate, read_address
@@ -20,12 +19,11 @@ from schemactl.destinations.delta.catalogue import NAMES, stored
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.delta.loading import require_driver
 from schemactl.destinations.delta.store import DeltaStore, remove_leftovers
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import Step
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
-from schemactl.store.lock import locked
 
 
 def _retype(_: Column, after: Column) -> Way:
@@ -64,14 +62,7 @@ def connect(
     with ExitStack() as held:
         if not is_read_only:
             check_writable(folder)
-            _lock(held, folder, patience)
+            held.enter_context(holding(folder, patience))
             remove_leftovers(folder)
             settle(DeltaLake(folder))
         yield LakeMigration(DeltaStore(folder, is_read_only), ABILITIES, stored, is_read_only)
-
-
-def _lock(held: ExitStack, folder: Path, patience: float) -> None:
-    try:
-        held.enter_context(locked(folder, patience))
-    except InputError as error:
-        raise DestinationError(error.message, hint=error.hint) from error

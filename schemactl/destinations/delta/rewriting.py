@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations.delta.catalogue import told
 from schemactl.destinations.delta.lake import DeltaLakeTable
 from schemactl.errors import DestinationError, SchemactlError
+from schemactl.migration.steps import ChangeType, DropColumn, RenameColumn, Step
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
@@ -44,21 +47,49 @@ def with_comments(fields: pyarrow.Schema, before: pyarrow.Schema) -> pyarrow.Sch
     )
 
 
-def refuse_rewriting(table: DeltaLakeTable, fields: pyarrow.Schema) -> None:
-    """Refuse what would fail, or lose what it must not, only after all rows are written."""
-    held, place = table.fields, f"`{table.name}` in `{table.folder.parent}`"
-    if table.demand is not None:
-        raise DestinationError(f"{place} {table.demand}")
-    if table.table.metadata().configuration.get("delta.appendOnly") == "true":
+def demand_of(table: DeltaLakeTable) -> Hindrance | None:
+    """Return what keeps all who cannot do what a table asks for from writing to it."""
+    return Hindrance(f"{_place(table)} {table.demand}") if table.demand is not None else None
+
+
+def hindrance(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> Hindrance | None:
+    """Return why the rows of a table cannot be written anew for a step.
+
+    Args:
+        table: whose rows they are.
+        step: about one of its columns.
+        new: makes a column as new files hold it.
+    """
+    if found := demand_of(table):
+        return found
+    stated = table.table.metadata()
+    if stated.configuration.get("delta.appendOnly") == "true":
         hint = "set its property `delta.appendOnly` to false, then migrate again"
-        raise DestinationError(f"{place} only takes new rows, and this step rewrites it", hint=hint)
-    for name in table.table.metadata().partition_columns:
-        if name not in fields.names or fields.field(name).type != held.field(name).type:
-            raise DestinationError(
-                f"{place} is partitioned by `{name}`, which must keep its name and type",
-                hint="make a new table with other partitions, and load it anew",
-            )
-    delta_fields(fields)
+        return Hindrance(f"{_place(table)} only takes new rows, and this step rewrites it", hint)
+    changed = _changed(table, step, new)
+    if changed in stated.partition_columns:
+        message = f"{_place(table)} is partitioned by `{changed}`, which must keep its name and type"
+        return Hindrance(message, "make a new table with other partitions, and load it anew")
+    return None
+
+
+def _changed(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> str | None:
+    """Return the column that a step takes its name or its type."""
+    match step:
+        case DropColumn():
+            return step.column.name
+        case RenameColumn():
+            return step.before
+        case ChangeType():
+            name = step.before.name
+            is_same = name in table.fields.names and table.fields.field(name).type == new(step.after).type
+            return None if is_same else name
+        case _:
+            return None
+
+
+def _place(table: DeltaLakeTable) -> str:
+    return f"`{table.name}` in `{table.folder.parent}`"
 
 
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._lake.types import arrow_type
-from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.delta.address import tables_in
 from schemactl.destinations.delta.catalogue import catalogue_of, new_kind, told
 from schemactl.destinations.delta.folders import WORKSHOP, clear, make_table, remove_table
@@ -22,16 +22,26 @@ from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable, allow_l
 from schemactl.destinations.delta.rewriting import (
     AGAIN,
     delta_fields,
+    demand_of,
     failing_as_itself,
     fields_of,
+    hindrance,
     in_fields,
     read_batches,
-    refuse_rewriting,
     with_comments,
 )
 from schemactl.destinations.parquet import ledger
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.steps import AddColumn, DropNotNull, Step
+from schemactl.migration.abilities import Way
+from schemactl.migration.steps import (
+    AddColumn,
+    CreateTable,
+    DropNotNull,
+    DropTable,
+    RenameTable,
+    Step,
+    table_of,
+)
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -108,6 +118,12 @@ class DeltaStore:
             rows = opened.to_pyarrow_dataset(filesystem=local)
         return read_batches(place, rows, pyarrow.schema([fields.field(name) for name in columns]))
 
+    def obstacle(self, step: Step, way: Way) -> Hindrance | None:
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        table = self._open(table_of(step))
+        return hindrance(table, step, self.field) if way is Way.REWRITE else demand_of(table)
+
     def create(self, table: Table) -> None:
         lake = self._writing()
         if lake.open(table.name) is not None:
@@ -137,12 +153,12 @@ class DeltaStore:
         match step:
             case AddColumn(table, column):
                 new = self.field(column)
-                opened, mark = self._changing(table), _mark("add column")
+                opened, mark = self._open(table).table, _mark("add column")
                 with told(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
                     allow_local_timestamps(opened, [new], mark)
                     opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
             case DropNotNull(table, column):
-                opened = self._changing(table)
+                opened = self._open(table).table
                 with told(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
@@ -156,7 +172,7 @@ class DeltaStore:
         self._writing()
         opened = self.read.pop(table, None) or self._open(table).table
         fields = with_comments(fields, fields_of(opened))
-        refuse_rewriting(DeltaLakeTable(self.folder / table, opened), fields)
+        delta_fields(fields)
         with failing_as_itself(in_fields(batches, fields)) as rows, told(f"cannot rewrite `{table}`", AGAIN):
             write_deltalake(
                 opened,
@@ -205,12 +221,6 @@ class DeltaStore:
         if found is None:
             raise DestinationError(f"there is no Delta table `{table}` in `{self.folder}`")
         return found
-
-    def _changing(self, table: str) -> DeltaTable:
-        opened = self._open(table)
-        if opened.demand is not None:
-            raise DestinationError(f"`{table}` in `{self.folder}` {opened.demand}")
-        return opened.table
 
 
 def remove_leftovers(folder: Path) -> None:

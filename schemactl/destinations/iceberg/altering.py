@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._lake.types import arrow_type
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations.iceberg.catalogue import new_kind
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError
@@ -44,14 +45,13 @@ def edit_of(step: Step, table: IcebergLakeTable) -> Edit:
     """Return what changes a table's columns.
 
     Raises:
-        DestinationError: the table does not allow it.
+        DestinationError: Iceberg does not do it in place, or has no such type.
     """
     match step:
         case AddColumn():
             new = iceberg_type(field_of(step.column).type)
             return lambda update: update.add_column((step.column.name,), new, required=not step.column.nullable)
         case DropColumn():
-            check_free(table, step.column.name)
             return lambda update: update.delete_column((step.column.name,))
         case RenameColumn():
             return lambda update: update.rename_column((step.before,), step.after)
@@ -65,22 +65,33 @@ def edit_of(step: Step, table: IcebergLakeTable) -> Edit:
             raise DestinationError(f"`{table.name}`: {type(step).__name__} is nothing that Iceberg does in place")
 
 
-def check_free(table: IcebergLakeTable, name: str) -> None:
-    """Find out whether a column can go.
+def hindrance(table: IcebergLakeTable, step: Step, way: Way) -> Hindrance | None:
+    """Return why a table does not take a step about a column, by the way that Iceberg takes it."""
+    if way is Way.REWRITE and not table.table.spec().is_unpartitioned():
+        message = f"`{table.name}` is partitioned, and only tables without partitions are rewritten"
+        hint = "what only changes the catalogue can be done: adding, renaming and dropping columns, widening numbers"
+        return Hindrance(message, hint)
+    match step:
+        case DropColumn():
+            return _use_of(table, step.column.name)
+        case ChangeType() if way is Way.REWRITE:  # by a new column in the place of the old one
+            return _use_of(table, step.before.name)
+        case _:
+            return None
 
-    Raises:
-        DestinationError: partitions, the order of rows or the key of the table are made of it.
-    """
+
+def _use_of(table: IcebergLakeTable, name: str) -> Hindrance | None:
+    """Return what keeps a column where it is: partitions, the order of rows or the key of the table."""
     held = table.table
     field = next((each for each in held.schema().fields if each.name == name), None)
     if field is None:
-        raise DestinationError(f"`{table.name}` has no column `{name}`")
+        return None
     parts = {each.source_id for spec in held.specs().values() for each in spec.fields}
     order = {each.source_id for each in held.sort_order().fields}
     used = {"partitions": parts, "order of rows": order, "identifier fields": set(held.schema().identifier_field_ids)}
-    for what, ids in used.items():
-        if field.field_id in ids:
-            raise DestinationError(f"column `{name}` of `{table.name}` stays as it is: the table's {what} need it")
+    what = next((each for each, ids in used.items() if field.field_id in ids), None)
+    message = f"column `{name}` of `{table.name}` stays as it is: the table's {what} need it"
+    return None if what is None else Hindrance(message)
 
 
 def field_of(column: Column) -> pyarrow.Field:

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import version_row
 from schemactl.destinations._lake.files import write_rows
-from schemactl.destinations._migration.ledger import RUNS_TABLE, STEPS_TABLE
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
+from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.rows import (
+    OPTIONAL,
+    RUN_COLUMNS,
+    RUNS_TABLE,
+    STEP_COLUMNS,
+    STEPS_TABLE,
+    Row,
+    row_of,
+    run_of,
+    step_of,
+)
 from schemactl.destinations.iceberg.address import told
 from schemactl.destinations.iceberg.bookkeeping import rows_of
 from schemactl.destinations.iceberg.lake import IcebergLake
@@ -29,50 +38,34 @@ if TYPE_CHECKING:
 AGAIN: Final = "run it again"
 """What to do where another program wrote at the same time."""
 
-_OPTIONAL: Final = frozenset({"from_hash", "started", "finished"})
 _METADATA: Final = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "9"}
 
-Row = Mapping[str, Any]
+
+def _table(name: str, columns: Sequence[str]) -> Table:
+    columns_of = {each: Column(each, {"data_type": "text", "nullable": each in OPTIONAL}) for each in columns}
+    return Table(name, columns_of)
 
 
-def _table(name: str, of: type) -> Table:
-    columns = {
-        each.name: Column(each.name, {"data_type": "text", "nullable": each.name in _OPTIONAL}) for each in fields(of)
-    }
-    return Table(name, columns)
-
-
-_RUNS: Final = _table(RUNS_TABLE, Run)
-_STEPS: Final = _table(STEPS_TABLE, StepRecord)
+_RUNS: Final = _table(RUNS_TABLE, RUN_COLUMNS)
+_STEPS: Final = _table(STEPS_TABLE, STEP_COLUMNS)
 
 
 def read_runs(lake: IcebergLake) -> tuple[Run, ...]:
     """Return all runs, the first one first."""
-    runs = (_run(row) for row in _rows(lake, RUNS_TABLE))
+    runs = (run_of(row) for row in _rows(lake, RUNS_TABLE))
     return tuple(sorted(runs, key=lambda run: (run.started, run.run_id)))
-
-
-def _run(row: Row) -> Run:
-    read = {"started": datetime.fromisoformat(row["started"]), "finished": _moment(row["finished"])}
-    return Run(**{**row, **read, "state": RunState(row["state"]), "plan": json.loads(row["plan"])})
 
 
 def write_run(lake: IcebergLake, run: Run) -> None:
     """Write a run in the place of the one with its id."""
     others = [row for row in _rows(lake, RUNS_TABLE) if row["run_id"] != run.run_id]
-    _put(lake, _RUNS, [*others, _row(run)])
+    _put(lake, _RUNS, [*others, row_of(run)])
 
 
 def read_steps(lake: IcebergLake, run_id: str) -> tuple[StepRecord, ...]:
     """Return the steps of one run by their number."""
-    steps = (_step(row) for row in _rows(lake, STEPS_TABLE) if row["run_id"] == run_id)
+    steps = (step_of(row) for row in _rows(lake, STEPS_TABLE) if row["run_id"] == run_id)
     return tuple(sorted(steps, key=lambda step: step.number))
-
-
-def _step(row: Row) -> StepRecord:
-    read = {"started": _moment(row["started"]), "finished": _moment(row["finished"]), "number": int(row["number"])}
-    undo = tuple(json.loads(row["undo_statements"]))
-    return StepRecord(**{**row, **read, "state": StepState(row["state"]), "undo_statements": undo})
 
 
 def write_steps(lake: IcebergLake, steps: Sequence[StepRecord]) -> None:
@@ -81,27 +74,7 @@ def write_steps(lake: IcebergLake, steps: Sequence[StepRecord]) -> None:
         return
     told_anew = {(step.run_id, str(step.number)) for step in steps}
     others = [row for row in _rows(lake, STEPS_TABLE) if (row["run_id"], row["number"]) not in told_anew]
-    _put(lake, _STEPS, [*others, *map(_row, steps)])
-
-
-def _row(record: Run | StepRecord) -> Row:
-    return {each.name: _text(getattr(record, each.name)) for each in fields(record)}
-
-
-def _text(value: object) -> str | None:
-    match value:
-        case None:
-            return None
-        case str():
-            return str(value)
-        case datetime():
-            return value.astimezone(UTC).isoformat(timespec="microseconds")
-        case _:
-            return json.dumps(value)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    _put(lake, _STEPS, [*others, *map(row_of, steps)])
 
 
 def read_versions(lake: IcebergLake, schema_name: str | None) -> tuple[Version, ...]:

@@ -11,7 +11,6 @@ from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._migration.session import waiting
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
 from schemactl.destinations.iceberg.altering import way_of_retype
 from schemactl.destinations.iceberg.catalogue import (
@@ -41,8 +40,6 @@ ABILITIES: Final = Abilities(
     names=NAMES,
 )
 
-_HELD: Final = "is in use by"
-
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return a step as people read SQL; see ``destinations.Migrator``."""
@@ -61,9 +58,8 @@ def connect(
     _check_place(address, schema_name)
     with ExitStack() as held:
         if address.folder is not None and not is_read_only:
-            folder = address.folder
-            check_writable(folder)
-            held.enter_context(waiting(lambda: holding(folder), patience, _HELD))
+            check_writable(address.folder)
+            held.enter_context(holding(address.folder, patience))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         if hasattr(catalog, "close"):
             held.enter_context(closing(catalog))

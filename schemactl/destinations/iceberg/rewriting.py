@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations.iceberg.address import told
-from schemactl.destinations.iceberg.altering import check_free, iceberg_type
+from schemactl.destinations.iceberg.altering import iceberg_type
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, local_path
@@ -44,12 +44,8 @@ def rewrite_table(
     Raises:
         DestinationError: it failed, and the table is as it was.
     """
-    name = table.name
-    if not table.table.spec().is_unpartitioned():
-        hint = "what only changes the catalogue can be done: adding, renaming and dropping columns, widening numbers"
-        raise DestinationError(f"`{name}` is partitioned, and only tables without partitions are rewritten", hint=hint)
     attempt = uuid.uuid4().hex
-    _mark(lake, {_MARK: f"{attempt} {name}"})
+    _mark(lake, {_MARK: f"{attempt} {table.name}"})
     try:
         _commit(table, fields, batches, attempt)
     except BaseException:
@@ -108,8 +104,7 @@ def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyar
     there = {each.name: each for each in table.fields}
     changed = [each for each in fields if each.name in there and each.type != there[each.name].type]
     gone = [name for name in there if name not in fields.names]
-    for name in (*gone, *(each.name for each in changed)):
-        check_free(table, name)
+    docs = {each.name: each.doc for each in table.table.schema().fields}
     former = {each.name: _free(each.name, (*there, *fields.names)) for each in changed}
     with transaction.update_schema(allow_incompatible_changes=True) as update:
         for before, after in former.items():
@@ -117,7 +112,9 @@ def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyar
     with transaction.update_schema(allow_incompatible_changes=True) as update:
         for each in fields:
             if each.name not in there or each.name in former:
-                update.add_column((each.name,), iceberg_type(each.type), required=not each.nullable)
+                update.add_column(
+                    (each.name,), iceberg_type(each.type), docs.get(each.name), required=not each.nullable
+                )
             elif each.nullable != there[each.name].nullable:
                 update.update_column((each.name,), required=not each.nullable)
             if each.name in former:

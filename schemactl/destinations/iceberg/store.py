@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.iceberg import ledger
 from schemactl.destinations.iceberg.address import told
-from schemactl.destinations.iceberg.altering import edit_of, field_of
+from schemactl.destinations.iceberg.altering import edit_of, field_of, hindrance
 from schemactl.destinations.iceberg.catalogue import read_dataset
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.rewriting import rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError
-from schemactl.migration.steps import AddColumn, RenameColumn, Step, table_of
+from schemactl.migration.abilities import Way
+from schemactl.migration.steps import AddColumn, CreateTable, DropTable, RenameColumn, RenameTable, Step, table_of
 from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ class IcebergStore:
         opened = self.read[table] = self._open(table)
         wanted = pyarrow.schema([opened.fields.field(name) for name in columns])
         return _batches(opened, wanted)
+
+    def obstacle(self, step: Step, way: Way) -> Hindrance | None:
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        return hindrance(self._open(table_of(step)), step, way)
 
     def create(self, table: Table) -> None:
         columns = [field_of(column) for column in table.columns.values() if column.is_complete]

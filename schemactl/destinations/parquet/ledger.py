@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
+from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.rows import RUNS_TABLE, STEPS_TABLE, row_of, run_of, step_of
 from schemactl.destinations.parquet.bookkeeping import (
     ENDING,
     INIT,
@@ -30,9 +31,6 @@ from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, schema_from_dict
 from schemactl.store.replace import replace_text
 
-RUNS_FOLDER: Final = "_schemactl_migrations"
-STEPS_FOLDER: Final = "_schemactl_steps"
-
 Read = TypeVar("Read")
 
 
@@ -45,8 +43,8 @@ def read_runs(folder: Path) -> tuple[Run, ...]:
     Raises:
         DestinationError: a file of the ledger cannot be read.
     """
-    files = sorted((folder / RUNS_FOLDER).glob(f"*{ENDING}"))
-    runs = [_read(path, line, _run) for path in files for line in lines_of(path, "run_id")]
+    files = sorted((folder / RUNS_TABLE).glob(f"*{ENDING}"))
+    runs = [_read(path, line, run_of) for path in files for line in lines_of(path, "run_id")]
     return tuple(sorted(runs, key=lambda run: (run.started, run.run_id)))
 
 
@@ -56,10 +54,10 @@ def read_steps(folder: Path, run_id: str) -> tuple[StepRecord, ...]:
     Raises:
         DestinationError: a file of the ledger cannot be read.
     """
-    path = folder / STEPS_FOLDER / _file_name(run_id)
+    path = folder / STEPS_TABLE / _file_name(run_id)
     if not path.is_file():
         return ()
-    steps = [_read(path, line, _step) for line in lines_of(path, "run_id")]
+    steps = [_read(path, line, step_of) for line in lines_of(path, "run_id")]
     return tuple(sorted(steps, key=lambda step: step.number))
 
 
@@ -69,19 +67,7 @@ def write_run(folder: Path, run: Run) -> None:
     Raises:
         DestinationError: it cannot be written.
     """
-    line = {
-        "run_id": run.run_id,
-        "plan_hash": run.plan_hash,
-        "schema_name": run.schema_name,
-        "from_hash": run.from_hash,
-        "to_hash": run.to_hash,
-        "who": run.who,
-        "started": _text(run.started),
-        "finished": _text(run.finished),
-        "state": str(run.state),
-        "plan": run.plan,
-    }
-    _write(folder / RUNS_FOLDER / _file_name(run.run_id), [line])
+    _write(folder / RUNS_TABLE / _file_name(run.run_id), [row_of(run)])
 
 
 def write_steps(folder: Path, steps: Sequence[StepRecord]) -> None:
@@ -93,8 +79,8 @@ def write_steps(folder: Path, steps: Sequence[StepRecord]) -> None:
     for run_id in sorted({step.run_id for step in steps}):
         held = {step.number: step for step in read_steps(folder, run_id)}
         held |= {step.number: step for step in steps if step.run_id == run_id}
-        lines = [_step_line(held[number]) for number in sorted(held)]
-        _write(folder / STEPS_FOLDER / _file_name(run_id), lines)
+        lines = [row_of(held[number]) for number in sorted(held)]
+        _write(folder / STEPS_TABLE / _file_name(run_id), lines)
 
 
 def read_versions(folder: Path, schema_name: str | None = None) -> tuple[Version, ...]:
@@ -176,57 +162,8 @@ def _version(line: Mapping[str, Any]) -> Version:
     return Version(line["schema_name"], line["version"], line["version_hash"], moment)
 
 
-def _run(line: Mapping[str, Any]) -> Run:
-    return Run(
-        run_id=line["run_id"],
-        plan_hash=line["plan_hash"],
-        schema_name=line["schema_name"],
-        from_hash=line["from_hash"],
-        to_hash=line["to_hash"],
-        who=line["who"],
-        started=datetime.fromisoformat(line["started"]),
-        finished=_moment(line["finished"]),
-        state=RunState(line["state"]),
-        plan=line["plan"],
-    )
-
-
-def _step(line: Mapping[str, Any]) -> StepRecord:
-    return StepRecord(
-        run_id=line["run_id"],
-        number=line["number"],
-        statements_hash=line["statements_hash"],
-        undo_statements=tuple(line["undo_statements"]),
-        who=line["who"],
-        state=StepState(line["state"]),
-        started=_moment(line["started"]),
-        finished=_moment(line["finished"]),
-    )
-
-
-def _step_line(step: StepRecord) -> dict[str, Any]:
-    return {
-        "run_id": step.run_id,
-        "number": step.number,
-        "statements_hash": step.statements_hash,
-        "undo_statements": step.undo_statements,
-        "who": step.who,
-        "state": str(step.state),
-        "started": _text(step.started),
-        "finished": _text(step.finished),
-    }
-
-
 def _file_name(run_id: str) -> str:
     return quote(run_id, safe="").replace(".", "%2E") + ENDING
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.parquet import ledger
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
@@ -33,7 +33,8 @@ from schemactl.destinations.parquet.fields import field_of, joint_fields
 from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
 from schemactl.destinations.parquet.rows import count, cut, read_rows, write_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.steps import AddColumn, Step
+from schemactl.migration.abilities import Way
+from schemactl.migration.steps import AddColumn, CreateTable, DropTable, RenameTable, Step, table_of
 from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class ParquetStore:
 
     def _whole(self, table: Table) -> Table:
         columns = dict(table.columns)
-        for name, file in reversed(self._files(table.name, may_be_partitioned=True).items()):
+        for name, file in reversed(self._files(table.name).items()):
             for column in file_columns(file).values():
                 columns.setdefault(column.name, column)
             for key in partition_keys(name):
@@ -74,21 +75,30 @@ class ParquetStore:
         return replace(table, columns=bare)
 
     def fields(self, table: str) -> pyarrow.Schema:
-        return joint_fields(self._files(table, may_be_partitioned=True))
+        return joint_fields(self._files(table))
 
     def field(self, column: Column) -> pyarrow.Field:
         return field_of(column)
 
     def row_count(self, table: str) -> int:
-        return sum(count(file) for file in self._files(table, may_be_partitioned=True).values())
+        return sum(count(file) for file in self._files(table).values())
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
         fields = self.fields(table)
         wanted = pyarrow.schema([fields.field(name) for name in columns])
-        for name, file in self._files(table, may_be_partitioned=True).items():
+        for name, file in self._files(table).items():
             yield from read_rows(file, wanted, partition_values(name))
+
+    def obstacle(self, step: Step, _way: Way) -> Hindrance | None:
+        """Return that the files lie in folders of their own; what is not about columns leaves them alone."""
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        table = table_of(step)
+        inner = next((name for name in self._files(table) if "/" in name), None)
+        message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
+        return None if inner is None else Hindrance(message, "write the table anew with the tool that partitions it")
 
     def create(self, table: Table) -> None:
         import pyarrow
@@ -101,7 +111,7 @@ class ParquetStore:
             self._replace(table.name, (), (_new_name(),), fields, iter(()))
 
     def drop(self, table: str) -> None:
-        self._files(table, may_be_partitioned=True)
+        self._files(table)
         with self._gathering():
             self._move(self.folder / table, self.folder / _GONE)
             # Whatever is left here is removed by whoever comes next.
@@ -109,7 +119,7 @@ class ParquetStore:
 
     def rename(self, before: str, after: str) -> None:
         check_name(after)
-        self._files(before, may_be_partitioned=True)
+        self._files(before)
         target = self.folder / after
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise DestinationError(f"`{target}` is in the place of the table's new folder", hint="remove it")
@@ -171,22 +181,15 @@ class ParquetStore:
     def _found(self, table: str) -> dict[str, Path]:
         return table_files(list_files(self.folder), table)
 
-    def _files(self, table: str, *, may_be_partitioned: bool = False) -> dict[str, Path]:
+    def _files(self, table: str) -> dict[str, Path]:
         """Return the files of a table by name.
 
         Raises:
             InputError: there is no such table.
-            DestinationError: its files lie in folders of their own.
         """
         found = self._found(table)
         if not found:
             raise InputError(f"there is no table `{table}` in `{self.folder}`")
-        inner = next((name for name in found if "/" in name), None)
-        if inner is not None and not may_be_partitioned:
-            raise DestinationError(
-                f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew",
-                hint="write the table anew with the tool that partitions it",
-            )
         return found
 
     def _move(self, old: Path, new: Path) -> None:

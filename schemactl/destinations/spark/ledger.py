@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, version_row
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
+from schemactl.destinations._migration.records import Run, StepRecord, Version
+from schemactl.destinations._migration.rows import RUNS_TABLE, STEPS_TABLE, Row, row_of, run_of, step_of
 from schemactl.errors import InputError
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, Table, schema_from_dict
@@ -21,17 +22,6 @@ from schemactl.schema.types import Schema, Table, schema_from_dict
 if TYPE_CHECKING:
     from schemactl.engine.catalogue_migration import Tables
 
-RUNS_TABLE: Final = "_schemactl_migrations"
-STEPS_TABLE: Final = "_schemactl_steps"
-
-_RUNS: Final = (
-    *("run_id", "plan_hash", "schema_name", "from_hash", "to_hash"),
-    *("who", "started", "finished", "state", "plan"),
-)
-_STEPS: Final = (
-    *("run_id", "number", "statements_hash", "undo_statements"),
-    *("who", "started", "finished", "state"),
-)
 _LINE: Final = "line"
 _VERSION_COLUMNS: Final = ("version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,75 +30,24 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def read_runs(tables: Tables) -> tuple[Run, ...]:
     """Return all runs, the first one first."""
     found = _last(_lines(tables, RUNS_TABLE), ("run_id",))
-    return tuple(sorted((_run(row) for row in found), key=lambda run: (run.started, run.run_id)))
-
-
-def _run(row: Mapping[str, Any]) -> Run:
-    return Run(
-        run_id=row["run_id"],
-        plan_hash=row["plan_hash"],
-        schema_name=row["schema_name"],
-        from_hash=row["from_hash"],
-        to_hash=row["to_hash"],
-        who=row["who"],
-        started=datetime.fromisoformat(row["started"]),
-        finished=_moment(row["finished"]),
-        state=RunState(row["state"]),
-        plan=json.loads(row["plan"]),
-    )
+    return tuple(sorted((run_of(row) for row in found), key=lambda run: (run.started, run.run_id)))
 
 
 def write_run(tables: Tables, run: Run) -> None:
     """Write a run in the place of the one with its id."""
-    texts = (run.run_id, run.plan_hash, run.schema_name, run.from_hash, run.to_hash, run.who)
-    row = (*texts, _text(run.started), _text(run.finished), str(run.state), json.dumps(run.plan))
-    _add_lines(tables, RUNS_TABLE, _RUNS, [row])
+    _add_lines(tables, RUNS_TABLE, [row_of(run)])
 
 
 def read_steps(tables: Tables, run_id: str) -> tuple[StepRecord, ...]:
     """Return the steps of one run by their number."""
     lines = [line for line in _lines(tables, STEPS_TABLE) if line["run_id"] == run_id]
-    return tuple(sorted((_step(row) for row in _last(lines, ("number",))), key=lambda each: each.number))
-
-
-def _step(row: Mapping[str, Any]) -> StepRecord:
-    return StepRecord(
-        run_id=row["run_id"],
-        number=int(row["number"]),
-        statements_hash=row["statements_hash"],
-        undo_statements=tuple(json.loads(row["undo_statements"])),
-        who=row["who"],
-        state=StepState(row["state"]),
-        started=_moment(row["started"]),
-        finished=_moment(row["finished"]),
-    )
+    return tuple(sorted((step_of(row) for row in _last(lines, ("number",))), key=lambda each: each.number))
 
 
 def write_steps(tables: Tables, steps: Sequence[StepRecord]) -> None:
     """Write steps in the place of those with the same run and number."""
-    rows = [
-        (
-            step.run_id,
-            str(step.number),
-            step.statements_hash,
-            json.dumps(step.undo_statements),
-            step.who,
-            _text(step.started),
-            _text(step.finished),
-            str(step.state),
-        )
-        for step in steps
-    ]
-    if rows:
-        _add_lines(tables, STEPS_TABLE, _STEPS, rows)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="microseconds")
+    if steps:
+        _add_lines(tables, STEPS_TABLE, [row_of(step) for step in steps])
 
 
 def _lines(tables: Tables, name: str) -> list[Mapping[str, Any]]:
@@ -122,14 +61,14 @@ def _last(lines: Iterable[Mapping[str, Any]], key: Sequence[str]) -> Iterable[Ma
     return {tuple(line[name] for name in key): line for line in sorted(lines, key=lambda each: each[_LINE])}.values()
 
 
-def _add_lines(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+def _add_lines(tables: Tables, name: str, rows: Sequence[Row]) -> None:
     from schemactl.engine.catalogue_migration import append_rows, next_line, using
 
     if not tables.has(name):
-        kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in columns)])
+        kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
         tables.spark.sql(f"CREATE TABLE {tables.full(name)} ({kinds}){using(tables.namespace)}")
     line = next_line(tables, name, _LINE)
-    append_rows(tables, name, (_LINE, *columns), [(line, *row) for row in rows])
+    append_rows(tables, name, (_LINE, *rows[0]), [(line, *row.values()) for row in rows])
 
 
 def read_versions(tables: Tables, schema_name: str | None) -> tuple[Version, ...]:

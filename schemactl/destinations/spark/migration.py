@@ -13,12 +13,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Run, StepRecord, Unfit, Version
+from schemactl.destinations._migration.records import (
+    MOST_EXAMPLES,
+    Example,
+    Hindrance,
+    Run,
+    StepRecord,
+    Unfit,
+    Version,
+)
 from schemactl.destinations.spark import ledger
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
 from schemactl.destinations.spark.statements import is_same_type
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
     Backfill,
     ChangeType,
@@ -72,9 +80,9 @@ def connect(
     nothing.
     """
     from schemactl.engine.catalogue_load import Target, recover, refreshed
-    from schemactl.engine.catalogue_migration import find_tables, mend_tables, telling
+    from schemactl.engine.catalogue_migration import find_tables, mend_tables
     from schemactl.engine.rewrite import configured
-    from schemactl.engine.running import running_session
+    from schemactl.engine.running import running_session, telling
 
     namespace = read_address(url)
     with running_session() as spark, configured(spark):
@@ -103,7 +111,7 @@ class SparkMigration:
         return ORIGIN
 
     def catalogue(self) -> Catalogue:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         with telling("read the catalogue"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
@@ -118,8 +126,9 @@ class SparkMigration:
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        from schemactl.engine.catalogue_migration import rewrite, telling
+        from schemactl.engine.catalogue_migration import rewrite
         from schemactl.engine.catalogue_steps import copied_columns
+        from schemactl.engine.running import telling
 
         self._make_schema()
         with telling("migrate"):
@@ -134,7 +143,8 @@ class SparkMigration:
                         self.tables.spark.sql(statement)
 
     def _make_schema(self) -> None:
-        from schemactl.engine.catalogue_migration import make_schema, telling
+        from schemactl.engine.catalogue_migration import make_schema
+        from schemactl.engine.running import telling
 
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
@@ -142,13 +152,15 @@ class SparkMigration:
             make_schema(self.tables)
 
     def row_count(self, table: str) -> int:
-        from schemactl.engine.catalogue_migration import row_count, telling
+        from schemactl.engine.catalogue_migration import row_count
+        from schemactl.engine.running import telling
 
         with telling("count rows"):
             return row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        from schemactl.engine.catalogue_migration import empty_tables, telling
+        from schemactl.engine.catalogue_migration import empty_tables
+        from schemactl.engine.running import telling
 
         with telling("look for rows"):
             return empty_tables(self.tables, tables)
@@ -157,13 +169,23 @@ class SparkMigration:
         name = table or table_of(step)
         return self._unfit(name, step, column, 1.0)
 
+    def obstacle(self, step: Step) -> Hindrance | None:
+        from schemactl.engine.catalogue_migration import BY_HAND, copy_obstacle
+        from schemactl.engine.running import telling
+
+        if way_of(step, ABILITIES) is not Way.COPY:
+            return None
+        with telling("read what a table is"):
+            found = copy_obstacle(self.tables, table_of(step))
+        return None if found is None else Hindrance(found, BY_HAND)
+
     def unfit_in(self, share: float, step: Step) -> Unfit:
         """See ``destinations.SamplingSession``."""
         return self._unfit(table_of(step), step, None, share)
 
     def _unfit(self, table: str, step: Step, column: str | None, share: float) -> Unfit:
-        from schemactl.engine.catalogue_migration import telling
         from schemactl.engine.catalogue_steps import count_unfit, sampled
+        from schemactl.engine.running import telling
 
         with telling("count values that do not survive"):
             if not self.tables.has(table):
@@ -177,52 +199,52 @@ class SparkMigration:
         return Unfit(found.count, found.rows, examples)
 
     def runs(self) -> tuple[Run, ...]:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         with telling("read the ledger"):
             return ledger.read_runs(self.tables)
 
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         with telling("read the ledger"):
             return ledger.read_steps(self.tables, run_id)
 
     def write_run(self, run: Run) -> None:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         self._make_schema()
         with telling("write the ledger"):
             ledger.write_run(self.tables, run)
 
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         self._make_schema()
         with telling("write the ledger"):
             ledger.write_steps(self.tables, steps)
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         with telling("read dlt's ledger"):
             return ledger.read_versions(self.tables, schema_name)
 
     def schema_of(self, version_hash: str) -> Schema | None:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         with telling("read dlt's ledger"):
             return ledger.read_schema(self.tables, version_hash)
 
     def write_version(self, schema: Schema) -> None:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         self._make_schema()
         with telling("write dlt's ledger"):
             ledger.write_version(self.tables, schema)
 
     def forget_version(self, version_hash: str) -> None:
-        from schemactl.engine.catalogue_migration import telling
+        from schemactl.engine.running import telling
 
         self._make_schema()
         with telling("write dlt's ledger"):

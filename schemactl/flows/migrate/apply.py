@@ -20,7 +20,7 @@ from schemactl.flows.migrate.unfinished import done_steps, plan_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
-from schemactl.migration.saved import ENDING, plan_document, plan_hash, read_plan
+from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.types import Schema
 from schemactl.store.text import read_text
@@ -195,7 +195,7 @@ def _new_run(plan: MigrationPlan, found: Found) -> Run:
         to_hash=plan.target.version_hash,
         who=who(),
         started=datetime.now(UTC),
-        plan=plan_document(plan),
+        plan=plan_text(plan),
     )
 
 

@@ -65,8 +65,8 @@ def record_baseline(request: BaselineRequest, agree: Agree) -> BaselineReport:
 def _report(session: MigrationSession, target: Target, schema: Schema, is_forced: bool) -> BaselineReport:
     """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
     found = read_state(session, schema.name)
-    changes = find_drift(session, target, found, schema)
-    drift = tuple(change for change in changes if not isinstance(change, TableAdded))
+    differing = find_drift(session, target, found, schema)
+    drift = tuple(change for change in (*differing.changes, *differing.variants) if not isinstance(change, TableAdded))
     refusals: tuple[Refusal, ...] = ()
     outcome = Outcome.DONE
     if found.unfinished is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
 from schemactl.flows.catalogues import comparable
@@ -11,13 +11,27 @@ from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.retyping import kept_origin
+from schemactl.migration.retyping import kept_origin, naming_of, variant_origin
 from schemactl.schema.changes import Change, ColumnAdded, ColumnsReordered
 from schemactl.schema.diff import diff
 from schemactl.schema.types import Schema, Table
 
 
-def find_drift(session: MigrationSession, target: Target, found: Found, schema: Schema) -> tuple[Change, ...]:
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What is otherwise in the tables than in a schema.
+
+    Attributes:
+        changes: from the schema to the tables: what was changed by hand, or by others.
+        variants: columns that the schema does not have yet, for values that do not fit one that it has: a plan, or
+            dlt, has made them.
+    """
+
+    changes: tuple[Change, ...] = ()
+    variants: tuple[ColumnAdded, ...] = ()
+
+
+def find_drift(session: MigrationSession, target: Target, found: Found, schema: Schema) -> Drift:
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
     Left out are tables of other schemas in the same dataset, tables that wait for their first data, and old columns
@@ -35,7 +49,14 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     stated = Referred(replace(schema, tables=own), schema.name)
     catalogue = Referred(there, found.catalogue.origin, destination=target.module)
     changes = diff(*comparable(stated, catalogue), guess_renames=False)
-    return tuple(change for change in changes if not _is_harmless(change, schema))
+    by_hand: list[Change] = []
+    variants: list[ColumnAdded] = []
+    for change in changes:
+        if isinstance(change, ColumnAdded) and _is_variant(change, schema):
+            variants.append(change)
+        elif not _is_harmless(change, schema):
+            by_hand.append(change)
+    return Drift(tuple(by_hand), tuple(variants))
 
 
 def _is_harmless(change: Change, schema: Schema) -> bool:
@@ -47,6 +68,11 @@ def _is_harmless(change: Change, schema: Schema) -> bool:
             return table is not None and kept_origin(change.column.name) in table.columns
         case _:
             return False
+
+
+def _is_variant(change: ColumnAdded, schema: Schema) -> bool:
+    table = schema.tables.get(change.table)
+    return table is not None and variant_origin(change.column.name, table.columns, naming_of(schema)) is not None
 
 
 def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:

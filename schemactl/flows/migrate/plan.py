@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
+from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
 from schemactl.flows.migrate.unfinished import done_steps, plan_of
 from schemactl.formats._collector import paused_collector
@@ -121,10 +122,10 @@ def check_plan(
         done: how many steps an earlier run has done; None where there is none.
     """
     tell("looking at the data", None)
-    rest = plan.steps[done or 0 :]
-    counts = count_unfit(session, [planned.step for planned in rest]) if plan.is_applicable else ()
-    counts = tuple(replace(each, number=each.number + (done or 0)) for each in counts)
-    refusals = [*_refuse_steps(plan, allows_destructive), *refuse_unfit(plan.steps, counts)]
+    steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
+    forbidden = tuple(_refuse_forbidden(session, steps, done or 0))
+    counts = tuple(replace(each, number=each.number + (done or 0)) for each in count_unfit(session, steps))
+    refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *refuse_unfit(plan.steps, counts)]
     if done is None and found.unfinished is not None:
         refusals.append(_refuse_unfinished(found.unfinished.to_hash))
     is_recorded = found.known_hash == plan.target_hash
@@ -141,6 +142,13 @@ def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[Ref
         verb = "loses" if len(losing) == 1 else "lose"
         message = f"{_listed(losing, '')} {verb} data"
         yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
+
+
+def _refuse_forbidden(session: MigrationSession, steps: Sequence[Step], done: int) -> Iterator[Refusal]:
+    for obstacle, places in find_obstacles(session, steps).items():
+        numbers = tuple(place + done + 1 for place in places)
+        message = f"{_listed(numbers)} not possible: {obstacle.message}"
+        yield Refusal(Obstacle.IMPOSSIBLE, message, obstacle.hint or "", numbers)
 
 
 def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run, RunState, StepState
+from schemactl.destinations._migration.records import Hindrance, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.effects_there import done_numbers
+from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.plan import rendering
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
 from schemactl.flows.migrate.tracing import traced, traced_table
@@ -91,7 +92,10 @@ def _report(
     undone = tuple(_undone(session, target, parts))
     steps = [step for each in undone for step in each.planned.undo.steps]
     counts = tuple(_count(session, steps)) if all(each.planned.undo.is_possible for each in undone) else ()
-    refusals = tuple(_refuse(undone, steps, counts, request.allows_destructive))
+    refusals = (
+        *_refuse(undone, steps, counts, request.allows_destructive),
+        *(_forbidden(obstacle) for obstacle in find_obstacles(session, steps)),
+    )
     report = RollbackReport(
         place=target.place(session),
         name=name,
@@ -178,6 +182,10 @@ def _count(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Counted
                 yield Counted(place + 1, rows - nulls.count)
         elif looked_at is not None and needs_count(step) and (unfit := session.unfit(looked_at)).count:
             yield counted(place + 1, unfit)
+
+
+def _forbidden(obstacle: Hindrance) -> Refusal:
+    return Refusal(Obstacle.IMPOSSIBLE, f"it cannot be undone: {obstacle.message}", obstacle.hint or "")
 
 
 def _refuse(

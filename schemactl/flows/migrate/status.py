@@ -7,7 +7,7 @@ from pathlib import Path
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, StepState, Version
-from schemactl.flows.migrate.drift import find_drift
+from schemactl.flows.migrate.drift import Drift, find_drift
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.target import Found, find_name, find_target, find_wanted, read_state
 from schemactl.flows.migrate.unfinished import done_steps, plan_of
@@ -56,13 +56,14 @@ def find_status(request: StatusRequest) -> StatusReport:
             planned = check_plan(session, plan, found, False, lambda *_: None)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
-        drift = find_drift(session, target, found, found.known) if is_settled and found.known else ()
+        drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
         return StatusReport(
             place=target.place(session),
             there=there_now(found),
             target=stated(schema) if schema else None,
             planned=planned,
-            drift=drift,
+            drift=drift.changes,
+            variants=drift.variants,
             runs=tuple(past_run(session, run) for run in reversed(found.runs)),
         )
 

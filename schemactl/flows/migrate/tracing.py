@@ -5,8 +5,9 @@ Values are counted before the first step, when a column still has its old name, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar, assert_never
 
 from schemactl.migration.steps import (
     AddColumn,
@@ -15,12 +16,18 @@ from schemactl.migration.steps import (
     ChangeType,
     CreateTable,
     DropColumn,
+    DropNotNull,
     DropTable,
+    DropUnique,
+    FillColumn,
     RenameColumn,
     RenameTable,
     SetNotNull,
     Step,
+    table_of,
 )
+
+S = TypeVar("S", bound=Step)
 
 Countable = ChangeType | SetNotNull | AddUnique | Backfill | DropColumn
 
@@ -53,6 +60,32 @@ def traced_table(steps: Sequence[Step], place: int) -> str | None:
     return name.table if name else None
 
 
+def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
+    """Yield each step in the names that hold before the first one; a column that is not there yet has its first name.
+
+    Yields:
+        None where the step's table is not there yet.
+    """
+    tables: dict[str, str | None] = {}
+    columns: dict[tuple[str, str], str] = {}
+    for step in steps:
+        table, column = tables.get(table_of(step), table_of(step)), _column(step)
+        if table is not None:
+            column = columns.get((table, column), column)
+        yield None if table is None else _renamed(step, _Name(table, column))
+        match step:
+            case CreateTable():
+                tables[step.table.name] = None
+            case RenameTable():
+                tables[step.after] = table
+                tables.pop(step.before, None)
+            case RenameColumn() if table is not None:
+                columns.pop((table, step.before), None)
+                columns[table, step.after] = column
+            case _:
+                pass
+
+
 def _before(name: _Name, steps: Sequence[Step]) -> _Name | None:
     for step in reversed(steps):
         match step:
@@ -69,26 +102,43 @@ def _before(name: _Name, steps: Sequence[Step]) -> _Name | None:
     return name
 
 
-def _column(step: Countable) -> str:
+def _column(step: Step) -> str:
+    """Return the name under which the step finds its column; empty for a step about a whole table."""
     match step:
+        case CreateTable() | DropTable() | RenameTable():
+            return ""
+        case RenameColumn():
+            return step.before
         case ChangeType():
             return step.before.name
-        case SetNotNull() | DropColumn():
+        case AddColumn() | DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
             return step.column.name
-        case AddUnique():
+        case AddUnique() | DropUnique():
             return step.column
         case Backfill():
             return step.source.name
+        case _:
+            assert_never(step)
 
 
-def _renamed(step: Countable, name: _Name) -> Countable:
+def _renamed(step: S, name: _Name) -> S:
+    if name == _Name(table_of(step), _column(step)):
+        return step
     match step:
+        case CreateTable() | DropTable():
+            return replace(step, table=replace(step.table, name=name.table))
+        case RenameTable():
+            return replace(step, before=name.table)
+        case RenameColumn():
+            return replace(step, table=name.table, before=name.column)
         case ChangeType():
             before, after = (replace(column, name=name.column) for column in (step.before, step.after))
             return replace(step, table=name.table, before=before, after=after)
-        case SetNotNull() | DropColumn():
+        case AddColumn() | DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
             return replace(step, table=name.table, column=replace(step.column, name=name.column))
-        case AddUnique():
+        case AddUnique() | DropUnique():
             return replace(step, table=name.table, column=name.column)
         case Backfill():
             return replace(step, table=name.table, source=replace(step.source, name=name.column))
+        case _:
+            assert_never(step)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
 from schemactl.flows.migrate.effects_there import done_numbers
@@ -18,7 +16,7 @@ def plan_of(run: Run) -> MigrationPlan:
     Raises:
         InputError: what is kept there is no plan that this version reads.
     """
-    return read_plan(json.dumps(run.plan), f"the ledger, run {run.run_id}")
+    return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
 def done_steps(session: MigrationSession, module: MigratingDestination, run: Run) -> int:

@@ -65,7 +65,8 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         return VerifyReport(
             place=target.place(session),
             schema=stated(schema),
-            drift=drift,
+            drift=drift.changes,
+            variants=drift.variants,
             odd=odd,
             tables=len(complete_tables(schema)),
             columns=len({(check.table, check.column) for check in checks}),

@@ -1,0 +1,62 @@
+"""Runs and steps of the ledger as rows of texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from schemactl.destinations import parquet
+from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.destinations._migration.rows import OPTIONAL, RUN_COLUMNS, STEP_COLUMNS, row_of, run_of, step_of
+from schemactl.errors import InputError
+from schemactl.flows.migrate.unfinished import plan_of
+
+AT = datetime(2026, 1, 31, 12, 30, 15, 123456, tzinfo=UTC)
+RUNS = (
+    Run("r1", "p", "shop", None, "h1", "me@here", AT),
+    Run("r2", "p", "shop", "h1", "h2", "me@here", AT, AT, RunState.DONE, '{"steps": ["ü\\n"]}'),
+)
+STEPS = (
+    StepRecord("r1", 1, "sha", (), "me@here"),
+    StepRecord("r1", 12, "sha", ("it's; -- ü", ""), "me@here", StepState.DONE, AT, AT),
+)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_is_read_from_its_row_as_it_was(run: Run) -> None:
+    row = row_of(run)
+    assert tuple(row) == RUN_COLUMNS
+    assert {name for name, value in row.items() if value is None} <= OPTIONAL
+    assert run_of(dict(reversed(row.items()))) == run
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_is_read_from_its_row_as_it_was(step: StepRecord) -> None:
+    row = row_of(step)
+    assert tuple(row) == STEP_COLUMNS
+    assert {name for name, value in row.items() if value is None} <= OPTIONAL
+    assert step_of(row) == step
+
+
+def test_moments_are_written_in_utc() -> None:
+    local = AT.astimezone(timezone(timedelta(hours=5)))
+    assert row_of(replace(RUNS[0], started=local))["started"] == "2026-01-31T12:30:15.123456+00:00"
+
+
+def test_a_row_that_lacks_a_column_or_holds_no_state_is_no_run() -> None:
+    row = row_of(RUNS[0])
+    with pytest.raises(KeyError):
+        run_of({name: value for name, value in row.items() if name != "plan"})
+    with pytest.raises(ValueError, match="asleep"):
+        run_of({**row, "state": "asleep"})
+
+
+def test_a_plan_is_read_only_when_it_is_asked_for(tmp_path: Path) -> None:
+    with parquet.connect(f"parquet:{tmp_path}", "shop") as session:
+        session.write_run(replace(RUNS[1], plan="no JSON"))
+        (found,) = session.runs()
+    with pytest.raises(InputError, match="this is no JSON"):
+        plan_of(found)
