@@ -32,8 +32,9 @@ def bigint_of_text(retype: Retype, value: str, words: Words) -> Converted:
     regex = forms.blank_around(f"({forms.INTEGER}|{forms.HEX})")
     form = conjoin(words.matches(value, regex), f"length({value}) < 38")
     digits = len(str(_bounds(retype.after)[1])) - 1
-    usual = words.matches(value, f"-?[0-9]{{1,{digits}}}")
-    return Converted(form, _in_range(f"({wide})", retype.after, words), wide, usual, value)
+    usual = words.is_usual_integer(value, words.type_of(retype.after), digits)
+    trusted = words.is_trusted_integer(value)
+    return Converted(form, _in_range(f"({wide})", retype.after, words), wide, usual, trusted, value)
 
 
 def bigint_of_double(retype: Retype, value: str, _: Words) -> Converted:
@@ -111,13 +112,23 @@ def decimal_of_text(retype: Retype, value: str, words: Words) -> Converted:
         words.matches(value, "[^0-9]*[0-9].*"),
         f"length({value}) < 150",
     )
-    usual = words.matches(value, f"-?[0-9]{{1,{digits}}}") if digits else FALSE
+    usual = _is_usual_decimal(value, digits, scale, words)
     if digits < 19:
-        return Converted(is_plain, TRUE, plain, usual, value)
+        return Converted(is_plain, TRUE, plain, usual, quick=value)
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {kind})"
     form = f"({is_plain}) OR {words.matches(value, forms.blank_around(forms.HEX))}"
     value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
-    return Converted(form, TRUE, value_of_form, usual, value)
+    return Converted(form, TRUE, value_of_form, usual, quick=value)
+
+
+def _is_usual_decimal(value: str, digits: int, scale: int, words: Words) -> str:
+    # Counts of a regular expression are slow: the length says that neither side of the point has too many digits.
+    if not digits:
+        return FALSE
+    is_integer = f"length({value}) <= {digits} AND strpos({value}, '.') = 0"
+    is_short = f"length({value}) <= {min(digits, scale + 2)}"
+    is_number = words.matches(value, "-?[0-9]+([.][0-9]+)?")
+    return f"(({is_short} OR {is_integer}) AND {is_number})" if scale else f"({is_integer} AND {is_number})"
 
 
 def double_of_text(_: Retype, value: str, words: Words) -> Converted:
@@ -128,8 +139,7 @@ def double_of_text(_: Retype, value: str, words: Words) -> Converted:
     plain = f"CAST({trimmed} AS {words.double})"
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {words.double})"
     value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
-    usual = words.matches(value, "-?[0-9]{1,15}([.][0-9]{1,15})?")
-    return Converted(form, TRUE, value_of_form, usual, value)
+    return Converted(form, TRUE, value_of_form, words.is_usual_real(value), words.is_trusted_real(value), value)
 
 
 def double_of_bigint(_: Retype, value: str, words: Words) -> Converted:

@@ -79,7 +79,14 @@ def dialect_of(words: Words, limits: NameLimits) -> Dialect:
         made = found(retype, value)
         if made.fits == TRUE:
             return made.value
-        usual = "" if made.usual == FALSE else f"WHEN {made.usual} THEN {made.quick} "
+        if made.usual == FALSE:
+            return refusing(retype, value)
+        first = made.usual if made.trusted == FALSE else made.trusted
+        return f"CASE WHEN {first} THEN {made.quick} ELSE {words.once(value, lambda name: refusing(retype, name))} END"
+
+    def refusing(retype: Retype, value: str) -> str:
+        made = found(retype, value)
+        usual = "" if FALSE in (made.usual, made.trusted) else f"WHEN {made.usual} THEN {made.quick} "
         refused = words.refuse(value, words.type_of(retype.after))
         return f"CASE {usual}WHEN {made.holds} THEN {made.value} ELSE {refused} END"
 

@@ -21,6 +21,8 @@ class Converted:
         check: a condition that holds where the value survives.
         value: the value in the new type.
         usual: a condition that the usual spellings meet, all of which survive, and that is quicker to ask.
+        trusted: a condition, quicker still, under which ``quick`` fails rather than gives another value than dlt;
+            it fails for no value that ``fits``.
         quick: the value in the new type where ``usual`` holds.
     """
 
@@ -28,6 +30,7 @@ class Converted:
     check: str
     value: str
     usual: str = FALSE
+    trusted: str = FALSE
     quick: str = ""
 
     @property
@@ -88,6 +91,26 @@ class Words(Protocol):
 
     def matches(self, text: str, regex: str) -> str:
         """Return whether the whole text is of a form."""
+        ...
+
+    def is_usual_integer(self, text: str, kind: str, digits: int) -> str:
+        """Return whether a text is an integer in its usual spelling that a type of so many digits surely holds."""
+        ...
+
+    def is_trusted_integer(self, text: str) -> str:
+        """Return a condition under which a cast to an integer gives what Python does, or fails."""
+        ...
+
+    def is_usual_real(self, text: str) -> str:
+        """Return whether a text is a number in a usual spelling that ``double`` surely holds."""
+        ...
+
+    def is_trusted_real(self, text: str) -> str:
+        """Return a condition under which a cast to ``double`` gives what Python does, or fails."""
+        ...
+
+    def once(self, value: str, body: Callable[[str], str]) -> str:
+        """Return an expression that mentions a text many times, in the way that costs least."""
         ...
 
     def trim(self, text: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._migration.words import FALSE
 from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb._types import column_type
 from schemactl.schema.types import Column
 
 _BLANKS: Final = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
 _EMPTY: Final = '""'
+_ONCE: Final = '"_value"'
 _STRING: Final = r'"([^"\\]|\\.)*"'
 _NOT_AS_DLT: Final = r"[A-DF-Z]|nan|inf|[0-9]{18}|[eE][+-]?[0-9]{3}|,[ \t\n\r]*[\]}]"
 """DuckDB reads NaN and a comma too many, and keeps numbers that Python cannot."""
@@ -30,6 +33,26 @@ class DuckDbWords:
 
     def matches(self, text: str, regex: str) -> str:
         return f"regexp_full_match({text}, {literal(regex)}, 's')"
+
+    def is_usual_integer(self, text: str, kind: str, digits: int) -> str:  # noqa: ARG002
+        # The cast alone takes ``1.5`` and ``1e3``, too.
+        return f"(CAST(TRY_CAST({text} AS {kind}) AS VARCHAR) = {text})"
+
+    def is_trusted_integer(self, text: str) -> str:  # noqa: ARG002
+        return FALSE
+
+    def is_usual_real(self, text: str) -> str:
+        # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``.
+        has_digit = f"({self.is_trusted_real(text)} OR {text} BETWEEN '0' AND '0:' OR {text} BETWEEN '-0' AND '-:')"
+        return f"({has_digit} AND TRY_CAST({text} AS DOUBLE) IS NOT NULL)"
+
+    def is_trusted_real(self, text: str) -> str:
+        # Not a zero, since it does not read ``0xff``, which dlt does. The colon comes after the nine.
+        return f"{text} BETWEEN '1' AND ':'"
+
+    def once(self, value: str, body: Callable[[str], str]) -> str:
+        # ALTER TABLE reads a column anew for each mention of it, even where none is evaluated.
+        return f"list_transform([{value}], lambda {_ONCE}: {body(_ONCE)})[1]"
 
     def trim(self, text: str) -> str:
         return f"trim({text}, {_BLANKS})"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -139,7 +139,9 @@ def _plain(number: Decimal) -> Decimal:
     """Return a number without zeros at its end, and without an exponent."""
     if not number.is_finite():
         raise ValueError(number)
-    return Decimal(f"{number.normalize():f}") if number else Decimal(0)
+    # The usual context would round to 28 digits.
+    exact = Context(prec=len(number.as_tuple().digits))
+    return Decimal(f"{number.normalize(exact):f}") if number else Decimal(0)
 
 
 def _encode(value: Any, retype: Retype) -> Any:
