@@ -96,7 +96,8 @@ def stored_columns(found: Table) -> dict[str, Any]:
 
 
 def names_there(spark: Any, url: str) -> set[str]:
-    return {row.tableName for row in spark.sql(f"SHOW TABLES IN {url.partition('.')[2]}").collect()}
+    shown = spark.sql(f"SHOW TABLES IN {url.partition('.')[2]}").collect()
+    return {row.tableName for row in shown if not row.isTemporary}
 
 
 # --- steps ---

@@ -396,7 +396,10 @@ def test_a_table_of_the_catalogue(spark: SparkSession) -> None:
     spark.sql("SELECT 1 AS id, 'x' AS name, CAST('x' AS CHAR(3)) AS c, INTERVAL 1 DAY AS i").createOrReplaceTempView(
         "rows"
     )
-    found = scan(spark, "table:rows").evidence
+    try:
+        found = scan(spark, "table:rows").evidence
+    finally:
+        spark.catalog.dropTempView("rows")  # others use the session, too
     assert found.files["table:rows"].documents == 1
     assert found.typed[("id",)] == {"data_type": "bigint", "precision": 32}
     assert found.typed[("i",)] == {"data_type": "text"}

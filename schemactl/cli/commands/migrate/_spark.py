@@ -23,8 +23,11 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
     def opened(options: O, terminal: Terminal) -> ExitCode:
         if _kind(options) != _SPARK:
             return run(options, terminal)
+        from schemactl.destinations.spark.catalogue import read_address
         from schemactl.engine.session import open_session
 
+        if options.to is not None:
+            read_address(options.to)  # a wrong one is told before Spark starts
         with open_session(options.spark()):
             return run(options, terminal)
 
