@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from schemactl.schema.changes import apply
+from schemactl.schema.apply import apply
 from schemactl.schema.diff import diff
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table

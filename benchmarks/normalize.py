@@ -117,7 +117,7 @@ def plan_known(spark: SparkSession, path: Path, schema: Schema) -> tuple[Survey,
     from schemactl.inference.sample import parse_sample
     from schemactl.normalization.choose import make_plan
     from schemactl.normalization.request import PlanRequest
-    from schemactl.schema.contract import judge
+    from schemactl.schema.judgement import judge
 
     survey = survey_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
     evidence = surmised_evidence(survey)
@@ -134,7 +134,7 @@ def plan_load(spark: SparkSession, path: Path) -> tuple[Scan, Plan, Schema]:
     from schemactl.inference.sample import parse_sample
     from schemactl.normalization.choose import make_plan
     from schemactl.normalization.request import PlanRequest
-    from schemactl.schema.contract import judge
+    from schemactl.schema.judgement import judge
     from schemactl.schema.templates import new_schema
 
     before = new_schema("events")

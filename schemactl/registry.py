@@ -1,7 +1,7 @@
 """Finds plug-ins: a module's file name is the plug-in's name, the module itself is the plug-in.
 
 A name costs a directory listing, a value costs one import. Third parties add theirs through entry points of the
-group ``schemactl.KIND`` (``schemactl.detector``, ``schemactl.source`` ...).
+group ``schemactl.KIND`` (``schemactl.detector``, ``schemactl.input_format`` ...; docs/extending.md).
 """
 
 from __future__ import annotations
@@ -18,11 +18,19 @@ from schemactl.errors import InputError, did_you_mean
 Plugin = TypeVar("Plugin")
 
 
+def installed_plugins(kind: str) -> dict[str, str]:
+    """Return the modules that third parties have added, by name."""
+    # The group's name must be one that packaging tools take, which no blank is in.
+    found = entry_points(group=f"schemactl.{kind.replace(' ', '_')}")
+    return {entry.name: entry.value for entry in sorted(found, key=lambda entry: entry.name)}
+
+
 class Registry(Mapping[str, Plugin], Generic[Plugin]):
     """A read-only mapping of plug-in names to modules; built-in names come first, each group in alphabetical order.
 
     Args:
-        kind: what a plug-in is called in messages and in its entry-point group, for example ``detector``.
+        kind: what a plug-in is called in messages and, blanks as ``_``, in its entry-point group, for example
+            ``detector``.
         package: the package whose modules are the built-in plug-ins; names that start with ``_`` are not.
     """
 
@@ -37,8 +45,12 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     @cached_property
     def _installed(self) -> dict[str, str]:
-        found = entry_points(group=f"schemactl.{self.kind}")
-        return {entry.name: entry.value for entry in sorted(found, key=lambda e: e.name)}
+        return installed_plugins(self.kind)
+
+    @property
+    def installed(self) -> tuple[str, ...]:
+        """The names that third parties have added."""
+        return tuple(name for name in self._installed if name not in self._builtin)
 
     def __getitem__(self, name: str) -> Plugin:
         if name in self._builtin:
@@ -49,7 +61,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self._builtin
-        yield from (name for name in self._installed if name not in self._builtin)
+        yield from self.installed
 
     def __len__(self) -> int:
         return len(tuple(iter(self)))

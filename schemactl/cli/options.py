@@ -118,6 +118,16 @@ class DataOptions(SparkCommandOptions):
         typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
         Setting(),
     ] = None
+    naming: Annotated[
+        str | None,
+        typer.Option(
+            "--naming",
+            metavar="NAME",
+            help="How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
+            "`sql_cs_v1`, or a module of your own.",
+        ),
+        Setting(),
+    ] = None
     normalizer: Annotated[
         str | None,
         typer.Option(

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from schemactl.errors import SchemactlError
+
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
@@ -26,12 +28,19 @@ class Terminal:
     shows_progress: bool
 
     def write(self, text: str) -> None:
-        """Write a result to standard output; a reader who has gone away (``| head``) is no error."""
+        """Write a result to standard output; a reader who has gone away (``| head``) is no error.
+
+        Raises:
+            SchemactlError: it cannot be written, as the disk is full for one.
+        """
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
         except BrokenPipeError:
             forget_stdout()
+        except OSError as error:
+            forget_stdout()
+            raise SchemactlError(f"cannot write to standard output: {error.strerror}") from error
 
     def tell(self, text: str) -> None:
         """Write to a person, on standard error."""

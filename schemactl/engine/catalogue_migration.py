@@ -7,7 +7,7 @@ may be half done, and is dropped by the next migration or load; one whose table 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -118,13 +118,28 @@ def make_schema(tables: Tables) -> None:
     tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {tables.namespace}")
 
 
-def rewrite(tables: Tables, name: str, columns: Sequence[Filled]) -> None:
-    """Give a table other columns, with the rows that it has.
+Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
+"""Makes the columns of a copy of rows, and of what a table says of their columns."""
+
+
+def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
+    """Give a table other columns, with the rows that it has, by one copy.
+
+    Args:
+        tables: of the schema.
+        name: the table's.
+        changes: each of what those before it have made.
 
     Raises:
         DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
     """
-    _replace(tables, name, StructType([each.field for each in columns]), _filled(tables.frame(name), columns))
+    rows = tables.frame(name)
+    # Those of `rows` say less after a change: of nulls, comments, lengths.
+    fields = list(rows.schema.fields)
+    for change in changes:
+        columns = change(rows, fields)
+        rows, fields = _filled(rows, columns), [each.field for each in columns]
+    _replace(tables, name, StructType(fields), rows)
 
 
 def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -11,11 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StructField
 
 from schemactl.engine.catalogue import quoted
-from schemactl.engine.catalogue_migration import Filled
+from schemactl.engine.catalogue_migration import Change, Filled
 from schemactl.engine.coercion import coerced
 from schemactl.engine.retype import spark_type, survivor
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import (
+    AddColumn,
     AddUnique,
     Backfill,
     ChangeType,
@@ -28,11 +30,13 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema import types
-from schemactl.schema.coercion import type_of
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.value_types import type_of
 
-Copied = DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
-"""Steps that are taken by a copy of their table."""
+Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
+"""Steps that a copy of their table can take."""
+
+_OfColumn = DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 
 _COMMENT: Final = "comment"
 _NEW_COLUMN: Final = "__new_"
@@ -40,20 +44,47 @@ _SHOWN_CHARACTERS: Final = 200
 _DRAWS: Final = 1_000_000
 
 
-def copied_columns(step: Copied, frame: DataFrame) -> tuple[Filled, ...]:
-    """Return the columns of a table's copy after a step.
+def changes_of(steps: Sequence[Step]) -> list[Change]:
+    """Return what one copy of a table makes of its columns, step by step.
 
     Raises:
-        DestinationError: the table lacks the column that the step is about.
+        DestinationError: no copy does such a step.
+    """
+    if other := next((step for step in steps if not isinstance(step, Copied)), None):
+        raise DestinationError(f"a copy of `{table_of(other)}` does no `{type(other).__name__}`")
+    return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]
+
+
+def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[StructField]) -> tuple[Filled, ...]:
+    """Return the columns of a table's copy after a step.
+
+    Args:
+        step: what is done.
+        frame: the rows.
+        fields: what the table says of their columns.
+
+    Raises:
+        DestinationError: the table lacks the column that the step is about, or has one that it adds.
         InputError: a value cannot be written.
     """
+    if isinstance(step, AddColumn):
+        return _widened(step, frame, fields)
     name = _about(step)
-    if not any(_is(field, name) for field in frame.schema.fields):
+    if not any(_is(field, name) for field in fields):
         raise DestinationError(f"there is no column `{table_of(step)}.{name}`")
-    return tuple(_copied(step, frame, name))
+    return tuple(_copied(step, frame, fields, name))
 
 
-def _about(step: Copied) -> str:
+def _widened(step: AddColumn, frame: DataFrame, fields: Sequence[StructField]) -> tuple[Filled, ...]:
+    name = step.column.name
+    if any(_is(field, name) for field in fields):
+        raise DestinationError(f"there is a column `{step.table}.{name}` already")
+    null = F.lit(None).cast(spark_type(step.column))
+    held = [Filled(field, _value(field.name)) for field in fields]
+    return (*held, Filled(StructField(name, _kind(frame, null)), null))
+
+
+def _about(step: _OfColumn) -> str:
     match step:
         case RenameColumn() | ChangeType():
             return step.before if isinstance(step, RenameColumn) else step.before.name
@@ -63,8 +94,8 @@ def _about(step: Copied) -> str:
             return step.column.name
 
 
-def _copied(step: Copied, frame: DataFrame, name: str) -> Iterator[Filled]:
-    for field in frame.schema.fields:
+def _copied(step: _OfColumn, frame: DataFrame, fields: Sequence[StructField], name: str) -> Iterator[Filled]:
+    for field in fields:
         value = _value(field.name)
         if not _is(field, name):
             yield Filled(field, value)

@@ -9,12 +9,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.errors import EngineError, InputError, SchemactlError
+from schemactl.engine.inputs import shown_path
+from schemactl.errors import EngineError, InputError, Location, SchemactlError
 
 LONGEST_MESSAGE = 300
 _LOG_TAIL_BYTES = 64 * 1024
 _MEMORY = "give the driver more memory: `--conf spark.driver.memory=8g`"
 _PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
+_UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
 _DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
 
 
@@ -22,7 +24,8 @@ _DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundExceptio
 class _Kind:
     """One kind of failure: the text that shows it, the error it becomes, the way out.
 
-    `message` may use the groups of the pattern; without one the message is Spark's own.
+    `message` may use the groups of the pattern; without one the message is Spark's own. A group `uri` is the file
+    at fault.
     """
 
     pattern: str
@@ -50,8 +53,15 @@ _KINDS = (
           "no permission to read the source"),
     _Kind(r"FileNotFoundException: (?:File )?(?:file:)?(\S+)", InputError, r"there is no `\1`"),
     _Kind(r"\[FAILED_READ_FILE\.FILE_NOT_EXIST\]", InputError),
-    _Kind(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?:file:)?(\S+?)\.(?:\s|$)",
-          InputError, r"`\1` cannot be read"),
+    _Kind(_UNREADABLE + r"(?s:.*?)(?:EOFException|Unexpected end of input stream)", InputError,
+          "the compressed file ends too early"),
+    _Kind(_UNREADABLE, InputError, "the file cannot be read"),
+    _Kind(r"Illegal Parquet type: (.+?)\.(?:\s|$)", InputError,
+          r"a Parquet file has a column of a type that Spark does not read: \1", "leave the column out, or retype it"),
+    _Kind(r"\[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION\] Decimal precision (\d+)", InputError,
+          r"a column is a decimal of \1 digits: Spark reads no more than 38"),
+    _Kind(r"\[CANNOT_MERGE_SCHEMAS\]", InputError, "the files state types for one column that do not go together",
+          "infer from the files one by one"),
     _Kind(r"UnknownHostException: ([^\s:]+)", EngineError, r"the host `\1` is not known"),
     _Kind(r"All masters are unresponsive", EngineError, "the Spark master does not answer"),
     _Kind(r"Master removed our application", EngineError, "the cluster cannot run our executors"),
@@ -100,7 +110,9 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
         if match := re.search(kind.pattern, seen):
             message = match.expand(kind.message) if kind.message else shorten(text)
             hints = [kind.hint, where if kind.error is EngineError else None]
-            return kind.error(message, hint="; ".join(hint for hint in hints if hint) or None)
+            uri = match.groupdict().get("uri")
+            at = Location(shown_path(uri)) if uri else None
+            return kind.error(message, at=at, hint="; ".join(hint for hint in hints if hint) or None)
     message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
     return EngineError(message, hint=where)
 

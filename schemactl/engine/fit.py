@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from schemactl.engine.families import LARGE_KIND
-from schemactl.inference.survival import EXACT_INTEGERS, LONGEST_DOUBLE, Target
+from schemactl.inference.survival.target import EXACT_INTEGERS, LONGEST_DOUBLE, Target
 from schemactl.schema.types import DataType
 
 REAL_KIND = "DOUBLE"

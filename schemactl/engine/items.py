@@ -18,7 +18,7 @@ from schemactl.engine.nested import Converter, structure_type
 from schemactl.engine.nested import read_type as nested_type
 from schemactl.engine.shapes import Shape
 from schemactl.engine.spark_types import typed_columns
-from schemactl.engine.walk import field_of, variant_child
+from schemactl.engine.walk import field_of
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.normalization.nested_types import NestedType
 from schemactl.normalization.plan import Cell, Plan
@@ -52,9 +52,12 @@ class Item:
         element: of a ``LIST``, or of the lists among ``VARIANT``s.
         scalars: of ``VARIANT``s: Spark's names of the scalar types among them, ``DOUBLE`` for all that have a point.
         is_nested: of ``VARIANT``s: whether there are objects or lists among them.
-        is_kept: of ``JSON``: whether cells take it; else only its presence counts.
+        is_kept: of ``JSON``: whether cells take it; else only its presence counts. Of ``VARIANT``s: whether cells take
+            objects and lists among them as JSON.
         is_row: whether the values make rows; then objects are rows, and only lists among them may be kept whole.
         is_marked: whether texts here may stand for large integers (``parse.LARGE_MARK``).
+        texts: what is staged beside it, in the same structure down to the VARIANTs, where any of these are kept: their
+            JSON texts (of texts the bare characters), as VARIANTs forget how keys were ordered and numbers written.
         structure: of ``NESTED``; documents are staged as ``nested.read_type`` has it, others as it is stored.
     """
 
@@ -69,6 +72,7 @@ class Item:
     is_kept: bool = False
     is_row: bool = False
     is_marked: bool = False
+    texts: Item | None = None
     structure: NestedType | None = None
 
     def shown_type(self) -> T.DataType:
@@ -186,22 +190,30 @@ def _scalar(shape: Shape, use: Use, is_marked: bool) -> Item:
 
 
 _PRESENCE: Final = Item(Form.JSON, T.StringType(), T.StringType())
+_TEXTS: Final = Item(Form.JSON, T.StringType(), T.StringType(), is_kept=True)
 
 
 def _variant(shape: Shape, use: Use, is_marked: bool) -> Item:
     """Return values that each tell their kind, with all that is in them."""
-    keys = [key for key in shape.children if key in use.below]
+    fields = {
+        key: _variant(child, use.below[key], is_marked) for key, child in shape.children.items() if key in use.below
+    }
     inner = use.below.get(ELEMENT)
+    element = _variant(shape.element, inner, is_marked) if shape.element is not None and inner is not None else None
+    is_kept = shape.is_nested and use.takes(DataType.JSON) and use.structure is None
+    has_texts = is_kept or any(each.texts for each in (*fields.values(), element) if each is not None)
     return Item(
         Form.VARIANT,
         T.VariantType(),
         T.VariantType(),
-        fields={key: _variant(shape.children[key], use.below[key], is_marked) for key in keys},
-        element=_variant(shape.element, inner, is_marked) if shape.element is not None and inner is not None else None,
+        fields=fields,
+        element=element,
         scalars=_scalar_types(shape, use),
         is_nested=shape.is_nested,
+        is_kept=is_kept,
         is_row=use.is_row,
         is_marked=is_marked,
+        texts=_TEXTS if has_texts else None,
     )
 
 
@@ -215,7 +227,8 @@ def _object(fields: Mapping[str, Item]) -> Item:
     source = T.StructType([T.StructField(key, item.source) for key, item in fields.items()])
     items = zip(_staged_names(fields), fields.values(), strict=True)
     staged = T.StructType([T.StructField(name, item.type) for name, item in items])
-    return Item(Form.OBJECT, source, staged, fields=fields)
+    texts = {key: item.texts for key, item in fields.items() if item.texts is not None}
+    return Item(Form.OBJECT, source, staged, fields=fields, texts=_object(texts) if texts else None)
 
 
 def _staged_names(keys: Collection[str]) -> Iterable[str]:
@@ -227,7 +240,8 @@ _PLAIN_KEY: Final = re.compile("[A-Za-z][A-Za-z0-9_]{0,99}")
 
 
 def _list(element: Item) -> Item:
-    return Item(Form.LIST, T.ArrayType(element.source), T.ArrayType(element.type), element=element)
+    texts = _list(element.texts) if element.texts is not None else None
+    return Item(Form.LIST, T.ArrayType(element.source), T.ArrayType(element.type), element=element, texts=texts)
 
 
 # --- sources that state their types ---
@@ -299,52 +313,3 @@ def struct_sql(item: Item, values: Iterable[str]) -> str:
     assert isinstance(item.type, T.StructType)
     fields = (f"'{name}', {sql}" for name, sql in zip(item.type.names, values, strict=True))
     return f"named_struct({', '.join(fields)})"
-
-
-# --- what a plan reaches in what is staged ---
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """A staged value: what it is, and SQL for it."""
-
-    item: Item
-    sql: str
-
-
-def reach(start: Reached, keys: Path) -> Reached | None:
-    """Return what stands under ``keys``, None where nothing ever does."""
-    found = start
-    for key in keys:
-        if key is ELEMENT:
-            raise ValueError("elements of lists are no single value")
-        if key not in found.item.fields:
-            return None
-        if found.item.form is Form.VARIANT:
-            sql = variant_child(found.sql, key)
-        else:
-            assert isinstance(found.item.type, T.StructType)
-            sql = f"{found.sql}.`{found.item.type.names[list(found.item.fields).index(key)]}`"
-        found = Reached(found.item.fields[key], sql)
-    return found
-
-
-def reach_elements(found: Reached) -> Reached | None:
-    """Return a list as SQL for an array, with what its elements are; None where there never is a list."""
-    element = found.item.element
-    if element is None:
-        return None
-    is_variant = found.item.form is Form.VARIANT
-    return Reached(element, f"try_variant_get({found.sql}, '$', 'array<variant>')" if is_variant else found.sql)
-
-
-def is_container_sql(found: Reached) -> str:
-    """Return SQL for whether a value is an object or a list."""
-    if found.item.form is Form.SCALAR:
-        return "false"
-    there = f"{found.sql} is not null"
-    return f"({there} and {_is_nested(found.sql)})" if found.item.form is Form.VARIANT else f"({there})"
-
-
-def _is_nested(value: str) -> str:
-    return f"regexp_like(schema_of_variant({value}), '^(OBJECT|ARRAY)')"

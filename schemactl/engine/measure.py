@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from schemactl.engine import walk
+from schemactl.engine.detections import detect_installed, has_installed_detectors
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.shapes import Shape, cut_shape
@@ -137,21 +138,31 @@ def _group(values: DataFrame) -> DataFrame:
     family = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind))
     length = F.coalesce("length", F.length(text))
     number = F.when(is_number, text.try_cast("double"))
-    # Only numbers are aggregated: an aggregate over texts makes Spark sort all values.
-    return values.groupBy("file", "block", "node", group.alias("kind"), family.alias("family")).agg(
+    keys: list[Column | str] = ["file", "block", "node", group.alias("kind"), family.alias("family")]
+    facts = [
         F.count("*").alias("count"),
         F.min("id").alias("first"),
         F.min(length).alias("shortest"),
         F.max(length).alias("longest"),
         F.min(number).alias("least"),
         F.max(number).alias("greatest"),
-    )
+    ]
+    if not has_installed_detectors():
+        # Only numbers are aggregated: an aggregate over texts makes Spark sort all values.
+        return values.groupBy(keys).agg(*facts)
+    asked = values.withColumn(_DETECTED, detect_installed(text, kind == "STRING", is_number))
+    return asked.groupBy([*keys, _DETECTED]).agg(*facts, F.any_value(text).alias("text"))
 
 
 _NUMBER = "NUMBER"
 
+_DETECTED = "detected"
+"""What detectors of third parties say; only where there are any."""
+
 
 def _class_of(row: Row) -> str:
+    if _DETECTED in row and row[_DETECTED] is not None:
+        return classify(row.text if row.kind == "STRING" else json.loads(row.text))
     match row.kind:
         case walk.NULL_KIND:
             return NULL

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from schemactl.engine.coercion import stored_type
 from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.walk import field_of, literal, variant_child
-from schemactl.normalization.nested_types import LARGE, Json, Leaf, ListOf, NestedType, Struct
+from schemactl.normalization.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.normalization.plan import Plan
 from schemactl.schema.types import Column
 
@@ -66,6 +66,8 @@ def _spark_type(of: NestedType, json: T.DataType, large: T.DataType | None) -> T
             return T.StructType([T.StructField(name, _spark_type(inner, json, large)) for name, inner in fields])
         case ListOf(element):
             return T.ArrayType(_spark_type(element, json, large))
+        case MapOf(of_keys):
+            return T.MapType(T.StringType(), _spark_type(of_keys, json, large))
         case Json():
             return json
         case Leaf(name):
@@ -103,6 +105,9 @@ class Converter:
             case ListOf(element):
                 each = self._variable()
                 return f"transform({value}, {each} -> {self.of_read(element, each)})"
+            case MapOf(of_keys):
+                key, each = self._variable(), self._variable()
+                return f"transform_values({value}, ({key}, {each}) -> {self.of_read(of_keys, each)})"
             case Json():
                 return json_text(value)
             case _:
@@ -132,6 +137,12 @@ class Converter:
             case T.ArrayType(), ListOf(element):
                 each = self._variable()
                 return f"transform({value}, {each} -> {self.of_typed(source.elementType, element, each)})"
+            case T.MapType(), MapOf(of_keys) if isinstance(source.keyType, T.StringType):
+                key, each = self._variable(), self._variable()
+                return f"transform_values({value}, ({key}, {each}) -> {self.of_typed(source.valueType, of_keys, each)})"
+            case T.StructType(), MapOf():
+                # A field that is null may as well be one that its row lacks.
+                return self.of_variant(of, f"parse_json({_json_of_typed(source, value, are_nulls_kept=False)})")
             case _, Json():
                 return _json_of_typed(source, value)
             case _:
@@ -148,6 +159,9 @@ class Converter:
             case ListOf(element):
                 each = self._variable()
                 return f"transform({_elements(value)}, {each} -> {self.of_variant(element, each)})"
+            case MapOf(of_keys):
+                key, each = self._variable(), self._variable()
+                return f"transform_values({_entries(value)}, ({key}, {each}) -> {self.of_variant(of_keys, each)})"
             case Json():
                 return json_text(value)
             case Leaf(name):
@@ -170,6 +184,10 @@ class Converter:
                 each = self._variable()
                 inside = f"exists({_elements(value)}, {each} -> {self.is_variant_lost(element, each)})"
                 return f"({_is_value(value)} and (not {_is_kind(value, 'ARRAY')} or coalesce({inside}, false)))"
+            case MapOf(of_keys):
+                each = self._variable()
+                inside = f"exists(map_values({_entries(value)}), {each} -> {self.is_variant_lost(of_keys, each)})"
+                return f"({_is_value(value)} and (not {_is_kind(value, 'OBJECT')} or coalesce({inside}, false)))"
             case Json():
                 return "false"
             case Leaf(name):
@@ -189,6 +207,9 @@ class Converter:
             case ListOf(element), ListOf(kept_element):
                 each = self._variable()
                 return f"transform({value}, {each} -> {self.narrowed(element, kept_element, each)})"
+            case MapOf(wide_value), MapOf(kept_value):
+                key, each = self._variable(), self._variable()
+                return f"transform_values({value}, ({key}, {each}) -> {self.narrowed(wide_value, kept_value, each)})"
             case Json(), _:
                 return self.of_variant(of, f"parse_json({value})")
             case _:
@@ -211,6 +232,10 @@ class Converter:
             case ListOf(element), ListOf(kept_element):
                 each = self._variable()
                 return f"coalesce(exists({value}, {each} -> {self.is_lost(element, kept_element, each)}), false)"
+            case MapOf(wide_value), MapOf(kept_value):
+                each = self._variable()
+                inside = f"exists(map_values({value}), {each} -> {self.is_lost(wide_value, kept_value, each)})"
+                return f"coalesce({inside}, false)"
             case Json(), _:
                 return self.is_variant_lost(of, f"parse_json({value})")
             case _:
@@ -229,6 +254,8 @@ def sql_type(of: T.DataType) -> str:
             return f"struct<{', '.join(fields)}>"
         case T.ArrayType():
             return f"array<{sql_type(of.elementType)}>"
+        case T.MapType():
+            return f"map<{sql_type(of.keyType)}, {sql_type(of.valueType)}>"
         case _:
             return of.simpleString()
 
@@ -244,9 +271,9 @@ def json_text(variant: str) -> str:
     return f"if({_is_value(variant)}, {text}, null)"
 
 
-def _json_of_typed(source: T.DataType, value: str) -> str:
+def _json_of_typed(source: T.DataType, value: str, *, are_nulls_kept: bool = True) -> str:
     if isinstance(source, (T.StructType, T.ArrayType, T.MapType, T.VariantType)):
-        return f"to_json({value}, map('ignoreNullFields', 'false'))"
+        return f"to_json({value}, map('ignoreNullFields', '{str(not are_nulls_kept).lower()}'))"
     listed = f"to_json(array({value}))"
     return f"if({value} is null, null, substring({listed}, 2, length({listed}) - 2))"
 
@@ -261,6 +288,10 @@ def _is_kind(variant: str, kind: str) -> str:
 
 def _elements(variant: str) -> str:
     return f"if({_is_kind(variant, 'ARRAY')}, try_variant_get({variant}, '$', 'array<variant>'), null)"
+
+
+def _entries(variant: str) -> str:
+    return f"if({_is_kind(variant, 'OBJECT')}, try_variant_get({variant}, '$', 'map<string,variant>'), null)"
 
 
 def _leaf_of_variant(name: str, value: str) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.engine.items import is_container_sql, reach, reach_elements
 from schemactl.engine.nested import column_type, quoted, sql_type
+from schemactl.engine.reach import is_container_sql, reach, reach_elements
 from schemactl.engine.rows import RowFrame, made_sql, refused_sql, refuses_row
 from schemactl.engine.values import values_by_column
 from schemactl.engine.walk import literal
 from schemactl.inference.paths import Path
 from schemactl.normalization.plan import Plan, RowKey, Rows
-from schemactl.schema.contract import Violation
+from schemactl.schema.judgement import Violation
 from schemactl.schema.types import Table
 
 NULL_KIND: Final = "null"

@@ -25,7 +25,7 @@ from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import REJECTS_COLUMNS, Rejected
-from schemactl.schema.contract import Violation
+from schemactl.schema.judgement import Violation
 
 
 @dataclass(frozen=True, slots=True)

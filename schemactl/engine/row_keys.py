@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.coercions.canonical import read_json
 from schemactl.engine.udf import arrow_udf
+from schemactl.schema.types import DataType
 
 _HASH_BYTES: Final = 10
 _KEY_LENGTH: Final = 14
@@ -44,6 +45,35 @@ def random_key(load_id: str, table: str, file: Column, number: Column) -> Column
 def primary_key_hash(values_json: Column) -> Column:
     """Return the key of a row that is known by its primary key: a JSON text of the key's columns and values."""
     return arrow_udf(hash_json, "string")(values_json)
+
+
+def hashed_text(kind: DataType, value: str) -> str:
+    """Return SQL for the text that a value of a primary key is hashed as.
+
+    What sources state as more than text and numbers dlt marks by a character of Unicode's private area when it stores
+    the rows between its steps, and hashes it with its mark.
+
+    Args:
+        kind: of the value.
+        value: SQL for it.
+    """
+    match kind:
+        case DataType.DECIMAL:
+            return f"concat('\uf026', cast({value} as string))"
+        case DataType.TIMESTAMP:
+            offset = f"if(typeof({value}) = 'timestamp', '+00:00', '')"
+            moment = f"date_format({value}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")"
+            return f"concat('\uf027', regexp_replace({moment}, '[.]000000$', ''), {offset})"
+        case DataType.DATE:
+            return f"concat('\uf028', cast({value} as string))"
+        case DataType.BINARY:
+            return f"concat('\uf02b', replace(base64({value}), '\\r\\n', ''))"
+        case DataType.TIME:
+            text = f"cast({value} as string)"
+            digits = f"if(length({text}) > 8, rpad(substring({text}, 9), 7, '0'), '')"
+            return f"concat('\uf02d', substring({text}, 1, 8), {digits})"
+        case _:
+            return f"cast({value} as string)"
 
 
 def content_hash(text: Column) -> Column:

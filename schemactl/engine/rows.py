@@ -1,8 +1,8 @@
 """From staged documents to the rows of one table: list after list is taken apart, and each row gets its key.
 
 On the way a frame has ``file`` and ``number`` of the record; for each level of rows, from 0 for the document, ``e0``
-the value that makes the row, ``k0`` its key, ``o0`` whether it brought that itself, ``i1`` its place in its list; and
-``r``, whether a row above is refused.
+the value that makes the row, ``t0`` its texts (``Item.texts``) where it has any, ``k0`` its key, ``o0`` whether it
+brought that itself, ``i1`` its place in its list; and ``r``, whether a row above is refused.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.items import Form, Item, Reached, is_container_sql, reach, reach_elements
-from schemactl.engine.row_keys import child_key, content_hash, primary_key_hash, random_key
+from schemactl.engine.items import Form, Item
+from schemactl.engine.reach import Reached, is_container_sql, reach, reach_elements
+from schemactl.engine.row_keys import child_key, content_hash, hashed_text, primary_key_hash, random_key
 from schemactl.engine.stage import Staged
 from schemactl.engine.values import Source, Value, evaluate
 from schemactl.engine.walk import literal
@@ -56,13 +57,15 @@ class RowFrame:
 
     def at(self, level: int) -> Reached:
         """Return the value that makes the row of a level."""
-        return Reached(self.items[level], f"e{level}")
+        item = self.items[level]
+        return Reached(item, f"e{level}", f"t{level}" if item.texts is not None else None)
 
 
 def row_frames(spark: SparkSession, staged: Staged, plan: Plan, load_id: str) -> Iterator[RowFrame]:
     """Yield the rows that a batch of documents has, parents first; what it never has any of is left out."""
     documents = spark.read.parquet(staged.folder.as_uri())
-    frame = documents.selectExpr("file", "number", "key", "doc as e0", "false as r")
+    texts = ("texts as t0",) if staged.item.texts is not None else ()
+    frame = documents.selectExpr("file", "number", "key", "doc as e0", *texts, "false as r")
     yield from _with_below(RowFrame(frame, (plan.rows,), (staged.item,)), plan, load_id)
 
 
@@ -112,9 +115,14 @@ def _exploded(above: RowFrame, rows: Rows) -> RowFrame | None:
     if elements is None:
         return None
     level = above.level + 1
-    needed = {f"e{level}" for level in _levels_of_values((*above.chain, rows))}
-    kept = [name for name in above.frame.columns if name[0] not in "ep" or name in needed]
-    frame = above.frame.selectExpr(*kept, f"posexplode({elements.sql}) as (i{level}, e{level})")
+    needed = {f"{name}{level}" for level in _levels_of_values((*above.chain, rows)) for name in "et"}
+    kept = [name for name in above.frame.columns if name[0] not in "etp" or name in needed]
+    if elements.texts is None:
+        frame = above.frame.selectExpr(*kept, f"posexplode({elements.sql}) as (i{level}, e{level})")
+    else:
+        pairs = f"zip_with({elements.sql}, {elements.texts}, (e, t) -> named_struct('e', e, 't', t))"
+        paired = above.frame.selectExpr(*kept, f"posexplode({pairs}) as (i{level}, pair)")
+        frame = paired.selectExpr(*kept, f"i{level}", f"pair.e as e{level}", f"pair.t as t{level}")
     return RowFrame(frame, (*above.chain, rows), (*above.items, elements.item))
 
 
@@ -222,7 +230,7 @@ def _json_of(value: Value) -> str:
         case DataType.JSON:
             return value.sql
         case _:
-            listed = f"to_json(array({value.text_sql()}))"
+            listed = f"to_json(array({hashed_text(DataType(value.kind), value.sql)}))"
             return f"substring({listed}, 2, length({listed}) - 2)"
 
 

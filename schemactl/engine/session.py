@@ -10,21 +10,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import logging
-import os
-import shutil
-import signal
-import socket
 import sys
-import tempfile
-import threading
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from schemactl.engine.bounded import bounded, check_reachable, try_bounded
 from schemactl.engine.failure import explain_failure, is_spark_failure
-from schemactl.engine.gateway import LOG_NAME, Gateway, Launch, await_gateway, spark_process
+from schemactl.engine.gateway import Gateway, Launch, await_gateway, spark_process
 from schemactl.engine.java import find_java
 from schemactl.engine.settings import (
     SESSION_CONF,
@@ -35,6 +28,7 @@ from schemactl.engine.settings import (
     parse_remote,
     parse_standalone,
 )
+from schemactl.engine.surroundings import environment, kept_interrupt_handler, own_folder, quiet
 from schemactl.errors import EngineError
 
 if TYPE_CHECKING:
@@ -42,9 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkOptions", "open_session"]
 
-REACH_LIMIT_SECONDS = 10
 CONNECT_LIMIT_SECONDS = 30
-STOP_LIMIT_SECONDS = 5
 
 # They turn a session into another kind of session, or into one with settings that nobody here asked for.
 _MISLEADING = (
@@ -55,8 +47,6 @@ _MISLEADING = (
     "SPARK_LOCAL_REMOTE",
     "SPARK_REMOTE",
 )
-
-Answer = TypeVar("Answer")
 
 
 @contextlib.contextmanager
@@ -69,15 +59,15 @@ def open_session(options: SparkOptions) -> Iterator[SparkSession]:
     """
     check_options(options)
     opened = _open_remote if options.remote is not None else _open_driver
-    with _quiet(options.debug), opened(options) as spark:
+    with quiet(options.debug), opened(options) as spark:
         yield spark
 
 
 @contextlib.contextmanager
 def _open_driver(options: SparkOptions) -> Iterator[SparkSession]:
-    with _own_folder() as folder:
+    with own_folder() as folder:
         conf = driver_conf(options, folder)
-        _reach("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
+        check_reachable("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
         java = find_java()
         launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug)
         if options.debug:
@@ -96,7 +86,7 @@ def _open_driver(options: SparkOptions) -> Iterator[SparkSession]:
 
 def _attached(gateway: Gateway, launch: Launch) -> Iterator[SparkSession]:
     log = None if launch.debug else launch.log
-    with _environment(_attach_environment(gateway, launch)), _kept_interrupt_handler() as keep_handler:
+    with environment(_attach_environment(gateway, launch)), kept_interrupt_handler() as keep_handler:
         _check_alone()
         try:
             spark = _attach()
@@ -133,7 +123,7 @@ def _detach() -> None:
     try:
         if context is not None:
             # In a thread of its own: an interrupt leaves this thread's connection to Java in mid-answer.
-            _try_bounded(context.cancelAllJobs, context.stop)
+            try_bounded(context.cancelAllJobs, context.stop)
     finally:
         SparkContext._active_spark_context = None
         SparkContext._gateway = SparkContext._jvm = None
@@ -146,8 +136,8 @@ def _detach() -> None:
 @contextlib.contextmanager
 def _open_remote(options: SparkOptions) -> Iterator[SparkSession]:
     assert options.remote is not None
-    _reach("the Spark Connect server", options.remote, (parse_remote(options.remote),))
-    with _environment(dict.fromkeys(_MISLEADING)), _explained(None):
+    check_reachable("the Spark Connect server", options.remote, (parse_remote(options.remote),))
+    with environment(dict.fromkeys(_MISLEADING)), _explained(None):
         from pyspark.sql import SparkSession
 
         def connect() -> SparkSession:
@@ -157,14 +147,14 @@ def _open_remote(options: SparkOptions) -> Iterator[SparkSession]:
             return session
 
         try:
-            connected = _bounded(connect, CONNECT_LIMIT_SECONDS)
+            connected = bounded(connect, CONNECT_LIMIT_SECONDS)
             if connected is None:
                 raise EngineError(f"the Spark Connect server `{options.remote}` does not answer")
             spark = connected[0]
             try:
                 yield spark
             finally:
-                _try_bounded(spark.interruptAll, spark.stop)
+                try_bounded(spark.interruptAll, spark.stop)
         finally:
             _forget_remote()
 
@@ -192,20 +182,6 @@ def _attach_environment(gateway: Gateway, launch: Launch) -> dict[str, str | Non
     }
 
 
-def _reach(what: str, address: str, places: tuple[tuple[str, int], ...]) -> None:
-    """Raise EngineError where none of the places listens; without this look Spark tries for minutes."""
-    reasons = []
-    for place in places:
-        try:
-            socket.create_connection(place, timeout=REACH_LIMIT_SECONDS).close()
-        except OSError as error:
-            reasons.append(error.strerror or str(error))
-        else:
-            return
-    if reasons:
-        raise EngineError(f"cannot reach {what} `{address}`: {reasons[0].lower()}")
-
-
 @contextlib.contextmanager
 def _explained(log: Path | None) -> Iterator[None]:
     try:
@@ -226,116 +202,3 @@ def _is_interrupted(error: BaseException) -> bool:
     """Whether the error came while an interrupt was on its way: PySpark still calls Java then, which may fail."""
     context = error.__context__
     return context is not None and (isinstance(context, KeyboardInterrupt) or _is_interrupted(context))
-
-
-@contextlib.contextmanager
-def _own_folder() -> Iterator[Path]:
-    """A folder for Spark's files, removed at the end; after a failure of Spark its log stays."""
-    folder = Path(tempfile.mkdtemp(prefix="schemactl-"))
-    failed = False
-    try:
-        yield folder
-    except EngineError:
-        failed = True
-        raise
-    finally:
-        _empty(folder, keep=LOG_NAME if failed else None)
-
-
-def _empty(folder: Path, keep: str | None) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name != keep:
-            path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        folder.rmdir()
-
-
-@contextlib.contextmanager
-def _environment(values: dict[str, str | None]) -> Iterator[None]:
-    """Set variables of this process (None removes one) for the time of a block."""
-    before = {name: os.environ.get(name) for name in values}
-
-    def apply(wanted: dict[str, str | None]) -> None:
-        for name, value in wanted.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-    apply(values)
-    try:
-        yield
-    finally:
-        apply(before)
-
-
-@contextlib.contextmanager
-def _kept_interrupt_handler() -> Iterator[Callable[[], None]]:
-    """Hand out a function that puts the handler of Ctrl-C back: PySpark's talks to Java inside the signal."""
-    handler = signal.getsignal(signal.SIGINT)
-
-    def put_back() -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
-
-    try:
-        yield put_back
-    finally:
-        put_back()
-
-
-@contextlib.contextmanager
-def _quiet(debug: bool) -> Iterator[None]:
-    """Keep what PySpark and py4j say off the terminal: it is about their innards, not the user's data."""
-    if debug:
-        yield
-        return
-
-    def is_ours(record: logging.LogRecord) -> bool:
-        return "py4j" not in record.pathname
-
-    root, py4j = logging.getLogger(), logging.getLogger("py4j")
-    level = py4j.level
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"pyspark\b")
-        warnings.filterwarnings("ignore", message=r".*PySpark")
-        # py4j logs through its own logger and, on an interrupt, through the root.
-        root.addFilter(is_ours)
-        py4j.setLevel(logging.CRITICAL + 1)
-        try:
-            yield
-        finally:
-            root.removeFilter(is_ours)
-            py4j.setLevel(level)
-
-
-def _bounded(work: Callable[[], Answer], seconds: float) -> tuple[Answer] | None:
-    """Return the work's answer in a tuple, None where it takes longer; raise what the work raises."""
-    answers: list[Answer] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            answers.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True, name="schemactl-spark")
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    return (answers[0],) if answers else None
-
-
-def _try_bounded(*steps: Callable[[], object]) -> None:
-    """Take the steps in order as far as they work; they have a few seconds together."""
-
-    def run() -> None:
-        for step in steps:
-            with contextlib.suppress(Exception):
-                step()
-
-    _bounded(run, STOP_LIMIT_SECONDS)

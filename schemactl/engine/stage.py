@@ -1,7 +1,8 @@
 """Stages the documents of a load: parsed once, cut to what the plan takes, written as Parquet that tables are made of.
 
 The Parquet files have the columns ``file`` (as people are shown it), ``number`` (of the record in the file, from 1),
-``key`` (of the document's row, null where it depends on values of the row) and ``doc``.
+``key`` (of the document's row, null where it depends on values of the row), ``doc``, and, where ``doc`` does not hold
+them, ``texts`` of what is kept as JSON.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def _reading_frame(
     placed = _placed(spark, texts, reading.places.offsets)
     text = unmarked(F.col("text")) if reading.is_marked else F.col("text")
     key = _document_key(plan, load_id, text, F.col("file"), F.col("number"))
-    return placed.select("file", "number", key.alias("key"), _document(item).alias("doc")), item
+    beside = (_document(item.texts).alias("texts"),) if item.texts is not None else ()
+    return placed.select("file", "number", key.alias("key"), _document(item).alias("doc"), *beside), item
 
 
 def _document(item: Item) -> Column:

@@ -28,18 +28,12 @@ from schemactl.engine.survey import Places, count_records, sampled
 from schemactl.engine.walk import Listing, list_values
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, Position
-from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.paths import ELEMENT, Path, values_at
 from schemactl.inference.resolve import Taken
 from schemactl.inference.sample import Sample
-from schemactl.inference.survival import (
-    MAX_EXAMPLES,
-    Tally,
-    Target,
-    distinct,
-    shown,
-    survives,
-    values_at,
-)
+from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
+from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.values import survives
 
 _PLACE = ("file", "block", "id")
 _BOOL_KIND = "BOOLEAN"

@@ -16,9 +16,10 @@ from pyspark.sql import types as T
 
 from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
 from schemactl.engine.coercions.canonical import canonical_json
-from schemactl.engine.items import Form, Item, Reached
+from schemactl.engine.items import Form, Item
 from schemactl.engine.nested import Converter, structure_type
 from schemactl.engine.parse import LARGE_MARK
+from schemactl.engine.reach import Reached
 from schemactl.engine.walk import literal
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.normalization.nested_types import Json, NestedType
@@ -105,7 +106,9 @@ def evaluate(
     """
     there = [(source.cell, source.at) for source in sources if source.at is not None]
     names = [f"{prefix}x{at}" for at in range(len(there))]
-    frame = _with(frame, [f"{at.sql} as {name}" for (_, at), name in zip(there, names, strict=True)])
+    reached = [(at, name) for (_, at), name in zip(there, names, strict=True)]
+    kept = [f"{at.texts} as {name}t" for at, name in reached if at.item.form is Form.VARIANT and at.item.is_kept]
+    frame = _with(frame, [*(f"{at.sql} as {name}" for at, name in reached), *kept])
     # Each as a column of its own: as part of what needs it, it would be made anew for each kind.
     asked = [name for (_, at), name in zip(there, names, strict=True) if _is_asked(at.item)]
     frame = _with(frame, [f"{_kind_of(name)} as {name}k" for name in asked])
@@ -201,7 +204,7 @@ def _of_variant(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
             value = f"if({name}k in {kinds}, {name}, null)" if _is_asked(item) else name
             yield _nested(cell, cell.structure, Converter().of_variant(cell.structure, value))
             return
-        whole = f"if({name}k in {kinds}, to_json({name}), null)" if _is_asked(item) else f"to_json({name})"
+        whole = f"if({name}k in {kinds}, {name}t, null)" if _is_asked(item) else f"{name}t"
         yield _raw(cell, DataType.JSON, _unmarked_json(whole) if item.is_marked else whole)
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.catalogues import comparable, told
-from schemactl.flows.references import Referred, find_schemas
+from schemactl.flows.pairs import Pair, find_pairs
+from schemactl.flows.progress import Progress
+from schemactl.flows.references import Referred
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.review.catalogue import all_rules
@@ -23,14 +25,13 @@ from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, list_names
-from schemactl.store.revision import MissingInRevision, versions_of
+from schemactl.store.folder import SchemasFolder
+from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.flows.survival import DataRequest
 
-Progress = Callable[[str, float | None], None]
 CountKey = tuple[str, str, str]
 
 
@@ -60,22 +61,6 @@ class DiffRequest:
     data: DataRequest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The two sides of one schema; one of them may be missing."""
-
-    base: Referred | None
-    head: Referred | None
-
-    @property
-    def name(self) -> str:
-        return _one_of(self.head, self.base).schema.name
-
-    @property
-    def has_catalogue(self) -> bool:
-        return any(side is not None and side.destination is not None for side in (self.base, self.head))
-
-
 def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Report:
     """Compare the schemas that two references name.
 
@@ -83,7 +68,7 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
         InputError: a reference names no schema, a schema cannot be read, or the data cannot.
         EngineError: Spark failed, which is only started for data.
     """
-    pairs = find_pairs(request)
+    pairs = find_pairs(request.base, request.head, SchemasFolder.at(request.schemas))
     if request.data is not None and len(pairs) > 1:
         names = ", ".join(f"`{pair.name}`" for pair in pairs)
         raise InputError(
@@ -108,51 +93,6 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
     sides = [Referred.of(read_document(read_text(file), path), path) if file else None for file in (base, head)]
     pair = Pair(*sides)
     return _report((_review_pair(pair, request, lambda *_: None),), request)
-
-
-def find_pairs(request: DiffRequest) -> tuple[Pair, ...]:
-    """Return what is compared with what: one schema with one, else schemas of the same name.
-
-    Without references the import folder is compared with the export folder, a bare ``NAME`` is that schema in both;
-    any other base alone is compared with the export folder's schemas of its names.
-
-    Raises:
-        InputError: a reference names no schema, or one side has no schema of a name that was asked for.
-    """
-    folder = SchemasFolder.at(request.schemas)
-    base, head = _references(request, folder)
-    bases = _bases(base, folder)
-    if head is None and not bases:
-        heads = find_schemas("export:", folder)
-    elif head is None:
-        heads = tuple(found for each in bases for found in find_schemas(f"export:{each.schema.name}", folder))
-    else:
-        heads = find_schemas(head, folder)
-    if len(bases) == len(heads) == 1:
-        return (Pair(bases[0], heads[0]),)
-    by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
-    names = sorted(by_name[0].keys() | by_name[1].keys())
-    return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
-
-
-def _bases(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
-    try:
-        return find_schemas(reference, folder)
-    except MissingInRevision:
-        # A whole revision may come from before the first schema; a path in it that is not there is a slip.
-        if reference.count(":") == 1:
-            return ()
-        raise
-
-
-def _references(request: DiffRequest, folder: SchemasFolder) -> tuple[str, str | None]:
-    if request.base == request.head == "-":
-        raise InputError("standard input can be one of the two only")
-    if request.base is None:
-        return "import:", "export:"
-    if request.head is None and (request.base in list_names(folder.exports) or request.base.isidentifier()):
-        return f"import:{request.base}", f"export:{request.base}"
-    return request.base, request.head
 
 
 def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
@@ -200,14 +140,8 @@ def _structure(referred: Referred, schema: Schema) -> Side:
 
 def _sides(pair: Pair) -> tuple[Side, Side]:
     """Return both sides; a missing one is the other without its tables, so that each table is new or gone."""
-    empty = Side(replace(_one_of(pair.head, pair.base).schema, tables={}))
+    empty = Side(replace(pair.any_side.schema, tables={}))
     return (_side(pair.base) if pair.base else empty, _side(pair.head) if pair.head else empty)
-
-
-def _one_of(first: Referred | None, second: Referred | None) -> Referred:
-    found = first or second
-    assert found is not None, "a pair has a side"
-    return found
 
 
 def _side(referred: Referred) -> Side:

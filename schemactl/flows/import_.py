@@ -10,9 +10,9 @@ from schemactl.flows.schemas import open_schemas, save, to_save
 from schemactl.formats import FORMATS, Format
 from schemactl.registry import Registry
 from schemactl.schema.changes import Change
-from schemactl.schema.contract import Violation, judge
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
+from schemactl.schema.judgement import Violation, judge
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.text import read_text

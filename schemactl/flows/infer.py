@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from schemactl.errors import InputError, Location, Problem
+from schemactl.errors import InputError
+from schemactl.flows.evidence import (
+    check_bad_records,
+    check_documents,
+    find_sources,
+    read_saved,
+    table_of,
+)
+from schemactl.flows.normalizers import check_normalizers
+from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.flows.schemas import Opened, open_schemas, save, to_save
-from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import (
     find_collisions,
     find_files,
@@ -22,23 +29,21 @@ from schemactl.inference.findings import (
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.sample import Sample, parse_sample
-from schemactl.inference.saved import ENDING, is_evidence_file, read_evidence, write_evidence
+from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.normalization.choose import module_of
-from schemactl.schema.contract import Contract, Judgement, judge
+from schemactl.schema.contract import Contract
 from schemactl.schema.hash import bump
+from schemactl.schema.judgement import Judgement, judge
+from schemactl.schema.naming import convention_name
+from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.replace import replace_text
-from schemactl.store.sources import table_name
-from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.settings import SparkOptions
-    from schemactl.engine.survey import BadRecord, Survey
-
-Progress = Callable[[str, float | None], None]
 
 MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""
@@ -57,6 +62,7 @@ class InferRequest:
         contract: goes before the schema's own.
         evidence_file: where to save what was seen.
         resolve_collisions: whether keys that become one column get a column each.
+        naming: convention of a new schema; None for snake_case.
         normalizer: of a new schema; None for dlt's relational one.
     """
 
@@ -72,6 +78,7 @@ class InferRequest:
     input_format: str | None = None
     resolve_collisions: bool = False
     spark: SparkOptions | None = field(default=None)
+    naming: str | None = None
     normalizer: str | None = None
 
 
@@ -102,7 +109,9 @@ def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
     check_name(request.name)
     if request.contract:
         Contract.of(request.contract)
-    before = schema_before(open_schemas(folder, request.name), request.normalizer)
+    opened = open_schemas(folder, request.name)
+    check_normalizers(opened)
+    before = schema_before(opened, request.naming, request.normalizer)
     if request.table is not None:
         root_table(before, request.table)
     return before
@@ -169,50 +178,11 @@ def collect(request: InferRequest, sample: Sample, progress: Progress) -> Eviden
     Raises:
         InputError: a source cannot be read, a file is met twice, or there are no records at all.
     """
-    saved, inputs = find_sources(request)
+    saved, inputs = find_sources(request.sources, request.input_format)
     evidence = read_saved(saved, {each.path for each in inputs})
     if inputs:
         evidence = merge(evidence, _scan(request, inputs, sample, progress))
     check_documents(request.sources, evidence.files)
-    return evidence
-
-
-def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
-    """Refuse sources in which nothing was found.
-
-    Raises:
-        InputError: there is no document.
-    """
-    if not any(file.documents for file in files.values()):
-        names = ", ".join(f"`{source}`" for source in sources)
-        bad = sum(file.bad for file in files.values())
-        raise InputError(
-            f"none of the {bad:,} records in {names} can be read" if bad else f"there are no records in {names}"
-        )
-
-
-def find_sources(request: InferRequest) -> tuple[list[str], tuple[Input, ...]]:
-    """Return the files of saved evidence, and the data."""
-    saved = [source for source in request.sources if is_evidence_file(source) and not has_magic(source)]
-    others = tuple(source for source in request.sources if source not in saved)
-    if not others:
-        return list(dict.fromkeys(saved)), ()
-    from schemactl.engine.inputs import find_inputs
-
-    inputs = find_inputs(others, request.input_format)
-    saved += [each.path for each in inputs if is_evidence_file(each.path)]
-    return list(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
-
-
-def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
-    """Return the saved evidence, none of it of files that are to be read as well."""
-    evidence = Evidence()
-    for path in paths:
-        known = read_evidence(read_text(Path(path)), path)
-        if twice := sorted(known.files.keys() & (evidence.files.keys() | to_read)):
-            message = f"`{twice[0]}` is in this evidence, and is read or in other evidence as well"
-            raise InputError(message, at=Location(path), hint="each file counts once: leave one of them out")
-        evidence = merge(evidence, known)
     return evidence
 
 
@@ -223,32 +193,8 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions()) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
-    check_bad_records(request, scan.survey)
+    check_bad_records(scan.survey, request.on_bad_record)
     return scan.evidence
-
-
-def check_bad_records(request: InferRequest, survey: Survey) -> None:
-    """Refuse records that cannot be read, unless they are to be skipped.
-
-    Raises:
-        InputError: there are such records.
-    """
-    if survey.bad_records and request.on_bad_record == "stop":
-        raise bad_records_error(survey.bad_records, survey.files)
-
-
-def bad_records_error(bad: tuple[BadRecord, ...], files: Mapping[str, FileEvidence]) -> InputError:
-    """Return the error for records that cannot be read, with their places."""
-    count = sum(file.bad for file in files.values())
-    problems = [
-        Problem(f"this cannot be read: {record.text}", Location(record.position.file, record.position.number))
-        for record in bad
-    ]
-    if count > len(bad):
-        problems.append(Problem(f"and {count - len(bad):,} more"))
-    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
-    hint = "mend the data, or leave them out with `--on-bad-record skip`"
-    return InputError(what, hint=hint, problems=tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +237,8 @@ def evolve_schema(
     Raises:
         InputError: the schema does not allow such data.
     """
-    before = schema_before(opened, request.normalizer)
-    table = table_of(request, evidence)
+    before = schema_before(opened, request.naming, request.normalizer)
+    table = table_of(request.table, request.sources, evidence, request.name)
     separates = request.resolve_collisions
     resolution = resolve_data(evidence, before, table, separates, max_identifier_length, is_loaded)
     judgement = judge(before, resolution.schema, request.contract)
@@ -315,35 +261,39 @@ def evolve_schema(
         is_check=request.is_check,
         saved=False,
         import_adopted=opened.import_adopted,
+        export_edited=stored is not None and _is_edited(opened, stored),
     )
     return Evolution(report, evolved, after, resolution, judgement)
 
 
-def schema_before(opened: Opened, normalizer: str | None = None) -> Schema:
+def _is_edited(opened: Opened, stored: Schema) -> bool:
+    document = opened.export_document
+    return document is not None and document.stated_hash != stored.version_hash
+
+
+def schema_before(opened: Opened, naming: str | None = None, normalizer: str | None = None) -> Schema:
     """Return the schema as it was, a new one where there was none.
 
     Args:
         opened: what is stored.
+        naming: of a new schema.
         normalizer: of a new schema.
 
     Raises:
-        InputError: there is no such normaliser, or the schema has another one.
+        InputError: there is no such naming convention or normaliser, or the schema has another one.
     """
-    if normalizer is None:
-        return opened.schema or new_schema(opened.name)
-    module = module_of(normalizer)
+    module = RELATIONAL_NORMALIZER if normalizer is None else module_of(normalizer)
     if opened.schema is None:
-        return new_schema(opened.name, normalizer=module)
+        return new_schema(opened.name, naming or DEFAULT_NAMING, module)
+    config = NormalizerConfig.of(opened.schema.normalizers)
+    if naming is not None and convention_name(naming) != convention_name(config.naming):
+        raise _began_otherwise(opened.name, "naming", "naming convention", config.naming)
     stated = str((opened.schema.normalizers.get("json") or {}).get("module") or RELATIONAL_NORMALIZER)
-    if module_of(stated) != module:
-        hint = "a schema keeps the normalizer that it began with: leave `--normalizer` out, or use another name"
-        raise InputError(f"the schema `{opened.name}` has the normalizer `{stated}`", hint=hint)
+    if normalizer is not None and module_of(stated) != module:
+        raise _began_otherwise(opened.name, "normalizer", "normalizer", stated)
     return opened.schema
 
 
-def table_of(request: InferRequest, evidence: Evidence) -> str:
-    """Return what the user names the root table, or what the data is named: saved evidence stands for its files."""
-    if request.table is not None:
-        return request.table
-    has_saved = any(is_evidence_file(source) for source in request.sources)
-    return table_name(sorted(evidence.files) if has_saved else request.sources, default=request.name)
+def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputError:
+    hint = f"a schema keeps the {kind} that it began with: leave `--{option}` out, or use another name"
+    return InputError(f"the schema `{name}` has the {kind} `{stated}`", hint=hint)

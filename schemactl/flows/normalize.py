@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._package import LoadedInput, LoadPackage
 from schemactl.errors import InputError
+from schemactl.flows.evidence import (
+    check_bad_records,
+    check_documents,
+    find_sources,
+)
 from schemactl.flows.infer import (
     MOST_ATTEMPTS,
     InferRequest,
-    Progress,
-    check_bad_records,
-    check_documents,
     check_request,
     evolve_schema,
-    find_sources,
     try_save,
     unsteady,
 )
@@ -40,6 +41,7 @@ from schemactl.flows.packing import (
     package_of,
     report_of,
 )
+from schemactl.flows.progress import Progress
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.unchanged import did_fit, leaves_schema, simplified, surmised_evidence
 from schemactl.inference.evidence import Evidence
@@ -135,7 +137,7 @@ def normalize(
         progress("starting Spark", None)
         with (open_session or session.open_session)(options) as spark:
             survey = survey_inputs(spark, call.inputs, parse_sample("full"), progress)
-            check_bad_records(request.inference, survey)
+            check_bad_records(survey, request.inference.on_bad_record)
             check_documents(request.inference.sources, survey.files)
 
             def make(plan: Plan, folder: Path) -> Made:
@@ -181,7 +183,7 @@ def _prepare(request: NormalizeRequest) -> _Call | NormalizeReport:
 
 
 def _find_data(request: InferRequest) -> tuple[Input, ...]:
-    saved, inputs = find_sources(request)
+    saved, inputs = find_sources(request.sources, request.input_format)
     if saved:
         raise InputError(f"`{saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
     return inputs

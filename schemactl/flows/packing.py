@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
-from schemactl.flows.infer import Evolution, Progress
+from schemactl.flows.infer import Evolution
+from schemactl.flows.progress import Progress
 from schemactl.inference.paths import format_path
 from schemactl.inference.report import ViolationFinding
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, Tally, Unfit
-from schemactl.schema.naming import load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def rejects_table(schema: Schema) -> Table:
     Raises:
         InputError: the schema has a table of this name.
     """
-    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
+    naming = naming_of(schema)
     name = naming.normalize_table_identifier(REJECTS_TABLE)
     if name in schema.tables:
         hint = "keep rejects as files: `--rejects DIR`"

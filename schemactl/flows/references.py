@@ -25,7 +25,8 @@ from schemactl.store.folder import (
     missing_schema,
     read_schema,
 )
-from schemactl.store.revision import find_repository, read_revision
+from schemactl.store.git import find_repository
+from schemactl.store.revision import read_revision
 from schemactl.store.text import MAX_BYTES, decode, read_text
 
 STDIN = "-"

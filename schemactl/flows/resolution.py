@@ -11,7 +11,7 @@ from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import keeps_structure, resolve_nested
-from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.naming import Naming, load_naming, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
 
@@ -58,7 +58,7 @@ def resolve_data(
         max_identifier_length: as in ``resolve``.
         is_loaded: as in ``resolve``.
     """
-    naming = load_naming(NormalizerConfig.of(before.normalizers).naming, max_identifier_length)
+    naming = naming_of(before, max_identifier_length)
     root = root_table(before, table, max_identifier_length)
     known = _known_names(before, root)
     names = {

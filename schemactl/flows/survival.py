@@ -5,49 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError, Location, did_you_mean
-from schemactl.flows.infer import (
-    InferRequest,
+from schemactl.flows.evidence import (
     bad_records_error,
+    check_documents,
     find_sources,
     read_saved,
     table_of,
 )
+from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
-from schemactl.inference.relational import SystemNames
+from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.survival import (
-    Judged,
-    Tally,
-    Target,
-    add,
-    feeds,
-    is_in_rows,
-    judge_absences,
-    judge_values,
-)
+from schemactl.inference.survival.absences import is_in_rows, judge_absences
+from schemactl.inference.survival.columns import Judged, feeds, judge_values
+from schemactl.inference.survival.tallies import Tally, add
+from schemactl.inference.survival.target import Target
 from schemactl.inference.values import TYPED
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.origins import renamed_columns
 from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import full_type
-from schemactl.schema.naming import load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
     from schemactl.engine.settings import SparkOptions
     from schemactl.engine.unfit import Records
-
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +93,11 @@ def count_survivors(
     sample = parse_sample(request.sample)
     if not questions:
         return {}
-    infer_request = InferRequest(
-        sources=request.sources, name=base.name, table=request.table, schemas=Path(), input_format=request.input_format
-    )
     if request.table is not None:
         _check_root(base, head, request.table)
-    saved, inputs = find_sources(infer_request)
+    saved, inputs = find_sources(request.sources, request.input_format)
     known = read_saved(saved, {each.path for each in inputs})
-    survey = _Survey(base, head, tuple(questions), infer_request)
+    survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)
     from schemactl.engine.scan import scan_inputs
@@ -182,7 +170,7 @@ class _Missing:
 class _Survey:
     """Questions, brought together with the data."""
 
-    def __init__(self, base: Schema, head: Schema, questions: tuple[Question, ...], request: InferRequest) -> None:
+    def __init__(self, base: Schema, head: Schema, questions: tuple[Question, ...], request: DataRequest) -> None:
         comparison = Comparison(Side(base), Side(head), diff(base, head), date.today())
         self._base = base
         self._head = head
@@ -190,7 +178,7 @@ class _Survey:
         self._request = request
         self._tables = comparison.base_tables
         self._columns = renamed_columns(comparison)
-        self._system = SystemNames(load_naming(NormalizerConfig.of(base.normalizers).naming)).all()
+        self._system = SystemNames(naming_of(base)).all()
 
     def answer(self, saved: Evidence, scanned: Evidence, again: _Again | None) -> Mapping[Question, Counted]:
         """Answer the questions.
@@ -200,10 +188,9 @@ class _Survey:
             scanned: the part that can be looked at again.
             again: looks at it.
         """
-        evidence = merge(saved, scanned)
-        if not evidence.documents:
-            raise InputError(f"there are no records in {', '.join(f'`{source}`' for source in self._request.sources)}")
-        table = table_of(self._request, evidence)
+        request, evidence = self._request, merge(saved, scanned)
+        check_documents(request.sources, evidence.files)
+        table = table_of(request.table, request.sources, evidence, self._base.name)
         root = _check_root(self._base, self._head, table)
         resolution = resolve_data(evidence, self._base, table, separates=False)
         asked = {question: self._origin(question) for question in self._questions}

@@ -42,6 +42,7 @@ from schemactl.formats._tree import (
     Source,
     follow,
 )
+from schemactl.formats._yaml_faults import refusal_of, refused_tab
 
 # Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -49,7 +50,6 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}
 _NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_MISPLACED_COLON = ("mapping values are not allowed", "found unexpected ':'")
 _BYTE_ORDER_MARK = "\ufeff"
 
 # What a named tuple's own constructor calls, at half its cost.
@@ -80,45 +80,12 @@ def _from_events(source: Source, text: str) -> Node:
     try:
         root = builder.build(iter(_LOADER(text).get_event, None))
     except yaml.MarkedYAMLError as error:
-        raise _refusal(source, error, builder.quoted) from error
+        raise refusal_of(source, error, builder.quoted) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise source.refuse(f"this is not YAML: {' '.join(str(error).split())}", 0) from error
     if (tab := stray_tab(text, builder.quoted)) is not None:
-        raise _refused_tab(source, tab)
+        raise refused_tab(source, tab)
     return root
-
-
-def _refusal(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) -> Exception:
-    mark = error.problem_mark or error.context_mark
-    offset = min(mark.index, len(source.text)) if mark else 0
-    if error.context == "while scanning a quoted scalar" and error.context_mark and offset == len(source.text):
-        hint = "close it with the same quote"
-        return source.refuse("the quote that opens here is not closed", error.context_mark.index, hint)
-    if (opened := _stray_quote(source.text, quoted, offset)) is not None:
-        hint = "a closing quote is missing here, or there is one too many further down"
-        return source.refuse(f"the quote that opens here closes in line {source.locate(offset).line}", opened, hint)
-    if source.text[offset : offset + 1] == "\t":
-        return _refused_tab(source, offset)
-    if error.problem and error.problem.startswith(_MISPLACED_COLON):
-        hint = "put a text that holds `: ` in quotes; check the indentation"
-        return source.refuse("`:` cannot stand here", offset, hint)
-    told = ", ".join(part for part in (error.context, error.problem) if part)
-    hint = "look at the brackets, quotes and indentation here and right above"
-    return source.refuse(f"this is not YAML: {told}", offset, hint)
-
-
-def _stray_quote(text: str, quoted: list[Span], offset: int) -> int | None:
-    """Return where a text of several lines in quotes starts that ends right before ``offset``, None if none does."""
-    start, end = quoted[-1] if quoted else (0, 0)
-    is_near = end <= offset and "\n" not in text[end:offset]
-    is_long = text[start : start + 1] in ("'", '"') and "\n" in text[start:end]
-    return start if is_near and is_long else None
-
-
-def _refused_tab(source: Source, offset: int) -> Exception:
-    is_indent = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
-    message = "a tab cannot indent in YAML" if is_indent else "a tab cannot stand here"
-    return source.refuse(message, offset, "indent with spaces" if is_indent else "write spaces")
 
 
 @dataclass(frozen=True, slots=True)

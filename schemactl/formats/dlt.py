@@ -18,16 +18,18 @@ from typing import Any
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _edit, _tree
 from schemactl.formats._collector import paused_collector
+from schemactl.formats._compare import same
 from schemactl.formats._emit import json_text, yaml_text
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._tree import Key, Node, Source
 from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.schema.checks import Finding
 from schemactl.schema.hash import stored_hash
 from schemactl.schema.settings import DEFAULT_NAMING
 from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS, RELATIONAL_NORMALIZER
 from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
 from schemactl.schema.upgrade import upgrade
-from schemactl.schema.validation import Finding, check
+from schemactl.schema.validation import check
 
 _FIRST_ENGINE_WITH_TODAYS_HASH = 6
 """Files of earlier engine versions do not hold all that their hashes were made of."""
@@ -144,7 +146,7 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
         exported = _export_form(schema)
         return json_text(exported) if (path or "").lower().endswith(".json") else yaml_text(exported)
     exported = _export_form(schema, keeps_import="imported_version_hash" in layout.meaning)
-    if _edit.same(layout.meaning, exported, _is_ordered):
+    if same(layout.meaning, exported, _is_ordered):
         return layout.source.text
     for expands in (False, True):
         text = _edited(layout, exported, expands)
@@ -165,7 +167,7 @@ def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | No
     except (InputError, KeyError, AttributeError):
         return None
     written = _export_form(schema, keeps_import="imported_version_hash" in exported)
-    return text if _edit.same(written, exported, _is_ordered) else None
+    return text if same(written, exported, _is_ordered) else None
 
 
 def _is_ordered(keys: tuple[Key, ...]) -> bool:

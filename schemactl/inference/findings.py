@@ -21,9 +21,8 @@ from schemactl.inference.report import (
 )
 from schemactl.inference.resolve import Origin, Resolution
 from schemactl.schema.collisions import BLANK, numbered
-from schemactl.schema.contract import Violation
-from schemactl.schema.naming import Naming, load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.judgement import Violation
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 Number = TypeVar("Number", int, float)
@@ -65,7 +64,7 @@ class _Seen:
 
 def variant_bases(schema: Schema) -> dict[Origin, str]:
     """Return for each variant column the column whose values of other types it takes (dlt.md §6.5)."""
-    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
+    naming = naming_of(schema)
     bases: dict[Origin, str] = {}
     for table in schema.tables.values():
         beside = _variants_beside(table, naming)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
 ELEMENT: Final = None
 """The step from a list to any of its elements; keys are strings, so no key can be taken for it."""
@@ -34,3 +35,16 @@ def _format_step(step: str | None) -> str:
     # JSON's escapes are JSONPath's; only the quote differs.
     inner = json.dumps(step, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
     return f"['{inner}']"
+
+
+def values_at(document: Any, path: Path) -> Iterator[Any]:
+    """Yield the values at ``path`` of a document, in order."""
+    if not path:
+        yield document
+        return
+    step, rest = path[0], path[1:]
+    if step is ELEMENT and isinstance(document, list):
+        for element in document:
+            yield from values_at(element, rest)
+    elif step is not ELEMENT and isinstance(document, dict) and step in document:
+        yield from values_at(document[step], rest)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final, Protocol
 
 from schemactl.inference.filters import Filters
+from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.naming import Naming
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Properties
-
-EMPTY_KEY = "_empty"
-"""The column of a blank key."""
 
 UNLIMITED_NESTING = 1000
 """dlt's ``max_nesting`` where none is set."""
@@ -90,57 +87,6 @@ class TableView(Protocol):
     def keeps_json(self, table: str, column: str) -> bool:
         """Return whether objects and lists under ``column`` stay whole, as JSON."""
         ...
-
-
-class SystemNames:
-    """dlt's own column names under a naming convention."""
-
-    def __init__(self, naming: Naming) -> None:
-        self.row_id = naming.normalize_identifier("_dlt_id")
-        self.load_id = naming.normalize_identifier("_dlt_load_id")
-        self.parent_id = naming.normalize_identifier("_dlt_parent_id")
-        self.root_id = naming.normalize_identifier("_dlt_root_id")
-        self.list_index = naming.normalize_identifier("_dlt_list_idx")
-        self.value = naming.normalize_identifier("value")
-
-    def all(self) -> frozenset[str]:
-        """Return the names of the columns that dlt fills itself."""
-        return frozenset((self.row_id, self.load_id, self.parent_id, self.root_id, self.list_index))
-
-
-class Identifiers:
-    """What the keys of data are called in tables.
-
-    Args:
-        naming: the schema's naming convention.
-        config: the schema's ``normalizers`` section.
-        renamed: names for source paths that collide with others, by path; the convention names the rest.
-    """
-
-    def __init__(self, naming: Naming, config: NormalizerConfig, renamed: Mapping[Path, str] | None = None) -> None:
-        self.system = SystemNames(naming)
-        self._renamed = renamed or {}
-        breaks_path = config.use_break_path_on_normalize
-        self._column_of = cache(naming.normalize_path if breaks_path else naming.normalize_identifier)
-        self._table_of = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
-        self.join = cache(naming.shorten_fragments)
-
-    def table(self, source: str) -> str:
-        """Return the table that data named ``source`` goes to."""
-        return self._table_of(source)
-
-    def column_part(self, key: str, source: Path) -> str:
-        """Return what a key, which stands at ``source``, adds to the name of a column."""
-        if source in self._renamed:
-            return self._renamed[source]
-        return self._column_of(key) if key and not key.isspace() else EMPTY_KEY
-
-    def table_part(self, key: str, source: Path) -> str:
-        """Return what the key of a list, which stands at ``source``, adds to the name of a table."""
-        if source in self._renamed:
-            return self._renamed[source]
-        # The elements under a blank key become rows of the table around them.
-        return self._table_of(key) if key and not key.isspace() else ""
 
 
 @dataclass(frozen=True, slots=True)

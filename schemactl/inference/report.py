@@ -134,6 +134,7 @@ class InferenceReport:
         saved: whether the schema was written; never under ``--check``, nor where a frozen contract is violated.
         written: files that were written, in order.
         import_adopted: hash of the import file, where a user's edit of it was taken over first.
+        export_edited: whether the export file's hash is not that of its content; a run makes it anew.
     """
 
     name: str
@@ -152,11 +153,13 @@ class InferenceReport:
     saved: bool
     written: tuple[str, ...] = ()
     import_adopted: str | None = None
+    export_edited: bool = False
 
     @property
     def changes_schema(self) -> bool:
         """Whether the schema is, or without ``--check`` would be, another than before."""
-        return not self.is_refused and (self.before_hash != self.after_hash or self.import_adopted is not None)
+        is_other = self.before_hash != self.after_hash or self.import_adopted is not None
+        return not self.is_refused and (is_other or self.export_edited)
 
     @property
     def is_refused(self) -> bool:

@@ -12,8 +12,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
-from schemactl.schema.coercion import can_coerce, type_of
+from schemactl.schema.coercion import can_coerce
 from schemactl.schema.types import DataType
+from schemactl.schema.value_types import type_of
 
 TYPED: Final = "typed"
 """Stands for the class of values whose type their source states."""

@@ -24,6 +24,7 @@ from schemactl.normalization.nested_types import (
     Json,
     Leaf,
     ListOf,
+    MapOf,
     NestedType,
     Struct,
     leaf_of,
@@ -228,6 +229,8 @@ class _Types:
     def _nested(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
         if isinstance(old, Json) or node.kinds or (node.is_object and node.is_list) or levels <= 0:
             return Json()
+        if node.is_object and isinstance(old, MapOf):
+            return self._map(node, path, old, levels)
         if node.is_object:
             return self._struct(node, path, old, levels) if old is None or isinstance(old, Struct) else Json()
         if not node.is_list:
@@ -247,6 +250,12 @@ class _Types:
         }
         fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
         return Struct(fields) if fields and _are_apart(names) else Json()
+
+    def _map(self, node: Node, path: Path, old: MapOf, levels: int) -> NestedType:
+        value: NestedType | None = old.value
+        for name, below in node.keys.items():
+            value = self._type(below, (*path, name), value, levels - 1)
+        return Json() if value is None or isinstance(value, Json) else MapOf(value)
 
     def _list(self, node: Node, path: Path, old: ListOf | None, levels: int) -> NestedType:
         known = old.element if old else None

@@ -51,7 +51,17 @@ class ListOf:
     element: NestedType
 
 
-NestedType: TypeAlias = Leaf | Json | Struct | ListOf
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """Objects whose keys are data, as texts; what stands under them is never ``Json``.
+
+    Nothing is inferred to be one: a schema that is to have them states it.
+    """
+
+    value: NestedType
+
+
+NestedType: TypeAlias = Leaf | Json | Struct | ListOf | MapOf
 
 
 def structure_of(column: Column) -> NestedType | None:
@@ -112,6 +122,8 @@ def write_type(of: NestedType, *, has_comments: bool = True) -> str:
             return STRING
         case ListOf(element):
             return f"array<{write_type(element, has_comments=has_comments)}>"
+        case MapOf(value):
+            return f"map<{STRING},{write_type(value, has_comments=has_comments)}>"
         case Struct(fields):
             written = (
                 f"{_name(name)}:{write_type(inner, has_comments=has_comments)}"
@@ -175,12 +187,23 @@ class _Reader:
             element = self.type()
             self._expect(">")
             return ListOf(element)
+        if name == "map":
+            return self._map()
         if name in _SAME:
             return Leaf(_SAME[name])
         if name in _SIZED:
             own, default = _SIZED[name]
             return Leaf(f"{own}({self._sizes() or default})")
         raise ValueError(f"nested data is not kept in a type `{name}`")
+
+    def _map(self) -> MapOf:
+        self._expect("<")
+        if self.type() != Leaf(STRING):
+            raise ValueError("the keys of maps are texts: `map<string,...>`")
+        self._expect(",")
+        value = self.type()
+        self._expect(">")
+        return MapOf(value)
 
     def _struct(self) -> Struct:
         self._expect("<")
@@ -285,5 +308,7 @@ def is_within(old: NestedType, new: NestedType) -> bool:
             return all(name in fields and is_within(inner, fields[name]) for name, inner in old.fields)
         case ListOf(), ListOf():
             return is_within(old.element, new.element)
+        case MapOf(), MapOf():
+            return is_within(old.value, new.value)
         case _:
             return write_type(old) == write_type(new)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.paths import Path
-from schemactl.inference.relational import SystemNames
 from schemactl.normalization.nested_types import NestedType
-from schemactl.schema.contract import Violation
+from schemactl.schema.judgement import Violation
 from schemactl.schema.types import Column, Table
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.resolve import Resolution
-from schemactl.schema.contract import Judgement
+from schemactl.schema.judgement import Judgement
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig
 

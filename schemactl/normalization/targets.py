@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from schemactl.inference.values import ALWAYS_FITS, SOMETIMES_FITS
 from schemactl.normalization.plan import Target
-from schemactl.schema.contract import Judgement, Violation
+from schemactl.schema.judgement import Judgement, Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.types import Column, DataType, Schema
 

@@ -12,7 +12,8 @@ from rich.text import Text
 
 UNLIMITED_WIDTH = 1_000_000
 WARNING = "yellow"
-"""The style of warnings."""
+ERROR, FAINT, NAME = "bold red", "dim", "bold"
+"""Styles: of warnings, of what stops a command, of what explains, and of names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +62,8 @@ def warning(word: str, message: str, style: str = WARNING) -> Text:
 def indented(line: Text) -> Padding:
     """Return a line two columns further in; where it wraps it stays there."""
     return Padding(line, (0, 0, 0, 2), expand=False)
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with what it counts: ``1 row``, ``2 rows``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

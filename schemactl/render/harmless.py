@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 _JOINERS = frozenset("\u200c\u200d")
 """They are invisible as well, but several scripts and emoji cannot be written without them."""
@@ -51,3 +52,13 @@ def show_name(name: str) -> str:
     user_id " "
     """
     return escape(name) if name and name == name.strip() else quote(name)
+
+
+def show_place(table: str, column: str | None) -> str:
+    """Return a table, or a column with its table, as a sentence names it."""
+    return show_name(table) if column is None else f"{show_name(table)}.{show_name(column)}"
+
+
+def show_sources(sources: Iterable[str]) -> str:
+    """Return source paths for a sentence."""
+    return ", ".join(escape(source) for source in sources)

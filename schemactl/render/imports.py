@@ -9,7 +9,7 @@ from schemactl.render.changes import describe, place
 from schemactl.render.harmless import escape
 from schemactl.render.reviews.json import change_document
 from schemactl.schema.changes import Change
-from schemactl.schema.contract import Violation
+from schemactl.schema.judgement import Violation
 from schemactl.schema.types import Schema
 
 

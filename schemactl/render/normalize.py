@@ -17,22 +17,10 @@ from schemactl.normalization.report import (
     TableCounts,
     UnfitFinding,
 )
-from schemactl.render.console import Look, indented, print_sections, warning
-from schemactl.render.harmless import escape, quote, show_name
-from schemactl.render.text import (
-    ERROR,
-    FAINT,
-    MOST_FILES,
-    NAME,
-    counted,
-    show_bad_records,
-    show_files,
-    show_hashes,
-    show_place,
-    show_sources,
-    show_tables,
-    show_violation,
-)
+from schemactl.render.console import ERROR, FAINT, NAME, Look, counted, indented, print_sections, warning
+from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
+from schemactl.render.infer import MOST_FILES, show_bad_records, show_files, show_hashes, show_violation
+from schemactl.render.tables import show_tables
 
 _REASONS: Mapping[Stop, str] = {
     Stop.CONTRACT: "the data violates a frozen contract",

@@ -14,18 +14,16 @@ from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
-from schemactl.migration.saved import plan_document
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, place
 from schemactl.render.console import WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
-from schemactl.render.json import render_document
 
 _FAINT: Final = "dim"
 _BAD: Final = "bold red"
 _MARKS: Final = {words.ADD: "green", words.CHANGE: "yellow", words.DROP: "red"}
 _RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: _BAD}
-_WARNED: Final = frozenset((NoteKind.DRIFT, NoteKind.RENAME, NoteKind.NULLABLE))
+_WARNED: Final = frozenset((NoteKind.DRIFT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY))
 _SHORT_HASH: Final = 8
 _INSIDE: Final = 6
 _LABEL: Final = 5
@@ -49,11 +47,6 @@ class _Inside:
             line.rstrip()
             # Yielded as a Text, it would be wrapped once more.
             yield from (Text(" " * indent) if number else first).append_text(line).render(console, end="\n")
-
-
-def render_plan(plan: MigrationPlan) -> str:
-    """Return a plan as a JSON document; ``read_plan`` reads it."""
-    return render_document(plan_document(plan))
 
 
 def print_plan(plan: MigrationPlan, look: Look) -> str:

@@ -11,12 +11,14 @@ from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -39,9 +41,9 @@ _WAYS: Final = {Way.COPY: "by a copy of the table", Way.NONE: "not possible at t
 def mark(step: Step) -> str:
     """Return ``+``, ``~`` or ``-``."""
     match step:
-        case CreateTable() | AddColumn() | AddUnique():
+        case CreateTable() | AddColumn() | AddUnique() | AddPrimaryKey():
             return ADD
-        case DropTable() | DropColumn() | DropUnique():
+        case DropTable() | DropColumn() | DropUnique() | DropPrimaryKey():
             return DROP
         case _:
             return CHANGE
@@ -67,7 +69,7 @@ def title(step: Step) -> str:
             return f"change type of `{step.table}.{step.after.name}`: {before} -> {after}"
         case Backfill() | FillColumn():
             return _title_of_values(step)
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _title_of_constraint(step)
         case _:
             assert_never(step)
@@ -84,7 +86,9 @@ def _title_of_values(step: Backfill | FillColumn) -> str:
             assert_never(step)
 
 
-def _title_of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique) -> str:
+def _title_of_constraint(
+    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
+) -> str:
     match step:
         case SetNotNull():
             return f"forbid nulls in `{step.table}.{step.column.name}`"
@@ -94,8 +98,16 @@ def _title_of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique
             return f"make `{step.table}.{step.column}` unique"
         case DropUnique():
             return f"let values of `{step.table}.{step.column}` repeat"
+        case AddPrimaryKey():
+            return f"make {_listed(step.columns)} the primary key of `{step.table}`"
+        case DropPrimaryKey():
+            return f"drop the primary key of `{step.table}`, {_listed(step.columns)}"
         case _:
             assert_never(step)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def risk(planned: PlannedStep) -> str:

@@ -9,9 +9,8 @@ from typing import Final
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
-from schemactl.schema.contract import Contract, Entity, Mode, contract_for
-from schemactl.schema.naming import load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema
 
 CONTRACT: Final = "schema_contract"
@@ -131,7 +130,7 @@ def _shift(table: str | None, entity: Entity, before: Contract, after: Contract)
 def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
     """Return who states the contracts of each table that both schemas have, dlt's own left out."""
     base, head = comparison.base.schema, comparison.head.schema
-    prefix = load_naming(NormalizerConfig.of(head.normalizers).naming).normalize_table_identifier("_dlt")
+    prefix = system_prefix(naming_of(head))
     found: dict[str, tuple[str | None, str | None]] = {}
     for name in head.tables:
         old_name = comparison.base_tables.get(name, name)

@@ -9,8 +9,7 @@ from enum import Enum, auto
 
 from schemactl.review.comparison import Comparison
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
-from schemactl.schema.naming import Naming, load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, DataType, Table
 
 
@@ -70,7 +69,7 @@ class _Finder:
     def find(self) -> Iterator[Reshape]:
         if not (self._new or self._gone or (self._added and self._removed)):
             return
-        naming = load_naming(NormalizerConfig.of(self._comparison.head.schema.normalizers).naming)
+        naming = naming_of(self._comparison.head.schema)
         known = {(change.table, change.column.name) for change in self._removed}
         for added in self._added:
             if added.column.properties.get("data_type") == DataType.JSON:

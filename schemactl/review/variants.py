@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.schema.naming import load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 _ENDINGS = frozenset(f"v_{name}" for name in (*DataType, "complex"))
@@ -11,7 +10,7 @@ _ENDINGS = frozenset(f"v_{name}" for name in (*DataType, "complex"))
 
 def path_separator(schema: Schema) -> str:
     """Return what parts the names of a path in the schema's naming convention, ``__`` in most."""
-    return load_naming(NormalizerConfig.of(schema.normalizers).naming).path_separator
+    return naming_of(schema).path_separator
 
 
 def variant_of(column: Column, table: Table | None, separator: str) -> str | None:

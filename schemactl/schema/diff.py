@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from schemactl.schema.apply import apply, header_of
 from schemactl.schema.changes import (
     ABSENT,
     TYPE_PROPERTIES,
@@ -22,8 +23,6 @@ from schemactl.schema.changes import (
     TableAdded,
     TablePropertyChanged,
     TableRemoved,
-    apply,
-    header_of,
 )
 from schemactl.schema.renames import column_renames, table_renames
 from schemactl.schema.types import Column, Properties, Schema, Table

@@ -1,42 +1,37 @@
 """Checks that a stored schema of the current engine version is one that dlt would take (dlt.md §1.1 to §1.6).
 
-A check yields what is wrong and where, for all of the schema at once; it neither raises nor repairs. A
-section is a table of keys and checks, so a new key is one line. Places in files are not its business.
+What is wrong is told for all of the schema at once. A section is a table of keys and ``schema.checks``, so a new
+key is one line. Places in files are not its business.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 from schemactl.errors import did_you_mean
-from schemactl.schema.templates import LOADS_TABLE, MAX_NAME_LENGTH, RELATIONAL_NORMALIZER, VERSION_TABLE
+from schemactl.registry import installed_plugins
+from schemactl.schema.checks import (
+    Finding,
+    Keys,
+    anything,
+    boolean,
+    count,
+    integer,
+    list_of,
+    map_of,
+    one_of,
+    or_null,
+    pattern,
+    record,
+    regex,
+    schema_name,
+    storable,
+    text,
+)
+from schemactl.schema.templates import LOADS_TABLE, RELATIONAL_NORMALIZER, VERSION_TABLE
 from schemactl.schema.types import DataType
-
-Keys = tuple[str | int, ...]
-"""The way from the top of a document to a value: keys of mappings, positions (from 0) in lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong in a stored schema.
-
-    Attributes:
-        keys: where; of a key that is missing, the mapping that misses it.
-    """
-
-    keys: Keys
-    message: str
-    hint: str | None = None
-
-
-Check = Callable[[Any, Keys], Iterator[Finding]]
-
-_MAPPING = (dict, Mapping)
-"""Asking the abstract class alone is slow, and nearly all mappings are dicts."""
 
 
 def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
@@ -47,151 +42,8 @@ def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
     Args:
         stored: a schema of the current engine version, as its file states it (YAML's dates and bytes too).
     """
-    findings = tuple(chain(_schema(stored, ()), _storable(stored, ())))
-    return findings or tuple(chain(_parents_exist(stored), _own_tables_exist(stored)))
-
-
-def _text(value: Any, keys: Keys) -> Iterator[Finding]:
-    if not isinstance(value, str):
-        hint = None if isinstance(value, (Mapping, list)) or value is None else "put it in quotes"
-        yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not text", hint)
-
-
-def _integer(value: Any, keys: Keys) -> Iterator[Finding]:
-    if not isinstance(value, int):
-        unquoted = isinstance(value, str) and re.fullmatch(r"[-+]?\d+", value)
-        hint = f"write `{value}` without quotes" if unquoted else None
-        yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a whole number", hint)
-
-
-def _count(value: Any, keys: Keys) -> Iterator[Finding]:
-    # A bool is an int to Python, and so to dlt; as a version it would be nonsense.
-    if isinstance(value, bool):
-        yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a whole number")
-    else:
-        yield from _integer(value, keys)
-
-
-def _boolean(value: Any, keys: Keys) -> Iterator[Finding]:
-    if not isinstance(value, bool):
-        yield Finding(
-            keys,
-            f"{_named(keys)} is {_shown(value)}, not true or false",
-            "write `true` or `false`, no quotes",
-        )
-
-
-def _anything(_value: Any, _keys: Keys) -> Iterator[Finding]:
-    return iter(())
-
-
-def _schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
-    if isinstance(value, str) and not (value.isidentifier() and len(value) <= MAX_NAME_LENGTH):
-        hint = f"letters, digits and `_`, no digit first, at most {MAX_NAME_LENGTH} characters"
-        yield Finding(keys, f"{_shown(value)} cannot name a schema", hint)
-    else:
-        yield from _text(value, keys)
-
-
-def _pattern(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check dlt's SimpleRegex: a name, or ``re:`` and a regular expression."""
-    if isinstance(value, str) and value.startswith("re:"):
-        yield from _regex(value, keys)
-    elif isinstance(value, str) and re.match(r"[^a-zA-Z\d_]", value):
-        yield Finding(keys, f"{_shown(value)} looks like a regular expression", f"write `re:{value}`")
-    else:
-        yield from _text(value, keys)
-
-
-def _regex(value: str, keys: Keys) -> Iterator[Finding]:
-    try:
-        re.compile(value.removeprefix("re:"))
-    except (re.error, OverflowError, RecursionError) as error:
-        yield Finding(keys, f"{_shown(value)} is no regular expression: {error}")
-
-
-def _one_of(*known: str, synonyms: Mapping[str, str] | None = None) -> Check:
-    def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if isinstance(value, str) and value in known:
-            return
-        name = value.lower() if isinstance(value, str) else ""
-        meant = name if name in known else (synonyms or {}).get(name)
-        near = f"did you mean `{meant}`?" if meant else did_you_mean(name, known)
-        yield Finding(keys, f"{_named(keys)} is {_shown(value)}", near or "one of " + ", ".join(known))
-
-    return checked
-
-
-def _or_null(inner: Check) -> Check:
-    return lambda value, keys: iter(()) if value is None else inner(value, keys)
-
-
-def _list_of(item: Check) -> Check:
-    def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if not isinstance(value, list):
-            yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a list")
-            return
-        for position, element in enumerate(value):
-            yield from item(element, (*keys, position))
-
-    return checked
-
-
-def _map_of(item: Check, key: Check | None = None) -> Check:
-    def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if not isinstance(value, _MAPPING):
-            yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a mapping")
-            return
-        yield from _keys_are_text(value, keys)
-        for name, element in value.items():
-            if key and isinstance(name, str):
-                yield from key(name, (*keys, name))
-            yield from item(element, (*keys, name))
-
-    return checked
-
-
-def _keys_are_text(value: Mapping[Any, Any], keys: Keys) -> Iterator[Finding]:
-    for name in value:
-        if not isinstance(name, str):
-            hint = "put it in quotes: YAML reads it as something else than text"
-            yield Finding((*keys, name), f"the key {_shown(name)} in {_named(keys)} is not text", hint)
-
-
-def _record(
-    fields: Mapping[str, Check],
-    required: Mapping[str, str] | None = None,
-    gone: Mapping[str, str] | None = None,
-    own_keys: bool = True,
-) -> Check:
-    """Make the check of a mapping with known keys.
-
-    Args:
-        fields: known keys and the checks of their values.
-        required: keys that must be there, each with a hint of what to write.
-        gone: keys of older engine versions, each with a hint of what stands in their place.
-        own_keys: whether keys that start with ``x-`` are let through.
-    """
-
-    def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if not isinstance(value, _MAPPING):
-            yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a mapping")
-            return
-        for missing in (name for name in required or {} if name not in value):
-            yield Finding(keys, f"`{missing}` is missing in {_named(keys)}", (required or {})[missing])
-        yield from _keys_are_text(value, keys)
-        for name, element in value.items():
-            if name in fields:
-                yield from fields[name](element, (*keys, name))
-            elif isinstance(name, str) and not (own_keys and name.startswith("x-")):
-                hint = (gone or {}).get(name) or did_you_mean(name, fields) or _own_key_hint(own_keys)
-                yield Finding((*keys, name), f"unknown key `{name}` in {_named(keys)}", hint)
-
-    return checked
-
-
-def _own_key_hint(own_keys: bool) -> str | None:
-    return "keys of your own start with `x-`" if own_keys else None
+    findings = tuple(chain(_schema(stored, ()), storable(stored, ())))
+    return findings or tuple(chain(_parents_exist(stored), _parents_end(stored), _own_tables_exist(stored)))
 
 
 _TYPE_SYNONYMS = {
@@ -205,9 +57,9 @@ _TYPE_SYNONYMS = {
     "numeric": "decimal",
 }
 
-_data_type = _one_of(*DataType, synonyms=_TYPE_SYNONYMS)
-_mode = _one_of("evolve", "discard_value", "freeze", "discard_row")
-_contract_entities = _record({entity: _or_null(_mode) for entity in ("tables", "columns", "data_type")})
+_data_type = one_of(*DataType, synonyms=_TYPE_SYNONYMS)
+_mode = one_of("evolve", "discard_value", "freeze", "discard_row")
+_contract_entities = record({entity: or_null(_mode) for entity in ("tables", "columns", "data_type")})
 
 
 def _contract(value: Any, keys: Keys) -> Iterator[Finding]:
@@ -219,88 +71,85 @@ _FLAGS = (
     *("primary_key", "merge_key", "row_key", "parent_key", "root_key", "hard_delete"),
 )
 
-_column = _record(
+_column = record(
     {
-        "name": _or_null(_text),
-        "data_type": _or_null(_data_type),
-        "precision": _or_null(_integer),
-        "scale": _or_null(_integer),
-        "description": _or_null(_text),
-        "dedup_sort": _or_null(_one_of("asc", "desc", synonyms={"ascending": "asc", "descending": "desc"})),
-        **dict.fromkeys(_FLAGS, _or_null(_boolean)),
+        "name": or_null(text),
+        "data_type": or_null(_data_type),
+        "precision": or_null(integer),
+        "scale": or_null(integer),
+        "description": or_null(text),
+        "dedup_sort": or_null(one_of("asc", "desc", synonyms={"ascending": "asc", "descending": "desc"})),
+        **dict.fromkeys(_FLAGS, or_null(boolean)),
         # Any value of an `x-` key is valid, but dlt's loading looks into this one.
-        "x-normalizer": _map_of(_anything),
+        "x-normalizer": map_of(anything),
     },
     gone={"foreign_key": "since engine version 10 it is `parent_key`", "type": "did you mean `data_type`?"},
 )
 
-_reference = _record(
+_reference = record(
     {
-        "label": _or_null(_text),
-        "cardinality": _or_null(
-            _one_of(
+        "label": or_null(text),
+        "cardinality": or_null(
+            one_of(
                 *("zero_to_one", "one_to_zero", "zero_to_many", "many_to_zero"),
                 *("one_to_many", "many_to_one", "one_to_one", "many_to_many"),
             )
         ),
-        "columns": _list_of(_text),
-        "referenced_table": _text,
-        "referenced_columns": _list_of(_text),
-        "table": _or_null(_text),
+        "columns": list_of(text),
+        "referenced_table": text,
+        "referenced_columns": list_of(text),
+        "table": or_null(text),
     }
 )
 
-_table = _record(
+_table = record(
     {
-        "name": _or_null(_text),
-        "description": _or_null(_text),
-        "schema_contract": _or_null(_contract),
-        "table_sealed": _or_null(_boolean),
-        "parent": _or_null(_text),
+        "name": or_null(text),
+        "description": or_null(text),
+        "schema_contract": or_null(_contract),
+        "table_sealed": or_null(boolean),
+        "parent": or_null(text),
         # dlt's types allow null for filters and for their lists, its loading then fails on it.
-        "filters": _record({"excludes": _list_of(_pattern), "includes": _list_of(_pattern)}),
-        "columns": _map_of(_column),
-        "resource": _or_null(_text),
-        "table_format": _or_null(_one_of("iceberg", "delta", "hive", "native")),
-        "file_format": _or_null(
-            _one_of("preferred", "jsonl", "typed-jsonl", "insert_values", "parquet", "csv", "reference", "model")
+        "filters": record({"excludes": list_of(pattern), "includes": list_of(pattern)}),
+        "columns": map_of(_column),
+        "resource": or_null(text),
+        "table_format": or_null(one_of("iceberg", "delta", "hive", "native")),
+        "file_format": or_null(
+            one_of("preferred", "jsonl", "typed-jsonl", "insert_values", "parquet", "csv", "reference", "model")
         ),
-        "variant_name": _text,
-        "write_disposition": _or_null(_one_of("skip", "append", "replace", "merge")),
-        "references": _or_null(_list_of(_reference)),
+        "variant_name": text,
+        "write_disposition": or_null(one_of("skip", "append", "replace", "merge")),
+        "references": or_null(list_of(_reference)),
     },
     required={"columns": "write `columns: {}` where there are none yet"},
 )
 
-_settings = _record(
+_DETECTIONS = ("timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double")
+
+
+def _detection(value: Any, keys: Keys) -> Iterator[Finding]:
+    if value not in _DETECTIONS:
+        yield from one_of(*_DETECTIONS, *installed_plugins("detector"))(value, keys)
+
+
+_settings = record(
     {
-        "schema_contract": _or_null(_contract),
-        "detections": _or_null(
-            _list_of(
-                _one_of(
-                    "timestamp",
-                    "iso_timestamp",
-                    "iso_date",
-                    "large_integer",
-                    "hexbytes_to_text",
-                    "wei_to_double",
-                )
-            )
-        ),
-        "default_hints": _map_of(_list_of(_pattern)),
-        "preferred_types": _map_of(
-            _data_type, key=lambda name, keys: _regex(name, keys) if name.startswith("re:") else iter(())
+        "schema_contract": or_null(_contract),
+        "detections": or_null(list_of(_detection)),
+        "default_hints": map_of(list_of(pattern)),
+        "preferred_types": map_of(
+            _data_type, key=lambda name, keys: regex(name, keys) if name.startswith("re:") else iter(())
         ),
     }
 )
 
-_propagated = _map_of(_text)
+_propagated = map_of(text)
 
-_relational_config = _record(
+_relational_config = record(
     {
-        "max_nesting": _or_null(_integer),
-        "root_key_propagation": _or_null(_boolean),
-        "propagation": _or_null(_record({"root": _propagated, "tables": _map_of(_propagated)}, own_keys=False)),
+        "max_nesting": or_null(integer),
+        "root_key_propagation": or_null(boolean),
+        "propagation": or_null(record({"root": _propagated, "tables": map_of(_propagated)}, own_keys=False)),
     },
     own_keys=False,
 )
@@ -310,36 +159,33 @@ def _json_normalizer(value: Any, keys: Keys) -> Iterator[Finding]:
     yield from _json_normalizer_keys(value, keys)
     config = value.get("config") if isinstance(value, Mapping) else None
     # Another normaliser's config is its own business.
-    if config is not None and value.get("module", RELATIONAL_NORMALIZER) in (
-        RELATIONAL_NORMALIZER,
-        "relational",
-    ):
+    if config is not None and value.get("module", RELATIONAL_NORMALIZER) in (RELATIONAL_NORMALIZER, "relational"):
         yield from _relational_config(config, (*keys, "config"))
 
 
-_json_normalizer_keys = _record({"module": _text, "config": _or_null(_map_of(_anything))})
+_json_normalizer_keys = record({"module": text, "config": or_null(map_of(anything))})
 
-_normalizers = _record(
+_normalizers = record(
     {
-        "names": _text,
-        "allow_identifier_change_on_table_with_data": _or_null(_boolean),
-        "use_break_path_on_normalize": _or_null(_boolean),
-        "detections": _or_null(_list_of(_text)),
+        "names": text,
+        "allow_identifier_change_on_table_with_data": or_null(boolean),
+        "use_break_path_on_normalize": or_null(boolean),
+        "detections": or_null(list_of(text)),
         "json": _json_normalizer,
     }
 )
 
-_schema = _record(
+_schema = record(
     {
-        "version": _count,
-        "version_hash": _text,
-        "previous_hashes": _list_of(_text),
-        "imported_version_hash": _or_null(_text),
-        "engine_version": _count,
-        "name": _schema_name,
-        "description": _or_null(_text),
-        "settings": _or_null(_settings),
-        "tables": _map_of(_table),
+        "version": count,
+        "version_hash": text,
+        "previous_hashes": list_of(text),
+        "imported_version_hash": or_null(text),
+        "engine_version": count,
+        "name": schema_name,
+        "description": or_null(text),
+        "settings": or_null(_settings),
+        "tables": map_of(_table),
         "normalizers": _normalizers,
     },
     required={
@@ -357,12 +203,25 @@ def _parents_exist(stored: Mapping[str, Any]) -> Iterator[Finding]:
     for name, table in tables.items():
         parent = table.get("parent")
         if parent and parent not in tables:
-            hint = did_you_mean(parent, tables)
-            yield Finding(
-                ("tables", name, "parent"),
-                f"the parent `{parent}` of the table `{name}` does not exist",
-                hint,
-            )
+            message = f"the parent `{parent}` of the table `{name}` does not exist"
+            yield Finding(("tables", name, "parent"), message, did_you_mean(parent, tables))
+
+
+def _parents_end(stored: Mapping[str, Any]) -> Iterator[Finding]:
+    """Find tables that are nested in themselves: whoever looks for their root would never end, dlt among them."""
+    tables = stored["tables"]
+    ending: set[str] = set()
+    for name in tables:
+        way: dict[str, None] = {}
+        at = name
+        while at in tables and at not in way and at not in ending:
+            way[at] = None
+            at = tables[at].get("parent")
+        if at in way:
+            circle = list(way)[list(way).index(at) :]
+            message = f"the table `{at}` is nested in itself: {' in '.join(f'`{each}`' for each in (*circle, at))}"
+            yield Finding(("tables", at, "parent"), message, "a root table has no `parent`")
+        ending.update(way)
 
 
 def _own_tables_exist(stored: Mapping[str, Any]) -> Iterator[Finding]:
@@ -372,76 +231,3 @@ def _own_tables_exist(stored: Mapping[str, Any]) -> Iterator[Finding]:
         if name not in present:
             hint = "dlt keeps its book there; copy the table from another schema file"
             yield Finding(("tables",), f"the table `{name}` is missing in `tables`", hint)
-
-
-_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
-
-
-def _storable(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Find what neither dlt's hash nor a file can hold."""
-    match value:
-        case str():
-            if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-                yield Finding(keys, f"{_named(keys)} holds half a surrogate pair, which is no character")
-        case bool():
-            return
-        case int():
-            if not _SMALLEST <= value <= _LARGEST:
-                yield Finding(keys, f"{_named(keys)} does not fit 64 bits", "put it in quotes")
-        case dict() | Mapping():
-            yield from _storable_parts(value, keys)
-        case list():
-            for position, element in enumerate(value):
-                yield from _storable(element, (*keys, position))
-
-
-def _storable_parts(value: Mapping[Any, Any], keys: Keys) -> Iterator[Finding]:
-    for name, element in value.items():
-        # Texts in ASCII and booleans are nearly all of a schema; a generator for each would take most of the time.
-        if not (isinstance(name, str) and name.isascii()):
-            yield from _storable(name, (*keys, name))
-        if not (isinstance(element, bool) or (isinstance(element, str) and element.isascii())):
-            yield from _storable(element, (*keys, name))
-
-
-def _named(keys: Keys) -> str:
-    """Return how a message calls the place: its key, with what it belongs to where that helps."""
-    match keys:
-        case ():
-            return "the schema"
-        case ("tables", table):
-            return f"the table `{_clean(table)}`"
-        case ("tables", table, "columns", column):
-            return f"the column `{_clean(table)}.{_clean(column)}`"
-        case (*_, str(owner), int(position)):
-            return f"`{_clean(owner)}[{position}]`"
-        case _:
-            return f"`{_clean(keys[-1])}`"
-
-
-def _shown(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case Mapping():
-            return "a mapping"
-        case list():
-            return "a list"
-        case "":
-            return "empty"
-        case bool():
-            return f"`{str(value).lower()}`"
-        case int() if not _SMALLEST <= value <= _LARGEST:
-            return "a number beyond 64 bits"
-        case _:
-            return f"`{_clean(value)}`"
-
-
-_SHOWN_CHARACTERS = 60
-
-
-def _clean(value: Any) -> str:
-    """Return a value as a message can hold it: short, on one line, printable."""
-    text = str(value)
-    cut = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
-    return "".join(character if character.isprintable() else "�" for character in cut)

@@ -51,6 +51,7 @@ class Request:
     input_format: str | None = None
     resolve_collisions: bool = False
     spark: Any = None
+    naming: str | None = None
     normalizer: str | None = None
 
 
@@ -90,7 +91,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
     options = (
         "--table", "orders", "--schemas", "s", "--sample", "10%", "--contract", "columns=freeze", "--check",
         "--evidence", "e.json", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
-        "--normalizer", "nested",
+        "--naming", "direct", "--normalizer", "nested",
         "--master", "local[2]", "--remote", "sc://h:1", "--conf", "spark.a=1", "--conf", "spark.b=2",
         "--debug",
     )  # fmt: skip
@@ -102,7 +103,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
     assert replace(request, spark=None) == Request(
         sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"), sample="10%",
         contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
-        input_format="csv", resolve_collisions=True, normalizer="nested",
+        input_format="csv", resolve_collisions=True, naming="direct", normalizer="nested",
     )  # fmt: skip
     assert (spark.master, spark.remote, spark.debug) == ("local[2]", "sc://h:1", True)
     assert spark.conf == {"spark.a": "1", "spark.b": "2"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
+from schemactl.destinations import DESTINATIONS
 
 
 @pytest.fixture
@@ -133,3 +135,116 @@ def test_schemas_come_back_out_of_the_ledger(dataset: Dataset, capsys: pytest.Ca
     assert run(["export", dataset.url, "--hash", "none"]) == 2
     assert run(["export", "./first.yaml", "--hash", "none"]) == 2
     assert run(["export", dataset.url, "--tables"]) == 0
+
+
+KEYED = schema_of(
+    column("id", "bigint", nullable=False, primary_key=True),
+    column("amount", "bigint", unique=True),
+    column("note"),
+    column("old"),
+    before=FIRST,
+)
+
+
+def test_a_primary_key_is_planned_where_it_is_asked_for_and_taken_back(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = [put(KEYED, "keyed.yaml"), "--to", dataset.url]
+    assert run(["migrate", "plan", *call, "--check"]) == 0
+    assert run(["migrate", "status", *call, "--check"]) == 0
+    assert run(["migrate", "plan", *call, "--check", "--primary-keys"]) == 1
+    assert "make `id` the primary key of `orders`" in capsys.readouterr().out
+    Path("schemactl.toml").write_text("[migrate]\nprimary-keys = true\n")
+    assert run(["migrate", "status", *call, "--check"]) == 1
+    assert run(["migrate", "plan", *call, "--out", "keyed.plan.json", "--quiet"]) == 0
+    assert run(["migrate", "apply", "keyed.plan.json", "--yes", "--quiet"]) == 0
+    assert run(["migrate", "status", *call, "--check"]) == 0
+    assert primary_key(dataset) == {"id"}
+    assert run(["migrate", "rollback", "shop", "--to", dataset.url, "--yes", "--quiet"]) == 0
+    assert primary_key(dataset) == set()
+
+
+def primary_key(dataset: Dataset) -> set[str]:
+    columns = DESTINATIONS[dataset.kind].read_catalogue(dataset.url).schema.tables["orders"].columns
+    return {name for name, each in columns.items() if each.properties.get("primary_key")}
+
+
+def test_a_primary_key_that_rows_share_is_refused_with_examples(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset.sql("INSERT INTO @.orders VALUES (1, 6, 'y', 'o')")
+    call = [put(KEYED, "keyed.yaml"), "--to", dataset.url, "--primary-keys"]
+    assert run(["migrate", "apply", *call, "--yes"]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 rows of `orders` have in `id` a null, or what another row has" in told
+    assert primary_key(dataset) == set()
+
+
+def test_a_primary_key_that_somebody_has_made_is_pending_where_keys_are_asked_for(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset.sql("ALTER TABLE @.orders ADD PRIMARY KEY (id)")
+    to = ["--to", dataset.url]
+    assert run(["migrate", "status", *to, "--check"]) == 0
+    capsys.readouterr()
+    assert run(["migrate", "status", *to, "--check", "--primary-keys"]) == 1
+    assert "drop the primary key of `orders`, `id`" in capsys.readouterr().out
+    assert run(["migrate", "apply", "./first.yaml", *to, "--primary-keys", "--yes", "--quiet"]) == 0
+    assert primary_key(dataset) == set()
+
+
+def test_verify_counts_what_stands_twice_in_keys_of_the_schema_alone(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["migrate", "verify", put(KEYED, "keyed.yaml"), "--to", dataset.url]
+    dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'y', 'o'), (2, NULL, 'z', 'o'), (3, NULL, 'z', 'o')")
+    assert run(call) == 0
+    assert run([*call, "--unique", "--primary-keys", "--sample", "50%"]) == 0
+    capsys.readouterr()
+    assert run([*call, "--unique", "--primary-keys", "--format", "json"]) == 1
+    odd = json.loads(capsys.readouterr().out)["odd"]
+    assert [(each["column"], each["count"], each["rows"]) for each in odd] == [("amount", 2, 4), ("id", 2, 4)]
+    dataset.sql("DELETE FROM @.orders WHERE id = 1")
+    assert run([*call, "--unique", "--primary-keys"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("dialect", "statement"),
+    [
+        ("snowflake", 'ALTER TABLE "ORDERS" ADD PRIMARY KEY ("ID");'),
+        ("bigquery", "ALTER TABLE `orders` ADD PRIMARY KEY (`id`) NOT ENFORCED;"),
+        ("postgres", 'ALTER TABLE "orders" ADD PRIMARY KEY ("id");'),
+        ("mysql", "ALTER TABLE `orders` ADD PRIMARY KEY (`id`);"),
+    ],
+)
+def test_a_script_gives_tables_their_primary_keys(
+    dataset: Dataset, dialect: str, statement: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["migrate", "plan", put(KEYED, "keyed.yaml"), "--dialect", dialect]
+    capsys.readouterr()
+    assert run(call) == 0
+    assert "PRIMARY KEY" not in capsys.readouterr().out
+    assert run([*call, "--primary-keys"]) == 0
+    assert statement in capsys.readouterr().out
+    assert run([*call, "--primary-keys", "--from", "./first.yaml"]) == 0
+    assert statement in capsys.readouterr().out
+    assert run([*call, "--primary-keys", "--from", "./keyed.yaml", "--check"]) == 0
+
+
+def test_a_script_tells_of_a_primary_key_that_an_engine_cannot_have_or_drop(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keyed = put(KEYED, "keyed.yaml")
+    plan = ["migrate", "plan", "--primary-keys", "--dialect"]
+    assert run([*plan, "athena", keyed]) == 1
+    assert run([*plan, "postgres", "./first.yaml", "--from", keyed]) == 1
+    capsys.readouterr()
+    assert run([*plan, "snowflake", "./first.yaml", "--from", keyed]) == 0
+    assert 'ALTER TABLE "ORDERS" DROP PRIMARY KEY;' in capsys.readouterr().out
+
+
+def test_a_script_names_the_table_that_it_drops(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    none = put(schema_of(ID, table="other", before=FIRST), "none.yaml")
+    capsys.readouterr()
+    run(["migrate", "plan", none, "--dialect", "snowflake", "--from", "./first.yaml", "--allow-destructive"])
+    assert 'DROP TABLE "ORDERS";' in capsys.readouterr().out

@@ -122,6 +122,16 @@ def test_reader_who_goes_away_is_no_error() -> None:
     assert command.wait() == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")  # noqa: PTH110 - a device
+def test_full_disk_behind_standard_output_is_told() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        command = run_with_flow(LARGE_REPORT, stdout=full)
+        _, told = command.communicate(timeout=60)
+
+    assert command.returncode == 3
+    assert told == "error: cannot write to standard output: No space left on device\n"
+
+
 def test_interrupt_ends_with_its_own_code() -> None:
     command = run_with_flow("import time\nprint('started', flush=True)\ntime.sleep(60)")
     assert command.stdout is not None

@@ -40,6 +40,18 @@ KNOWN = {
         EngineError,
         "Spark's Python workers lack the module `pandas`",
     ),
+    "x: Illegal Parquet type: INT32 (TIME(MILLIS,false)).\n\tat a.b": (
+        InputError,
+        "a Parquet file has a column of a type that Spark does not read: INT32 (TIME(MILLIS,false))",
+    ),
+    "[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision 60 exceeds max precision 38. SQLSTATE: 22003": (
+        InputError,
+        "a column is a decimal of 60 digits: Spark reads no more than 38",
+    ),
+    "x: org.apache.spark.SparkException: [CANNOT_MERGE_SCHEMAS] Failed merging schemas:\nInitial schema:": (
+        InputError,
+        "the files state types for one column that do not go together",
+    ),
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.": (
         InputError,
         "there is no table `a`.`b`",
@@ -51,6 +63,20 @@ KNOWN = {
 def test_a_known_failure_is_told_in_our_words(text: str) -> None:
     explained = explain_failure(JavaError(text))
     assert (type(explained), explained.message) == KNOWN[text]
+
+
+@pytest.mark.parametrize(
+    ("cause", "message"),
+    [
+        ("java.io.EOFException: Unexpected end of input stream", "the compressed file ends too early"),
+        ("java.io.IOException: incorrect header check", "the file cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_as_the_user_named_it(cause: str, message: str) -> None:
+    uri = f"{Path.cwd().as_uri()}/my%20data/%C3%A9.jsonl.gz"
+    text = f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {uri}. SQLSTATE: KD001\nCaused by: {cause}"
+    explained = explain_failure(JavaError(text))
+    assert str(explained) == f"my data/é.jsonl.gz: {message}"
 
 
 def test_a_failure_is_known_by_its_cause_too() -> None:

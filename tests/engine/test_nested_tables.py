@@ -21,9 +21,10 @@ from schemactl.engine.tables import write_tables
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.sample import Sample
 from schemactl.normalization.choose import make_plan
-from schemactl.normalization.nested_types import SPARK_TYPE, Json, ListOf, Struct, stated_type
+from schemactl.normalization.nested_types import SPARK_TYPE, Json, ListOf, MapOf, Struct, stated_type
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.contract import Entity, Judgement, Mode, Violation, judge
+from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.judgement import Judgement, Violation, judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 
@@ -76,6 +77,8 @@ def restored(value, structure):
             return {name: each for name, each in found.items() if each is not None}
         case ListOf(element) if value is not None:
             return [restored(each, element) for each in value]
+        case MapOf(inner) if value is not None:
+            return {key: restored(each, inner) for key, each in value}
         case _:
             return int(value) if isinstance(value, Decimal) else value
 
@@ -199,6 +202,27 @@ def test_a_field_of_another_type_than_before_becomes_json_text(spark, tmp_path):
         "struct<a:string COMMENT 'json',b:string COMMENT 'json'>"
     )
     assert [row["p"] for row in made.rows()] == [{"a": 1.5, "b": [1]}, {"a": 7}]
+
+
+def test_a_stated_map_keeps_keys_that_are_data(spark, tmp_path):
+    before = stating(
+        p={"data_type": "json", SPARK_TYPE: "map<string,double>"},
+        q={"data_type": "json", SPARK_TYPE: "struct<m:map<string,struct<n:decimal(38,0),j:string COMMENT 'json'>>>"},
+    )
+    documents = [
+        {"p": {"a": 1.5, "A": 2, "b c": None}, "q": {"m": {"k": {"n": 2**70, "j": [1]}, "l": {"n": 1, "j": "x"}}}},
+        {"p": {}, "q": {"m": {}}},
+        {"p": None},
+        {"q": {"m": {"late": {"new": True}, "none": None}}},
+    ]
+
+    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)], before)
+
+    assert made.schema.tables["t"].columns["p"].properties[SPARK_TYPE] == "map<string,double>"
+    assert made.schema.tables["t"].columns["q"].properties[SPARK_TYPE] == (
+        "struct<m:map<string,struct<n:decimal(38,0),j:string COMMENT 'json',new:boolean>>>"
+    )
+    assert [(row["p"], row["q"]) for row in made.rows()] == [(each.get("p"), each.get("q")) for each in documents]
 
 
 def test_a_column_without_a_spark_type_keeps_json_texts(spark, tmp_path):

@@ -185,6 +185,9 @@ def test_a_large_list_is_read_whole(read) -> None:
         ('"id","a ""b"""\n"1","say ""hi"""\n', [{"id": "1", 'a "b"': 'say "hi"'}]),
         ('id;"x, y, z"\n1;2\n', [{"id": "1", "x, y, z": "2"}]),
         ('id,text\n1,"two\nlines"\n2,"a\r\nb"\n', [{"id": "1", "text": "two\nlines"}, {"id": "2", "text": "a\r\nb"}]),
+        ('id,"a\nb"\r\n1,x\r\n2,\r\n', [{"id": "1", "a\nb": "x"}, {"id": "2"}]),
+        ('id,"a\r\nb"\n1,x\n2,\n', [{"id": "1", "a\r\nb": "x"}, {"id": "2"}]),
+        ('"a\nb";c;d\n1,5;2;3\n', [{"a\nb": "1,5", "c": "2", "d": "3"}]),
         ('id,text\n1,\n2,""\n', [{"id": "1"}, {"id": "2"}]),
         ("id,name\n1\n2,b\n", [{"id": "1"}, {"id": "2", "name": "b"}]),
         ("id,name\n1,a,\n", [{"id": "1", "name": "a"}]),
@@ -229,6 +232,14 @@ def test_csv_files_of_several_headers_are_read_by_their_own(spark: SparkSession)
     Path("c.csv").write_text("id,name\n3,c\n")
     assert records(spark, "a.csv", "b.csv", "c.csv") == [
         {"id": "1", "name": "a"}, {"name": "b", "id": "2"}, {"id": "3", "name": "c"},
+    ]  # fmt: skip
+
+
+def test_csv_headers_that_differ_behind_a_line_break_are_read_by_their_own(spark: SparkSession) -> None:
+    Path("a.csv").write_text('"id\nno",name,age\n1,a,7\n')
+    Path("b.csv").write_text('"id\nno",age,name\n2,8,b\n')
+    assert records(spark, "a.csv", "b.csv") == [
+        {"id\nno": "1", "name": "a", "age": "7"}, {"id\nno": "2", "age": "8", "name": "b"},
     ]  # fmt: skip
 
 

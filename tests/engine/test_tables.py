@@ -8,7 +8,7 @@ import json
 import sys
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from schemactl.normalization.choose import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import REJECTS_COLUMNS, RowCounts
-from schemactl.schema.contract import judge
+from schemactl.schema.judgement import judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 
@@ -373,6 +373,36 @@ def test_primary_keys_make_row_keys_as_in_dlt(spark, tmp_path):
     assert "ABDQfTakwqqfEA" in {row["_dlt_id"] for row in made.rows("t")}
     (unfit,) = made.tally.unfit
     assert (unfit.column, unfit.kind, unfit.count, unfit.first.number) == ("id", "null", 1, 3)
+
+
+def test_primary_keys_of_stated_types_make_row_keys_as_in_dlt(spark, tmp_path):
+    import pyarrow.parquet
+    from dlt.common.json import json as dlt_json
+    from dlt.common.normalizers.json.helpers import get_row_hash
+
+    moment = datetime(2024, 1, 2, 3, 4, 5, 120000)
+    columns = {
+        "amount": pyarrow.array([Decimal("1.50"), Decimal("-0.10")], pyarrow.decimal128(10, 2)),
+        "at": pyarrow.array(
+            [moment.replace(tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)], pyarrow.timestamp("us", "UTC")
+        ),
+        "naive": pyarrow.array([moment, datetime(2024, 1, 2)], pyarrow.timestamp("us")),
+        "day": [date(2024, 1, 2), date(1500, 1, 2)],
+        "hour": [time(3, 4, 5, 120000), time(3, 4)],
+        "raw": [b"\x00\xff" * 50, b""],
+        "small": pyarrow.array([1, -2], pyarrow.int8()),
+        "ratio": [0.5, 1e16],
+        "is_new": [True, False],
+        "name": ["é", "x"],
+    }
+    file = tmp_path / "data.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(columns), file)
+
+    made = Made(spark, tmp_path, [file], change=with_key(RowKey.PRIMARY_KEY, tuple(columns)))
+
+    # dlt hashes rows as it has stored them between its steps
+    rows = [dlt_json.loads(dlt_json.typed_dumps(row)) for row in pyarrow.table(columns).to_pylist()]
+    assert {row["_dlt_id"] for row in made.rows("t")} == {get_row_hash(row, list(columns)) for row in rows}
 
 
 def test_contents_make_row_keys_as_in_dlt(spark, tmp_path):

@@ -16,9 +16,11 @@ from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.scan import scan_inputs
 from schemactl.engine.unfit import Absences, Scalars, count_unfit, find_absences, read_again
 from schemactl.inference.evidence import Evidence, Position
-from schemactl.inference.paths import ELEMENT
+from schemactl.inference.paths import ELEMENT, values_at
 from schemactl.inference.sample import Sample, parse_sample
-from schemactl.inference.survival import Tally, Target, add, survives, values_at
+from schemactl.inference.survival.tallies import Tally, add
+from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.values import survives
 from schemactl.schema.types import DataType
 
 pytestmark = pytest.mark.spark

@@ -12,7 +12,7 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.flows import infer as flow
-from schemactl.flows.infer import InferRequest, evolve, infer
+from schemactl.flows.infer import InferRequest, check_request, evolve, infer
 from schemactl.flows.resolution import SOURCE_NAMES
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats.dlt import read
@@ -172,6 +172,42 @@ def test_check_finds_what_a_run_would_save(shop: Shop) -> None:
 
 
 # contracts
+
+
+def test_check_tells_a_hand_edited_export_file(shop: Shop) -> None:
+    shop.feed({"id": 1})
+    [path] = shop.root.glob("export/*")
+    path.write_text(path.read_text().replace("data_type: bigint\n", "data_type: bigint\n        x-note: mine\n", 1))
+
+    report = shop.feed({"id": 1}, is_check=True)
+
+    assert (report.export_edited, report.changes_schema, report.written) == (True, True, ())
+    assert shop.feed({"id": 1}).saved
+    assert not shop.feed({"id": 1}, is_check=True).changes_schema
+
+
+@pytest.mark.parametrize(
+    ("stated", "wrong", "key", "message"),
+    [
+        ("names: snake_case", "names: snake_cas", "names: snake_cas", "no naming convention `snake_cas`"),
+        ("json.relational", "json.relation", "json:", "no normalizer `relation`"),
+        ("dlt.common.normalizers.json.relational", "no_such.module", "json:", "no normalizer `no_such.module`"),
+    ],
+)
+def test_unknown_normalizer_is_told_with_its_place(shop: Shop, stated: str, wrong: str, key: str, message: str) -> None:
+    shop.feed({"id": 1})
+    [path] = shop.root.glob("import/*")
+    path.write_text(path.read_text().replace(stated, wrong))
+    before = shop.files()
+
+    with pytest.raises(InputError) as told:
+        check_request(InferRequest(("orders.jsonl",), "shop", "orders", shop.root), shop.folder)
+
+    line = 1 + next(n for n, text in enumerate(path.read_text().splitlines()) if text.strip().startswith(key))
+    assert message in told.value.message
+    assert told.value.at is not None
+    assert (told.value.at.path, told.value.at.line) == (str(path), line)
+    assert shop.files() == before
 
 
 def test_frozen_contract_refuses_all_and_tells_each_violation(shop: Shop) -> None:
@@ -493,3 +529,22 @@ def test_report_is_plain_data(shop: Shop) -> None:
 
     json.dumps(report.to_dict(), allow_nan=False)
     assert report.to_dict()["tables"][0]["columns"][0]["first"] == {"file": "orders.jsonl", "number": 1}
+
+
+def test_a_new_schema_is_named_by_the_convention_that_is_asked_for(shop: Shop) -> None:
+    shop.feed({"Order Id": 1}, naming="direct")
+
+    assert shop.schema.normalizers["names"] == "direct"
+    assert "Order Id" in shop.columns()
+    shop.feed({"Order Id": 2}, naming="dlt.common.normalizers.naming.direct")
+    with pytest.raises(InputError, match="has the naming convention `direct`"):
+        shop.feed({"Order Id": 2}, naming="snake_case")
+
+
+def test_an_unknown_naming_convention_makes_no_schema(shop: Shop) -> None:
+    before = shop.files()
+    with pytest.raises(InputError, match="no naming convention `dirct`") as caught:
+        shop.feed({"a": 1}, naming="dirct")
+
+    assert "direct" in (caught.value.hint or "")
+    assert shop.files() == before

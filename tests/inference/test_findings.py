@@ -16,7 +16,7 @@ from schemactl.inference.findings import (
     separate,
 )
 from schemactl.inference.resolve import resolve
-from schemactl.schema.contract import judge
+from schemactl.schema.judgement import judge
 from schemactl.schema.naming import load_naming
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column

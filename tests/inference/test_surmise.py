@@ -12,7 +12,7 @@ from schemactl.inference.surmise import Kinds, surmise
 from schemactl.inference.values import fits, kind
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.contract import judge
+from schemactl.schema.judgement import judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema
 

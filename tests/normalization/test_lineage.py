@@ -10,7 +10,7 @@ from schemactl.inference.resolve import resolve
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.lineage import Lineage, TableLineage, from_json, lineage_of, merge, to_json
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.contract import judge
+from schemactl.schema.judgement import judge
 from schemactl.schema.templates import new_schema
 
 EMPTY = new_schema("demo")

@@ -13,9 +13,10 @@ from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all, observe
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.nested_schema import structures_in
-from schemactl.normalization.nested_types import Json, Leaf, ListOf, Struct, is_within, read_type, write_type
+from schemactl.normalization.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type, write_type
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.contract import Entity, Judgement, Mode, Violation, judge
+from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.judgement import Judgement, Violation, judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -59,7 +60,9 @@ def structs(inner):
     return st.dictionaries(NAMES, field, min_size=1, max_size=4).map(lambda found: Struct(tuple(found.items())))
 
 
-TYPES = st.recursive(LEAVES.map(Leaf), lambda inner: inner.map(ListOf) | structs(inner), max_leaves=8)
+TYPES = st.recursive(
+    LEAVES.map(Leaf), lambda inner: inner.map(ListOf) | inner.map(MapOf) | structs(inner), max_leaves=8
+)
 
 
 @given(TYPES)
@@ -88,7 +91,8 @@ def test_spark_spellings_are_understood(text, written):
         ("struct<a:bigint", "too early"),
         ("struct<a:bigint>>", "`>` is too much"),
         ("struct<a:bigint,a:string>", "`a` stands there twice"),
-        ("map<string,bigint>", "a type `map`"),
+        ("map<bigint,bigint>", "the keys of maps are texts"),
+        ("map<string>", "`>` stands where `,` was expected"),
         ("array<>", "`>` stands where a name was expected"),
         ("bigint", "is no type of objects or lists"),
         ("struct<a;bigint>", "is not understood"),
@@ -107,6 +111,8 @@ def test_what_is_no_such_type_is_told_with_its_column(text, reason):
         ("struct<a:string>", "struct<a:string COMMENT 'json'>", True),
         ("struct<a:bigint,b:bigint>", "struct<a:bigint>", False),
         ("struct<a:bigint>", "struct<a:double>", False),
+        ("map<string,struct<a:bigint>>", "map<string,struct<a:bigint,b:date>>", True),
+        ("map<string,bigint>", "struct<a:bigint>", False),
         ("array<bigint>", "struct<a:bigint>", False),
     ],
 )
@@ -176,6 +182,15 @@ def test_a_place_of_one_kind_has_its_type_and_others_are_json_texts(values, spar
         ("struct<a:bigint>", {"A": 1}, "string"),
         ("struct<a:bigint>", [1], "string"),
         ("string", {"a": 1}, "string"),
+        ("map<string,bigint>", {"b": 1, "B": None}, "map<string,bigint>"),
+        (
+            "map<string,struct<a:bigint>>",
+            {"k": {"b": 1}, "l": {"c": "x"}},
+            "map<string,struct<a:bigint,b:bigint,c:string>>",
+        ),
+        ("struct<m:map<string,bigint>>", {"m": {}}, "struct<m:map<string,bigint>>"),
+        ("map<string,bigint>", {"b": "x"}, "string"),
+        ("map<string,bigint>", [1], "string"),
     ],
 )
 def test_a_known_type_grows_and_becomes_json_text_where_it_would_change(before, value, after):

@@ -15,7 +15,8 @@ from schemactl.inference.resolve import resolve
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.contract import Mode, judge
+from schemactl.schema.contract import Mode
+from schemactl.schema.judgement import judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 

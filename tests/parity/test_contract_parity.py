@@ -11,7 +11,8 @@ from dlt.common.schema.exceptions import DataValidationError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemactl.schema.contract import Entity, contract_for, judge
+from schemactl.schema.contract import Entity, contract_for
+from schemactl.schema.judgement import judge
 from schemactl.schema.types import schema_from_dict
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -39,8 +39,8 @@ from schemactl.errors import InputError
 from schemactl.inference.resolve import resolve
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.contract import judge
 from schemactl.schema.hash import bump
+from schemactl.schema.judgement import judge
 from schemactl.schema.types import schema_from_dict
 
 # the interpreter of plans is kept with the tests of plans

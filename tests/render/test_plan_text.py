@@ -9,11 +9,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.saved import read_plan
+from schemactl.migration.saved import read_plan, write_plan
 from schemactl.render.console import Look
 from schemactl.render.harmless import is_unsafe
 from schemactl.render.json import read_schema
-from schemactl.render.plan import print_plan, render_plan
+from schemactl.render.plan import print_plan
 
 SITUATIONS = ("empty", "changed", "expanded", "stuck", "hostile")
 
@@ -71,7 +71,7 @@ def test_color_marks_what_is_added_changed_and_dropped() -> None:
 def test_plan_document_follows_the_shipped_schema_and_is_a_plan_file(situation: str) -> None:
     schema = read_schema("migrate-plan")
     jsonschema.Draft202012Validator.check_schema(schema)
-    text = render_plan(_sample(situation))
+    text = write_plan(_sample(situation))
 
     jsonschema.validate(json.loads(text), schema, cls=jsonschema.Draft202012Validator)
 

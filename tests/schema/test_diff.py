@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schemactl.schema.apply import apply
 from schemactl.schema.changes import (
     ABSENT,
     ColumnAdded,
@@ -23,7 +24,6 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
-    apply,
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump, version_hash

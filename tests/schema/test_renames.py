@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemactl.schema.apply import apply
 from schemactl.schema.changes import (
     ABSENT,
     ColumnAdded,
@@ -19,7 +20,6 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
-    apply,
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.renames.likeness import name_likeness

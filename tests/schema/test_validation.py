@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from schemactl.schema.checks import Finding
 from schemactl.schema.templates import new_schema
-from schemactl.schema.validation import Finding, check
+from schemactl.schema.validation import check
 
 
 def stored(**changes: Any) -> dict[str, Any]:
@@ -118,6 +120,18 @@ def test_a_wrong_column_property_is_placed_and_explained(key: str, value: Any, h
 )
 def test_a_wrong_table_property_is_placed(properties: dict[str, Any], keys: tuple[Any, ...]):
     assert only(with_table(**properties)).keys == ("tables", "orders", *keys)
+
+
+@pytest.mark.parametrize("circle", [("orders",), ("orders", "items"), ("orders", "items", "parts")])
+def test_a_table_that_is_nested_in_itself_is_told_once(circle: tuple[str, ...]):
+    schema = with_table(parent=circle[-1])
+    for parent, name in pairwise(circle):
+        schema["tables"][name] = {"columns": {}, "parent": parent}
+    schema["tables"]["below"] = {"columns": {}, "parent": circle[-1]}
+    finding = only(schema)
+    assert finding.keys[0] == "tables"
+    assert finding.keys[1] in circle
+    assert "is nested in itself" in finding.message
 
 
 @pytest.mark.parametrize("key", ["version", "engine_version", "name", "tables", "previous_hashes"])

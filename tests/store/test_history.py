@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.store import revision
-from schemactl.store.revision import versions_of
+from schemactl.store import history
+from schemactl.store.history import versions_of
 
 LINES = "".join(f"line: {number}\n" for number in range(100))
 
@@ -148,8 +148,8 @@ def test_the_number_of_git_processes_does_not_grow(repository, monkeypatch):
     for number in range(30):
         repository.write("a.yaml", f"{number}\n")
     calls = []
-    run = revision._git
-    monkeypatch.setattr(revision, "_git", lambda *args, **options: calls.append(args) or run(*args, **options))
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *args, **options: calls.append(args) or run(*args, **options))
     assert texts(repository.top / "a.yaml") == [f"{number}\n" for number in reversed(range(30))]
     assert len(calls) <= 6
 
@@ -157,9 +157,9 @@ def test_the_number_of_git_processes_does_not_grow(repository, monkeypatch):
 def test_a_long_history_is_cut_at_its_old_end(repository, monkeypatch):
     for number in range(5):
         repository.write("a.yaml", f"{number}\n")
-    monkeypatch.setattr(revision, "MAX_VERSIONS", 3)
+    monkeypatch.setattr(history, "MAX_VERSIONS", 3)
     assert texts(repository.top / "a.yaml") == ["4\n", "3\n", "2\n"]
-    monkeypatch.setattr(revision, "MAX_HISTORY_BYTES", 4)
+    monkeypatch.setattr(history, "MAX_HISTORY_BYTES", 4)
     assert texts(repository.top / "a.yaml") == ["4\n", "3\n"]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.store.revision import find_repository, read_revision
+from schemactl.store.git import find_repository
+from schemactl.store.revision import read_revision
 
 
 def git(folder: Path, *arguments: str) -> str:

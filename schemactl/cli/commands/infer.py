@@ -88,6 +88,7 @@ def make_request(options: Options) -> InferRequest:
         on_bad_record=options.on_bad_record,
         input_format=options.input_format,
         resolve_collisions=options.resolve_collisions,
+        naming=options.naming,
         normalizer=options.normalizer,
         spark=options.spark(),
     )
@@ -105,7 +106,7 @@ def _render(report: InferenceReport, options: Options, terminal: Terminal) -> st
 
         return render_inference(report)
     from schemactl.render.console import Look
-    from schemactl.render.text import print_inference
+    from schemactl.render.infer import print_inference
 
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
     return print_inference(report, look)

@@ -108,6 +108,7 @@ def make_request(options: Options) -> NormalizeRequest:
         on_bad_record=options.on_bad_record,
         input_format=options.input_format,
         resolve_collisions=options.resolve_collisions,
+        naming=options.naming,
         normalizer=options.normalizer,
         spark=options.spark(),
     )

@@ -8,7 +8,8 @@ from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import states_contract
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.schema.contract import Entity, Violation, judge
+from schemactl.schema.contract import Entity
+from schemactl.schema.judgement import Violation, judge
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

@@ -7,7 +7,8 @@ Each module here is one convention, found by its file name; it gives a ``CONVENT
 from __future__ import annotations
 
 from schemactl.schema.naming._convention import Convention
-from schemactl.schema.naming._loading import CONVENTIONS, load_naming
+from schemactl.schema.naming._loading import CONVENTIONS, convention_name, load_naming
 from schemactl.schema.naming._naming import Naming
+from schemactl.schema.naming._of_schema import naming_of
 
-__all__ = ["CONVENTIONS", "Convention", "Naming", "load_naming"]
+__all__ = ["CONVENTIONS", "Convention", "Naming", "convention_name", "load_naming", "naming_of"]

@@ -38,7 +38,7 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
     Raises:
         InputError: if there is no such convention, it does not import, or ``max_length`` is beyond its limit.
     """
-    name = _short_name(reference)
+    name = convention_name(reference)
     if name in CONVENTIONS:
         return _naming_of(CONVENTIONS[name], name, max_length)
     module = _import(reference)
@@ -51,8 +51,12 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
     return _naming_of(CONVENTIONS[name], name, max_length)  # raises: it knows what is near
 
 
-def _short_name(reference: str) -> str:
-    """Return the name of a built-in convention for dlt's ways to write it, any other reference as it is."""
+def convention_name(reference: str) -> str:
+    """Return the name of a built-in convention for dlt's ways to write it, any other reference as it is.
+
+    >>> convention_name("dlt.common.normalizers.naming.direct"), convention_name("acme.shouting")
+    ('direct', 'acme.shouting')
+    """
     if reference in _LEGACY:
         return _LEGACY[reference]
     return reference.removeprefix(_DLT_PACKAGE).removesuffix(f".{_DLT_CLASS}")

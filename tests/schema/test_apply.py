@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from schemactl.schema.apply import apply
 from schemactl.schema.changes import (
     ABSENT,
     ColumnAdded,
@@ -19,7 +20,6 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
-    apply,
 )
 from schemactl.schema.types import Column, Schema, Table
 

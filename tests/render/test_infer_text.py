@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from schemactl.inference.report import InferenceReport
 from schemactl.render.console import Look
-from schemactl.render.text import print_inference
+from schemactl.render.infer import print_inference
 
 SITUATIONS = ("new_schema", "troubled", "unchanged", "hostile")
 AFTER_HASH = "uX1Tt0p5dC8n3gkWbLQe6o2rVhYf9sM4iZaJx7KqB0E="

@@ -1,0 +1,116 @@
+"""From what a call names as its sources to evidence: what is data, what is saved evidence, and what cannot be read.
+
+Sources are scanned elsewhere (``engine.scan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from glob import has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from schemactl.errors import InputError, Location, Problem
+from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.inference.saved import is_evidence_file, read_evidence
+from schemactl.store.sources import table_name
+from schemactl.store.text import read_text
+
+if TYPE_CHECKING:
+    from schemactl.engine.input import Input
+    from schemactl.engine.survey import BadRecord, Survey
+
+
+def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
+    """Refuse sources in which nothing was found.
+
+    Raises:
+        InputError: there is no document.
+    """
+    if not any(file.documents for file in files.values()):
+        names = ", ".join(f"`{source}`" for source in sources)
+        bad = sum(file.bad for file in files.values())
+        raise InputError(
+            f"none of the {bad:,} records in {names} can be read" if bad else f"there are no records in {names}"
+        )
+
+
+def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[list[str], tuple[Input, ...]]:
+    """Return the files of saved evidence, and the data.
+
+    Args:
+        sources: files, folders, patterns and addresses.
+        input_format: of the data; None to tell it by the files' names.
+
+    Raises:
+        InputError: a source is not there, or its format is not known.
+    """
+    sources = tuple(sources)
+    saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
+    others = tuple(source for source in sources if source not in saved)
+    if not others:
+        return list(dict.fromkeys(saved)), ()
+    from schemactl.engine.inputs import find_inputs
+
+    inputs = find_inputs(others, input_format)
+    saved += [each.path for each in inputs if is_evidence_file(each.path)]
+    return list(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
+
+
+def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
+    """Return the saved evidence.
+
+    Args:
+        paths: the files of saved evidence.
+        to_read: data that is read as well.
+
+    Raises:
+        InputError: a file cannot be read, or holds evidence of data that is known from elsewhere.
+    """
+    evidence = Evidence()
+    for path in paths:
+        known = read_evidence(read_text(Path(path)), path)
+        if twice := sorted(known.files.keys() & (evidence.files.keys() | to_read)):
+            message = f"`{twice[0]}` is in this evidence, and is read or in other evidence as well"
+            raise InputError(message, at=Location(path), hint="each file counts once: leave one of them out")
+        evidence = merge(evidence, known)
+    return evidence
+
+
+def check_bad_records(survey: Survey, on_bad_record: Literal["stop", "skip"]) -> None:
+    """Refuse records that cannot be read, unless they are to be skipped.
+
+    Raises:
+        InputError: there are such records.
+    """
+    if survey.bad_records and on_bad_record == "stop":
+        raise bad_records_error(survey.bad_records, survey.files)
+
+
+def bad_records_error(bad: tuple[BadRecord, ...], files: Mapping[str, FileEvidence]) -> InputError:
+    """Return the error for records that cannot be read, with their places."""
+    count = sum(file.bad for file in files.values())
+    problems = [
+        Problem(f"this cannot be read: {record.text}", Location(record.position.file, record.position.number))
+        for record in bad
+    ]
+    if count > len(bad):
+        problems.append(Problem(f"and {count - len(bad):,} more"))
+    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
+    hint = "mend the data, or leave them out with `--on-bad-record skip`"
+    return InputError(what, hint=hint, problems=tuple(problems))
+
+
+def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:
+    """Return what the user names the root table, or what the data is named: saved evidence stands for its files.
+
+    Args:
+        stated: what the user names it.
+        sources: the data, as the call names it.
+        evidence: what the data holds.
+        default: where the sources have no one name.
+    """
+    if stated is not None:
+        return stated
+    has_saved = any(is_evidence_file(source) for source in sources)
+    return table_name(sorted(evidence.files) if has_saved else sources, default=default)

@@ -1,0 +1,151 @@
+"""What ``schemactl infer`` prints for a person: what is new, why, and where it was seen. Nothing is cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from schemactl.inference.report import (
+    CollisionFinding,
+    FileFinding,
+    InferenceReport,
+    NullFinding,
+    ViolationFinding,
+)
+from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections, warning
+from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
+from schemactl.render.tables import reads_as_literal, show_tables
+
+MOST_FILES = 10
+"""Files that are listed one by one, unless all the evidence is asked for."""
+
+
+def print_inference(report: InferenceReport, look: Look) -> str:
+    """Return what ``schemactl infer`` prints."""
+    sections = [section for section in _sections(report, look) if section]
+    return print_sections(sections, look)
+
+
+def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[RenderableType]]:
+    attention = [
+        *(show_violation(finding) for finding in report.violations),
+        *(_null(finding) for finding in report.nulls),
+        *(_collision(finding) for finding in report.collisions),
+        *(show_bad_records(file) for file in report.files if file.bad),
+    ]
+    if look.is_quiet:
+        is_pending = report.is_check and report.changes_schema
+        yield [*attention, *([_outcome(report)] if report.is_refused or is_pending else [])]
+        return
+    yield [_headline(report), *show_files(report, look)]
+    yield [show_tables(report.tables, look)] if report.tables else []
+    yield attention
+    yield [*show_hashes(report), _outcome(report)]
+
+
+def _headline(report: InferenceReport) -> Text:
+    parts = ["refused"] if report.is_refused else ["new schema"] if report.before_hash is None else []
+    if report.tables:
+        columns = sum(len(table.columns) for table in report.tables)
+        would_be = "" if report.written else " would be"
+        parts.append(
+            f"{counted(len(report.tables), 'table')} and {counted(columns, 'column')}{would_be} new or changed"
+        )
+    what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
+    return Text().append(show_name(report.name), style=NAME).append(f": {what}")
+
+
+def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
+    """Yield what was read: in one line where it is one file."""
+    records = sum(file.records for file in report.files)
+    read = _read_of(report.documents, records)
+    sample = "" if report.sample == "full" else f" (sample {escape(report.sample)})"
+    line = f"read {read}{sample} for table {show_name(report.table)}"
+    if len(report.files) == 1:
+        yield Text(f"{line} from {escape(report.files[0].path)}")
+        return
+    yield Text(f"{line} from {counted(len(report.files), 'file')}")
+    listed = report.files if look.is_verbose else report.files[:MOST_FILES]
+    yield from (indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
+    if len(listed) < len(report.files):
+        yield indented(Text(f"and {counted(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
+
+
+def _read_of(documents: int, records: int) -> str:
+    return counted(documents, "document") if documents == records else f"{documents:,} of {counted(records, 'record')}"
+
+
+def show_bad_records(file: FileFinding) -> Text:
+    """Return a line on the records of a file that could not be read."""
+    first = "" if file.first_bad is None else f", the first is {escape(file.path)}:{file.first_bad}"
+    where = f"in {escape(file.path)}" if file.first_bad is None else ""
+    what = f"{counted(file.bad, 'record')} could not be read{first or ' ' + where}"
+    return warning("warning", f"{what}; skipped")
+
+
+def show_violation(finding: ViolationFinding) -> Text:
+    """Return a line on what a contract does not allow."""
+    column = finding.variant_of or finding.column
+    what = f"{show_place(finding.table, column)}: expected {escape(finding.expected)}, found {escape(finding.found)}"
+    if finding.values:
+        what += f" {'of' if column is None else 'in'} {counted(finding.values, 'value')}"
+    if finding.first:
+        is_literal = finding.found != "text" and finding.example is not None and reads_as_literal(finding.example)
+        shown = escape if is_literal else quote
+        example = f": {shown(finding.example)}" if finding.example is not None else ""
+        what += f", first in {escape(str(finding.first))}{example}"
+    contract = f"contract {finding.entity}={finding.mode}"
+    if finding.mode == "freeze":
+        return warning("violation", f"{what} ({contract})", ERROR)
+    return warning("left out", f"{what} ({contract})")
+
+
+def _null(finding: NullFinding) -> Text:
+    column = show_place(finding.table, finding.column)
+    nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
+    return warning(
+        "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
+    )
+
+
+def _collision(finding: CollisionFinding) -> Text:
+    name = show_place(finding.table, finding.column)
+    thing = "column" if finding.column is not None else "table"
+    return warning(
+        "warning",
+        f"{show_sources(finding.sources)} become one {thing}, {name}; where a document has several of them, dlt keeps "
+        f"the last only (--resolve-collisions gives each a {thing})",
+    )
+
+
+def show_hashes(report: InferenceReport) -> Iterator[Text]:
+    """Yield how hash and version of the schema changed."""
+    if report.import_adopted:
+        takes = "took" if report.written else "would take"
+        yield Text(f"{takes} over the import file, which was edited (hash {escape(report.import_adopted)})")
+    if report.export_edited and not report.is_refused:
+        makes = "made" if report.written else "would make"
+        yield Text(f"{makes} the hash of the export file anew, which was edited")
+    before, after = report.before_hash, report.after_hash
+    if report.is_refused:
+        if before is not None:
+            yield Text(f"hash {before}, version {report.before_version}, as before")
+    elif before is None:
+        yield Text(f"hash {after}, version {report.after_version}")
+    elif before != after:
+        yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
+    else:
+        yield Text(f"hash {after}, version {report.after_version}, as before")
+
+
+def _outcome(report: InferenceReport) -> Text:
+    if report.is_refused:
+        return Text("nothing written: the data violates a frozen contract", style=ERROR)
+    if report.is_check:
+        pending = "nothing written: the schema would change (--check)"
+        return Text(pending, style=WARNING) if report.changes_schema else Text("the schema would not change")
+    if report.written:
+        return Text("wrote " + ", ".join(escape(path) for path in report.written))
+    return Text("nothing to write")

@@ -1,0 +1,188 @@
+"""What becomes of a change of a schema under the contracts of the schema as it was (dlt.md §7.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from schemactl.schema.contract import Contract, Entity, Mode, Stated, chain_of, contract_for, system_prefix
+from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Column, DataType, Properties, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A change that the contract does not let through.
+
+    Attributes:
+        column: None for a violation of ``tables``.
+        expected, found: data types or other properties, for a person.
+        variant_of: the column that values of another type were found in, None where no variant is refused.
+    """
+
+    table: str
+    column: str | None
+    entity: Entity
+    mode: Mode
+    expected: str
+    found: str
+    variant_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The schema that the contract lets through, and every change that it does not, in the schema's order."""
+
+    schema: Schema
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a violation forbids the whole change."""
+        return any(violation.mode is Mode.FREEZE for violation in self.violations)
+
+
+def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
+    """Judge a change of a schema by the contracts of the schema as it was (dlt.md §7.2).
+
+    All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it
+    and are no violations of their own. dlt judges row by row and so refuses columns of a new *nested* table
+    that its first row lacks; here the whole table is new.
+
+    Args:
+        before: the schema as it was.
+        after: ``before`` and what the data asks for.
+        override: the contract of this call; it goes before those of the settings and of root tables.
+
+    Raises:
+        InputError: a contract is not one.
+    """
+    court = _Court(before, after, override)
+    found = {name: tuple(court.violations(table)) for name, table in after.tables.items()}
+    banned = {name for name, those in found.items() if any(each.entity is Entity.TABLES for each in those)}
+    refused = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
+    tables: dict[str, Table] = {}
+    violations: list[Violation] = []
+    for name, table in after.tables.items():
+        if name not in refused:
+            columns = {violation.column for violation in found[name]}
+            tables[name] = _without_columns(before.tables.get(name), table, columns)
+        elif name in before.tables:
+            tables[name] = before.tables[name]
+        if banned.isdisjoint(chain_of(after, table.parent)):
+            violations += found[name]
+    normalizers = _without_propagation(before.normalizers, after.normalizers, refused)
+    return Judgement(replace(after, tables=tables, normalizers=normalizers), tuple(violations))
+
+
+class _Court:
+    """The contracts of ``before``, applied to single tables of ``after``."""
+
+    def __init__(self, before: Schema, after: Schema, override: Stated) -> None:
+        self._before = before
+        # A new table may state its own contract; for all others the old schema decides.
+        self._stated = replace(before, tables={**after.tables, **before.tables})
+        self._override = override
+        self._naming = naming_of(before)
+        self._prefix = system_prefix(self._naming)
+
+    def violations(self, table: Table) -> Iterator[Violation]:
+        known = self._before.tables.get(table.name)
+        contract = contract_for(self._stated, table.name, self._override)
+        if contract == Contract() or table == known:
+            return
+        is_new = known is None or known.is_new
+        if is_new and contract.tables is not Mode.EVOLVE:
+            yield Violation(table.name, None, Entity.TABLES, contract.tables, "no new table", "new table")
+            return
+        if is_new or (known is not None and known.normalizer_hint("evolve-columns-once")):
+            contract = replace(contract, columns=Mode.EVOLVE)
+        for column in table.columns.values():
+            if not column.name.startswith(self._prefix):
+                yield from self._column_violations(table, known, column, contract)
+
+    def _column_violations(
+        self, table: Table, known: Table | None, column: Column, contract: Contract
+    ) -> Iterator[Violation]:
+        old = known.columns.get(column.name) if known else None
+        if column == old:
+            return
+        if column.is_variant and not (old and old.is_variant and old.is_complete):
+            if contract.data_type is not Mode.EVOLVE:
+                yield self._variant_violation(table, column, contract.data_type)
+        elif old is None or not old.is_complete:
+            if contract.columns is not Mode.EVOLVE:
+                found, mode = str(column.data_type or "column without data type"), contract.columns
+                yield Violation(table.name, column.name, Entity.COLUMNS, mode, "no new column", found)
+        elif contract.data_type is not Mode.EVOLVE and (changed := _changed_type(old, column)):
+            expected, found = _in_words(old, changed), _in_words(column, changed)
+            yield Violation(table.name, column.name, Entity.DATA_TYPE, contract.data_type, expected, found)
+
+    def _variant_violation(self, table: Table, variant: Column, mode: Mode) -> Violation:
+        base = _base_of(variant, table, self._naming)
+        of, expected = (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
+        found = str(variant.data_type)
+        return Violation(table.name, variant.name, Entity.DATA_TYPE, mode, expected, found, variant_of=of)
+
+
+_TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone", "x-spark-type")
+
+
+def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
+    """Return the properties of the type that differ; an absent one counts as null (dlt.md §7.2)."""
+    stated = (key for key in _TYPE_PROPERTIES if key in new.properties)
+    return tuple(key for key in stated if new.properties[key] != old.properties.get(key))
+
+
+def _in_words(column: Column, properties: tuple[str, ...]) -> str:
+    words = {key: column.properties.get(key) for key in properties}
+    data_type = words.pop("data_type", None)
+    others = [f"{key}: {'unset' if value is None else json.dumps(value)}" for key, value in words.items()]
+    return ", ".join([str(data_type), *others] if data_type else others)
+
+
+def _base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
+    """Return the column that ``variant`` stands beside: their names differ by ``v_TYPE`` (dlt.md §6.5)."""
+    endings = [f"v_{kind}" for kind in (*DataType, "complex")]
+    for column in table.columns.values():
+        names = (naming.shorten_fragments(column.name, ending) for ending in endings)
+        if variant.name in names:
+            return column
+    return None
+
+
+def _without_columns(before: Table | None, after: Table, refused: set[str | None]) -> Table:
+    """Return ``after`` with the refused columns as they are in ``before``, at their places there."""
+    if not refused:
+        return after
+    known = before.columns if before else {}
+    columns: dict[str, Column] = {}
+    for name, old in known.items():
+        new = after.columns.get(name, old)
+        if name in refused:
+            columns[name] = old
+        elif old.is_complete or not new.is_complete:
+            columns[name] = new
+        # else it is complete now, and stands at the end
+    for name, new in after.columns.items():
+        if name not in refused:
+            columns.setdefault(name, new)
+    return replace(after, columns=columns)
+
+
+def _without_propagation(before: Properties, after: Properties, refused: set[str]) -> Properties:
+    """Return the ``normalizers`` section without the root keys that refused tables brought (dlt.md §5.5)."""
+    known = NormalizerConfig.of(before).propagation_tables
+    tables = NormalizerConfig.of(after).propagation_tables
+    if not any(name in tables and tables[name] != known.get(name) for name in refused):
+        return after
+    left = {name: mapping for name, mapping in tables.items() if name not in refused}
+    left.update({name: known[name] for name in refused if name in known})
+    if left == known:
+        return before
+    section = after["json"]
+    config = section["config"]
+    config = {**config, "propagation": {**config["propagation"], "tables": left}}
+    return {**after, "json": {**section, "config": config}}

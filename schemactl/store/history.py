@@ -1,0 +1,163 @@
+"""The committed versions of a file in a git repository, its renames followed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate
+from pathlib import Path
+
+from schemactl.errors import InputError
+from schemactl.store.git import (
+    LINK_MODE,
+    UNSHALLOW,
+    commit_of,
+    find_repository,
+    is_shallow,
+    path_inside,
+    run_git,
+    said_by,
+)
+from schemactl.store.text import decode
+
+MAX_VERSIONS = 1000
+"""The most commits of a file's history that are looked at, from the newest back."""
+
+MAX_HISTORY_BYTES = 256 * 1024 * 1024
+"""The most that all versions of a file may take in memory; older ones are left out."""
+
+_HEADER = re.compile(r"\n?(?P<commit>[0-9a-f]{40,64}) (?P<date>\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionFile:
+    """A file as a commit left it.
+
+    Attributes:
+        commit: the full hash of the commit.
+        date: when it was committed, with its time zone.
+        path: the file's path then, from the top of the repository.
+        content: the bytes of the file.
+    """
+
+    commit: str
+    date: datetime
+    path: str
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        """How messages call it, ``REVISION:PATH`` with a short hash."""
+        return f"{self.commit[:10]}:{self.path}"
+
+    @property
+    def text(self) -> str:
+        """The content as text.
+
+        Raises:
+            InputError: as ``store.text.decode``.
+        """
+        return decode(self.content, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A line of ``git log --raw``: what a commit made of the file."""
+
+    commit: str
+    date: datetime
+    path: str
+    mode: str
+    blob: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode != LINK_MODE and set(self.blob) != {"0"}
+
+
+def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...]:
+    """Return the committed versions of a file, newest first, its renames followed.
+
+    A content that the file had several times is given once, with the last commit that brought it. A merge
+    counts where it made something that none of its parents had. A handful of git processes, however long the
+    history; at most ``MAX_VERSIONS`` commits, and as many versions as fit ``MAX_HISTORY_BYTES``.
+
+    Args:
+        path: a path on this machine inside a repository; it need not exist any more.
+        since: leave out what this revision knows already.
+
+    Returns:
+        The versions in the history of ``HEAD``; none where nothing changed after ``since``.
+
+    Raises:
+        InputError: git is absent, the path is in no repository, ``since`` is unknown, or the file was never committed;
+            without ``since``, also where the clone is shallow, because its history is cut off.
+    """
+    top = find_repository(path)
+    inside = path_inside(top, path)
+    if since is None and is_shallow(top):
+        raise InputError(f"the history of `{inside}` is cut off", hint=UNSHALLOW)
+    commits = (commit_of(top, "HEAD"), *(() if since is None else (f"^{commit_of(top, since)}",)))
+    changes: dict[str, _Change] = {}
+    for change in _changes(top, commits, inside):
+        if change.is_file:
+            changes.setdefault(change.blob, change)
+    if not changes and since is None:
+        raise InputError(f"there is no version of `{inside}` in the history of `{top}`", hint="was it ever committed?")
+    # Of the contents there may be fewer, where they take too much memory.
+    pairs = zip(changes.values(), _contents(top, list(changes)), strict=False)
+    return tuple(RevisionFile(change.commit, change.date, change.path, content) for change, content in pairs)
+
+
+def _changes(top: Path, commits: tuple[str, ...], inside: str) -> Iterator[_Change]:
+    """Yield what commits made of a file, newest first; merges too where they are more than their parents."""
+    result = run_git(
+        *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
+        *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),
+        *(*commits, "--", inside),
+    )
+    if result.returncode:
+        raise InputError(f"git cannot tell the history of `{inside}`: {said_by(result)}")
+    tokens = iter(os.fsdecode(result.stdout).split("\0"))
+    commit = ""
+    date = datetime.min
+    for token in tokens:
+        if header := _HEADER.fullmatch(token):
+            commit, date = header["commit"], datetime.fromisoformat(header["date"])
+        elif (raw := token.lstrip("\n")).startswith(":"):
+            # One colon, mode and blob for each parent; then the file's own mode; after the blobs, its own blob.
+            parents = len(raw) - len(raw.lstrip(":"))
+            fields = raw.lstrip(":").split()
+            path = next(tokens)
+            if fields[-1][0] in "RC" and parents == 1:
+                path = next(tokens)
+            yield _Change(commit, date, path, fields[parents], fields[2 * parents + 1])
+
+
+def _contents(top: Path, blobs: list[str]) -> list[bytes]:
+    """Return the contents of the first blobs, as many as fit ``MAX_HISTORY_BYTES``."""
+    sizes = [_size(top, line) for line in _asked(top, "--batch-check", blobs).splitlines()]
+    fitting = sum(total <= MAX_HISTORY_BYTES for total in accumulate(sizes))
+    answer, contents, position = _asked(top, "--batch", blobs[:fitting]), [], 0
+    for size in sizes[:fitting]:
+        start = answer.index(b"\n", position) + 1
+        contents.append(answer[start : start + size])
+        position = start + size + 1
+    return contents
+
+
+def _asked(top: Path, how: str, blobs: list[str]) -> bytes:
+    result = run_git(top, "cat-file", how, lines="".join(f"{blob}\n" for blob in blobs))
+    if result.returncode:
+        raise InputError(f"git cannot read the history: {said_by(result)}")
+    return result.stdout
+
+
+def _size(top: Path, line: bytes) -> int:
+    blob, *kind_and_size = line.decode("ascii").split()
+    if len(kind_and_size) != 2:
+        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` tells what is broken")
+    return int(kind_and_size[1])

@@ -1,0 +1,93 @@
+"""What docs/extending.md shows, installed as a package of somebody else's, in the installed command."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from schemactl.formats.dlt import write
+from schemactl.schema.templates import new_schema
+
+pytestmark = pytest.mark.e2e
+
+COMMAND = Path(sys.executable).with_name("schemactl")
+TIME_LIMIT_SECONDS = 120
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+ENTRY_POINTS = """\
+[schemactl.detector]
+digits = acme.digits
+
+[schemactl.input_format]
+pairs = acme.pairs
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder; the package ``acme`` is installed."""
+    site = tmp_path / "site"
+    for place, code in re.findall(r"```python (\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        module = site / place
+        module.parent.mkdir(parents=True, exist_ok=True)
+        module.write_text(code)
+    (site / "acme" / "__init__.py").touch()
+    info = site / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    for name in [name for name in os.environ if name.startswith("SCHEMACTL_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args: str) -> str:
+    done = subprocess.run([COMMAND, *args], capture_output=True, text=True, timeout=TIME_LIMIT_SECONDS)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_of_the_page_works_in_one_load(work: Path) -> None:
+    (work / "shop.yaml").write_text(_schema())
+    (work / "orders.pairs").write_text("id=17;size=large\n\nid=18;size=12\nid=19;size=large\n")
+    run("import", "shop.yaml", "--name", "shop")
+
+    run("normalize", "orders.pairs", "--name", "shop", "--master", "local[1]", "--conf", "spark.driver.memory=1g")
+
+    stored = YAML(typ="safe").load((work / "schemas" / "export" / "shop.schema.yaml").read_text())
+    columns = stored["tables"]["ORDERS"]["columns"]
+    types = {name: column["data_type"] for name, column in columns.items() if not name.startswith("_")}
+    assert types == {"ID": "bigint", "SIZE": "text"}
+
+
+def test_the_entry_point_groups_of_the_page_are_those_that_are_looked_at() -> None:
+    groups = set(re.findall(r"^\| [^|]+ \| `(schemactl\.[a-z_]+)` \|", PAGE.read_text(), re.MULTILINE))
+    assert groups == {f"schemactl.{registry.kind.replace(' ', '_')}" for registry in _registries()}
+
+
+def _schema() -> str:
+    """Return a new schema that is named, normalised and typed by ``acme``."""
+    schema = new_schema("shop", "acme.shouting", "acme.wide")
+    return write(replace(schema, settings={**schema.settings, "detections": ["iso_timestamp", "digits"]}))
+
+
+def _registries() -> list:
+    from schemactl.destinations import DESTINATIONS
+    from schemactl.engine.sources import SOURCES
+    from schemactl.formats import FORMATS
+    from schemactl.inference.detectors import DETECTORS
+    from schemactl.normalization.normalizers import NORMALIZERS
+    from schemactl.render.reviews import OUTPUTS
+    from schemactl.review.rules import RULES
+    from schemactl.schema.naming import CONVENTIONS
+
+    return [DESTINATIONS, SOURCES, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]
