@@ -1,14 +1,19 @@
-"""Times retypes side by side: the database's own ALTER, and the statements that migrations run.
+"""Times retypes side by side: the database's own ALTER and CREATE TABLE AS, and what migrations run.
 
     uv run --group dev python benchmarks/migrate.py --rows 10000000
 
-Each retype starts from the same table, made anew. With ``--tables 1000`` a plan is timed as well, as a whole process,
-in seconds of the processor: that many tables of 30 columns in a DuckDB file, one column to add to each.
+Each retype starts from the same table, made anew. ``look`` is the query by which a migration finds that every value
+survives, ``retype`` the statement that it then runs, ``guarded`` the statement that it runs where some value needs
+care; the last columns say how many times the database's own ALTER the retype costs, and how many times its own
+CREATE TABLE AS the look and the retype cost together. All are seconds of the processor, of DuckDB's threads and of
+PostgreSQL's process for the connection, so that what else the machine does counts less. With ``--tables 1000`` a plan
+is timed as well, as a whole process: that many tables of 30 columns in a DuckDB file, one column to add to each.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -16,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +29,47 @@ ROOT = Path(__file__).parents[1]
 DATASET = "shop"
 TABLE = "numbers"
 
-RETYPES = (("bigint", "text"), ("text", "bigint"), ("bigint", "decimal"), ("text", "double"), ("text", "decimal"))
-VALUES = {"bigint": "i", "text": "CAST(i AS VARCHAR)"}
-OWN_TYPES = {"text": "VARCHAR", "bigint": "BIGINT", "decimal": "DECIMAL(38,9)", "double": "DOUBLE PRECISION"}
+NUMBER = "CAST((CAST(i AS BIGINT) * 7919) % 1000000007 - 1000 AS VARCHAR)"
+DAY = "CAST(DATE '1970-01-01' + CAST(i % 20000 AS INTEGER) AS VARCHAR)"
+CLOCK = "substr(CAST(100 + i % 24 AS VARCHAR), 2) || ':' || substr(CAST(100 + i % 60 AS VARCHAR), 2) || ':07'"
+RETYPES = {
+    ("bigint", "text"): "i",
+    ("bigint", "decimal"): "i",
+    ("text", "bigint"): NUMBER,
+    ("text", "double"): f"{NUMBER} || '.25'",
+    ("text", "decimal"): f"{NUMBER} || '.25'",
+    ("text", "bool"): "CASE WHEN i % 3 = 0 THEN 'true' ELSE 'false' END",
+    ("text", "date"): DAY,
+    ("text", "time"): CLOCK,
+    ("text", "timestamp"): f"{DAY} || 'T' || {CLOCK} || '.123456Z'",
+}
+"""The values of the column, by its type before and after."""
 
-Run = Callable[[str], Any]
-"""Runs a statement."""
+OWN_TYPES = {
+    "text": "VARCHAR",
+    "bigint": "BIGINT",
+    "decimal": "DECIMAL(38,9)",
+    "double": "DOUBLE PRECISION",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMPTZ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database to measure.
+
+    Attributes:
+        run: runs a statement to its end.
+        spent: returns the seconds of the processor that it has taken.
+        numbers: the relation of the numbers up to a count, to be filled in.
+    """
+
+    run: Callable[[str], Any]
+    spent: Callable[[], float]
+    numbers: str
 
 
 def main() -> None:
@@ -36,11 +77,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name:
         folder = Path(name)
         print(f"retypes of {arguments.rows:,} rows, best of {arguments.rounds}\n")
-        print(f"{'':<32}{'own ALTER':>12}{'schemactl':>12}{'times':>8}")
-        with duckdb_at(folder) as run:
-            compare("duckdb", run, "SELECT {value} AS x FROM range({rows}) AS numbers(i)", arguments)
-        with postgres_at() as run:
-            compare("postgresql", run, "SELECT {value} AS x FROM generate_series(1, {rows}) AS numbers(i)", arguments)
+        titles = ("own ALTER", "own CTAS", "look", "retype", "guarded", "of ALTER", "of CTAS")
+        print(f"{'':<32}{''.join(f'{title:>11}' for title in titles)}")
+        for kind in arguments.database or ("duckdb", "postgresql"):
+            with duckdb_at(folder) if kind == "duckdb" else postgres_at() as database:
+                compare(kind, database, arguments)
         if arguments.tables:
             print(f"\nplan for {arguments.tables:,} tables of 30 columns, as a process")
             for label, seconds in time_plans(folder, arguments.tables, arguments.rounds).items():
@@ -48,57 +89,84 @@ def main() -> None:
 
 
 @contextmanager
-def duckdb_at(folder: Path) -> Iterator[Run]:
+def duckdb_at(folder: Path) -> Iterator[Database]:
     import duckdb
 
     with duckdb.connect(str(folder / "numbers.duckdb")) as connection:
-        yield connection.execute
+        connection.execute("SET TimeZone = 'UTC'")
+        yield Database(lambda sql: connection.execute(sql).fetchall(), time.process_time, "range({rows})")
 
 
 @contextmanager
-def postgres_at() -> Iterator[Run]:
+def postgres_at() -> Iterator[Database]:
     import psycopg
 
     sys.path.insert(0, str(ROOT / "tests"))
     import postgres_server
 
     with postgres_server.running() as url, psycopg.connect(url, autocommit=True) as connection:
-        yield connection.execute
+        # All is done by the one process that is measured.
+        for setting in ("TimeZone = 'UTC'", "max_parallel_workers_per_gather = 0"):
+            connection.execute(f"SET {setting}")
+        process = Path(f"/proc/{connection.info.backend_pid}/stat")
+
+        def spent() -> float:
+            fields = process.read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        yield Database(connection.execute, spent, "generate_series(1, {rows})")
 
 
-def compare(kind: str, run: Run, source: str, arguments: argparse.Namespace) -> None:
-    run(f"CREATE SCHEMA {DATASET}")
-    for before, after in RETYPES:
-        make = f"CREATE TABLE {DATASET}.{TABLE} AS {source.format(value=VALUES[before], rows=arguments.rows)}"
-        of_database = (
-            f"ALTER TABLE {DATASET}.{TABLE} ALTER COLUMN x TYPE {OWN_TYPES[after]} USING x::{OWN_TYPES[after]}"
+def compare(kind: str, database: Database, arguments: argparse.Namespace) -> None:
+    database.run(f"CREATE SCHEMA {DATASET}")
+    numbers = database.numbers.format(rows=arguments.rows)
+    for (before, after), value in RETYPES.items():
+        make = f"CREATE TABLE {DATASET}.{TABLE} AS SELECT {value} AS x FROM {numbers} AS numbers(i)"
+        own = OWN_TYPES[after]
+        statements = (
+            f"ALTER TABLE {DATASET}.{TABLE} ALTER COLUMN x TYPE {own} USING x::{own}",
+            f"CREATE TABLE {DATASET}.copied AS SELECT x::{own} AS x FROM {DATASET}.{TABLE}",
+            *statements_of(kind, before, after),
         )
-        statements = (of_database, statement_of(kind, before, after))
-        # In turns, so that what else the machine does slows both.
-        rounds = [[time_retype(run, make, each) for each in statements] for _ in range(arguments.rounds)]
+        # In turns, so that what else the machine does slows all.
+        rounds = [[time_retype(database, make, each) for each in statements] for _ in range(arguments.rounds)]
         seconds = [min(each) for each in zip(*rounds, strict=True)]
-        label = f"{kind}: {before} -> {after}"
-        print(f"{label:<32}{seconds[0]:>12.2f}{seconds[1]:>12.2f}{seconds[1] / seconds[0]:>8.2f}", flush=True)
+        alter, copy, look, retype, _ = seconds
+        told = "".join(f"{each:>11.2f}" for each in (*seconds, retype / alter, (look + retype) / copy))
+        print(f"{f'{kind}: {before} -> {after}':<32}{told}", flush=True)
 
 
-def time_retype(run: Run, make: str, statement: str) -> float:
-    run(f"DROP TABLE IF EXISTS {DATASET}.{TABLE}")
-    run(make)
-    start = time.perf_counter()
-    run(statement)
-    return time.perf_counter() - start
+def time_retype(database: Database, make: str, statement: str) -> float:
+    if not statement:
+        return 0.0
+    for name in (TABLE, "copied"):
+        database.run(f"DROP TABLE IF EXISTS {DATASET}.{name}")
+    database.run(make)
+    start = database.spent()
+    database.run(statement)
+    return database.spent() - start
 
 
-def statement_of(kind: str, before: str, after: str) -> str:
-    """Return the statement by which a migration changes the type of the column ``x``."""
-    from schemactl.destinations import DESTINATIONS
+def statements_of(kind: str, before: str, after: str) -> tuple[str, str, str]:
+    """Return a migration's look at the column ``x``, how it changes its type after it, and how without.
+
+    There is no look where every value survives.
+    """
+    from importlib import import_module
+
+    from schemactl.destinations._migration.unguarded import look, quick_value
     from schemactl.migration.steps import ChangeType
+    from schemactl.schema.conversions import Conversion
     from schemactl.schema.types import Column, Table
 
     columns = [Column("x", {"data_type": name}) for name in (before, after)]
-    step = ChangeType(TABLE, *columns)
-    (statement,) = DESTINATIONS[kind].render(step, Table(TABLE, {"x": columns[0]}), DATASET)
-    return statement
+    step = ChangeType(TABLE, *columns, Conversion.DEPENDS)
+    module = import_module(f"schemactl.destinations.{kind}.migration")
+    (guarded,) = module.render(step, Table(TABLE, {"x": columns[0]}), DATASET)
+    value = quick_value(step, module.DIALECT)
+    if value is None:
+        return "", guarded, guarded
+    return look(step, module.DIALECT, DATASET), f"{guarded.partition(' USING ')[0]} USING {value}", guarded
 
 
 def time_plans(folder: Path, tables: int, rounds: int) -> dict[str, float]:
@@ -143,6 +211,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000, help="of the table (default: 10,000,000)")
     parser.add_argument("--rounds", type=int, default=2, help="the fastest counts (default: 2)")
+    parser.add_argument("--database", action="append", choices=("duckdb", "postgresql"), help="(default: both)")
     parser.add_argument("--tables", type=int, default=1_000, help="of the plan; 0 for none (default: 1,000)")
     return parser.parse_args()
 

@@ -1,13 +1,16 @@
-"""Statements that make datasets, tables and columns as dlt makes them (dlt.md §9.2), written by sqlglot.
+"""Statements that make and change datasets, tables and columns, written by sqlglot from trees of its expressions.
 
-Which type a column gets, and what a database can do, stands in the destination's module; here it is only spelt.
+What loads make is as dlt makes it (dlt.md §9.2). Which type a column gets, and what a database can do, stands in the
+destination's module; here it is only spelt. A dialect is sqlglot's name for a database's SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._session import quote
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
@@ -16,16 +19,18 @@ if TYPE_CHECKING:
 ColumnType = Callable[[Column], str]
 """Returns a destination's type for a column, as its catalogue writes it."""
 
+_ANY_NAME: Final = "\0"
+"""Stands for a column's name; no name holds it."""
+
 
 def create_dataset(dataset: str, dialect: str) -> str:
     """Return the statement that makes a dataset where it is not there yet."""
     from sqlglot import exp
 
-    name = exp.Table(db=exp.to_identifier(dataset, quoted=True))
-    return _sql(exp.Create(this=name, kind="SCHEMA", exists=True), dialect)
+    return _sql(exp.Create(this=exp.Table(db=_name(dataset)), kind="SCHEMA", exists=True), dialect)
 
 
-def create_table(
+def create_table(  # noqa: PLR0913 - callers name what is rarely asked for
     dataset: str,
     table: str,
     columns: Sequence[Column],
@@ -33,6 +38,7 @@ def create_table(
     dialect: str,
     *,
     is_unique: bool = True,
+    primary_key: Sequence[str] = (),
 ) -> str:
     """Return the statement that makes a table.
 
@@ -43,12 +49,30 @@ def create_table(
         column_type: of the destination.
         dialect: sqlglot's name for the destination's SQL.
         is_unique: whether the hint ``unique`` becomes a constraint; dlt does so on PostgreSQL, not on DuckDB.
+        primary_key: names of the columns that are the primary key; none for a table without one.
     """
     from sqlglot import exp
 
-    definitions = [_definition(column, column_type, is_unique) for column in columns]
-    target = exp.Schema(this=exp.table_(table, dataset, quoted=True), expressions=definitions)
+    definitions = [_definition(column, column_type, is_unique, dialect) for column in columns]
+    if primary_key:
+        # As text: sqlglot would move the key of one column into that column's definition for SQLite.
+        definitions.append(exp.Var(this=_sql(_primary_key(primary_key), dialect)))
+    target = exp.Schema(this=_table(dataset, table), expressions=definitions)
     return _sql(exp.Create(this=target, kind="TABLE"), dialect)
+
+
+def drop_table(dataset: str, table: str, dialect: str) -> str:
+    """Return the statement that drops a table."""
+    from sqlglot import exp
+
+    return _sql(exp.Drop(tables=[_table(dataset, table)], kind="TABLE"), dialect)
+
+
+def rename_table(dataset: str, table: str, name: str, dialect: str) -> str:
+    """Return the statement that gives a table another name in the same dataset."""
+    from sqlglot import exp
+
+    return _alter(dataset, table, exp.AlterRename(this=exp.Table(this=_name(name))), dialect)
 
 
 def add_column(
@@ -57,28 +81,130 @@ def add_column(
     """Return the statement that adds a column to a table; the arguments are as in ``create_table``."""
     from sqlglot import exp
 
-    target = exp.table_(table, dataset, quoted=True)
-    definition = _definition(column, column_type, is_unique)
-    return _sql(exp.Alter(this=target, kind="TABLE", actions=[definition]), dialect)
+    definition = exp.ColumnDef(this=_definition(column, column_type, is_unique, dialect))
+    return _alter(dataset, table, definition, dialect)
 
 
-def _definition(column: Column, column_type: ColumnType, is_unique: bool) -> exp.ColumnDef:
+def drop_column(dataset: str, table: str, column: str, dialect: str) -> str:
+    """Return the statement that drops a column."""
     from sqlglot import exp
 
-    # The type is the destination's own word; sqlglot would spell it as another dialect's synonym.
-    kind = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=column_type(column))
-    constraints: list[Any] = []
-    if is_unique and column.properties.get("unique"):
-        constraints.append(exp.UniqueColumnConstraint())
-    if not column.nullable:
-        constraints.append(exp.NotNullColumnConstraint())
-    return exp.ColumnDef(
-        this=exp.to_identifier(column.name, quoted=True),
-        kind=kind,
+    return _alter(dataset, table, exp.Drop(tables=[exp.Column(this=_name(column))], kind="COLUMN"), dialect)
+
+
+def rename_column(dataset: str, table: str, column: str, name: str, dialect: str) -> str:
+    """Return the statement that gives a column another name."""
+    from sqlglot import exp
+
+    return _alter(dataset, table, exp.RenameColumn(this=_name(column), to=_name(name), exists=False), dialect)
+
+
+def set_not_null(dataset: str, table: str, column: str, dialect: str) -> str:
+    """Return the statement that forbids nulls in a column."""
+    from sqlglot import exp
+
+    return _alter(dataset, table, exp.AlterColumn(this=_name(column), allow_null=False), dialect)
+
+
+def drop_not_null(dataset: str, table: str, column: str, dialect: str) -> str:
+    """Return the statement that allows nulls in a column."""
+    from sqlglot import exp
+
+    return _alter(dataset, table, exp.AlterColumn(this=_name(column), drop=True, allow_null=True), dialect)
+
+
+def add_unique(dataset: str, table: str, column: str, dialect: str) -> str:
+    """Return the statement that makes a column unique; the database names the constraint."""
+    from sqlglot import exp
+
+    unique = exp.UniqueColumnConstraint(this=exp.Schema(expressions=[_name(column)]))
+    return _alter(dataset, table, exp.AddConstraint(expressions=[unique]), dialect)
+
+
+def add_primary_key(dataset: str, table: str, columns: Iterable[str], dialect: str) -> str:
+    """Return the statement that gives a table a primary key; the database names the constraint."""
+    from sqlglot import exp
+
+    return _alter(dataset, table, exp.AddConstraint(expressions=[_primary_key(columns)]), dialect)
+
+
+def create_unique_index(dataset: str, index: str, table: str, column: str, dialect: str) -> str:
+    """Return the statement that makes an index of a dataset which keeps a column unique."""
+    from sqlglot import exp
+
+    made = exp.Index(
+        this=_table(dataset, index),
+        table=exp.Table(this=_name(table)),
+        params=exp.IndexParameters(columns=[_name(column)]),
+    )
+    return _sql(exp.Create(this=made, kind="INDEX", unique=True), dialect)
+
+
+def drop_index(dataset: str, index: str, dialect: str) -> str:
+    """Return the statement that drops an index where it is there."""
+    from sqlglot import exp
+
+    return _sql(exp.Drop(tables=[_table(dataset, index)], kind="INDEX", exists=True), dialect)
+
+
+def alter_table(dataset: str, table: str, action: str, dialect: str) -> str:
+    """Return ``ALTER TABLE`` with an action that is written already, names in it quoted: conversions of values."""
+    from sqlglot import exp
+
+    return _alter(dataset, table, exp.Var(this=action), dialect)
+
+
+def _alter(dataset: str, table: str, action: exp.Expression, dialect: str) -> str:
+    from sqlglot import exp
+
+    return _sql(exp.Alter(this=_table(dataset, table), kind="TABLE", actions=[action]), dialect)
+
+
+def _primary_key(columns: Iterable[str]) -> exp.PrimaryKey:
+    from sqlglot import exp
+
+    return exp.PrimaryKey(expressions=[_name(column) for column in columns])
+
+
+def _definition(column: Column, column_type: ColumnType, is_unique: bool, dialect: str) -> exp.Var:
+    from sqlglot import exp
+
+    unique = is_unique and bool(column.properties.get("unique"))
+    shape = _definition_shape(column_type(column), unique, column.nullable, dialect)
+    return exp.Var(this=shape.replace(quote(_ANY_NAME), quote(column.name), 1))
+
+
+@lru_cache(maxsize=4096)
+def _definition_shape(kind: str, is_unique: bool, is_nullable: bool, dialect: str) -> str:
+    """Return the definition of a column of any name: thousands of columns have few shapes."""
+    from sqlglot import exp
+
+    constraints: list[Any] = [exp.UniqueColumnConstraint()] if is_unique else []
+    constraints += [] if is_nullable else [exp.NotNullColumnConstraint()]
+    made = exp.ColumnDef(
+        this=_name(_ANY_NAME),
+        # The type is the destination's own word; sqlglot would spell it as another dialect's synonym.
+        kind=exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=kind),
         constraints=[exp.ColumnConstraint(kind=each) for each in constraints],
     )
+    return _sql(made, dialect)
+
+
+def _name(name: str) -> exp.Identifier:
+    from sqlglot import exp
+
+    return exp.Identifier(this=name, quoted=True)
+
+
+def _table(dataset: str, name: str) -> exp.Table:
+    from sqlglot import exp
+
+    return exp.Table(this=_name(name), db=_name(dataset))
 
 
 def _sql(statement: Any, dialect: str) -> str:
-    written: str = statement.sql(dialect, identify=True)
+    from sqlglot.dialects.dialect import Dialect
+
+    # Nobody else has the tree: to copy it would take as long as to write it.
+    written: str = Dialect.get_or_raise(dialect).generate(statement, copy=False, identify=True)
     return written

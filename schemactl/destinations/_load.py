@@ -10,7 +10,7 @@ from schemactl.destinations._merge import MergePlan, merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
 from schemactl.destinations._session import Session, fold, qualify, quote
-from schemactl.destinations._structure import refuse_structure
+from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema, Table
 
@@ -43,8 +43,8 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     Raises:
         DestinationError: they could not.
     """
+    schema = as_stored(schema)
     check_names(schema, session.names, session.shown)
-    refuse_structure(schema, session.shown)
     chains = chains_of(schema)
     _refuse_merges(chains)
     dataset = choose_target(session, asked, schema.name)
@@ -61,6 +61,7 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     Raises:
         DestinationError: it is refused; the transaction must not be committed.
     """
+    package = package_as_stored(package)
     schema = package.schema
     check_names(schema, session.names, session.shown)
     chains = chains_of(schema, package)

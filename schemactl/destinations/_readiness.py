@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from schemactl.destinations._bookkeeping import find_dataset
 from schemactl.destinations._ddl import add_column, create_dataset, create_table
 from schemactl.destinations._session import Relation, Session, fold, qualify, quote
-from schemactl.errors import DestinationError, InputError
+from schemactl.destinations._structure import Clash, cut
+from schemactl.errors import DestinationError, InputError, Problem
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
@@ -110,12 +111,40 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     missing = [column for column in columns if fold(column.name, session.names) not in there]
     name = qualify(dataset, found.name)
     _check_table(session, name, table, found, missing)
+    there |= _grow(session, name, table, there)
     for column in missing:
         with session.telling(f"add column `{column.name}` to table `{table.name}`"):
             session.execute(add_column(dataset, found.name, column, **made))  # type: ignore[arg-type]
     types = {each.name: there.get(fold(each.name, session.names)) or session.column_type(each) for each in columns}
     unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
     return Target(name, types, unlike)
+
+
+def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
+    """Give columns of structs or lists the fields that the load has more; return the new types, by folded names.
+
+    Args:
+        session: the transaction.
+        name: of the table, quoted.
+        table: of the load.
+        types: of the columns that are there, by folded names.
+
+    Raises:
+        DestinationError: a field is of another type there.
+    """
+    known = {each: kind for each in table.columns if (kind := types.get(fold(each, session.names))) is not None}
+    found = {column: session.grown_type(table.columns[column], kind) for column, kind in known.items()}
+    problems = tuple(
+        Problem(each.told(f"{table.name}.{column}")) for column, each in found.items() if isinstance(each, Clash)
+    )
+    if problems:
+        message = f"structs or lists of table {name} in `{session.shown}` are not those of the schema"
+        raise DestinationError(message, problems=problems, hint="load into another dataset: `?dataset=NAME`")
+    wider = {column: kind for column, kind in found.items() if isinstance(kind, str)}
+    for column, kind in wider.items():
+        with session.telling(f"add fields to column `{column}` of table `{table.name}`"):
+            session.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(column)} SET DATA TYPE {kind}")
+    return {fold(column, session.names): kind for column, kind in wider.items()}
 
 
 def _check_table(session: Session, name: str, table: Table, found: Relation, missing: list[Column]) -> None:
@@ -152,8 +181,8 @@ def fit(session: Session, table: Table, target: Target, stage: str) -> str:
         return stage
     for name in target.unlike:
         there, ours, column = target.types[name], session.column_type(table.columns[name]), quote(name)
-        place = f"column `{name}` of table `{table.name}` (`{there}` there, `{ours}` in the schema)"
-        hint = f"give the column the type `{ours}` there, or load into another dataset: `?dataset=NAME`"
+        place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
+        hint = f"give the column the type `{cut(ours)}` there, or load into another dataset: `?dataset=NAME`"
         back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
         with session.telling(f"put values into {place}", hint):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from schemactl.destinations._package import StagedTable
+from schemactl.destinations._structure import Clash
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
@@ -54,6 +55,15 @@ class Session(Protocol):
 
     def column_type(self, column: Column) -> str:
         """Return the type that dlt gives such a column, as the catalogue writes it."""
+        ...
+
+    def grown_type(self, column: Column, there: str) -> str | Clash | None:
+        """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
+
+        Args:
+            column: of the load.
+            there: its type now, as ``relations`` has it.
+        """
         ...
 
     def execute(self, statement: str) -> int:

@@ -1,26 +1,183 @@
-"""Refuses columns that keep structure (``x-spark-type``) where a destination has no types for them."""
+"""Types of columns that keep structure, one beside the other: what a table's must become to take a load's."""
 
 from __future__ import annotations
 
-from schemactl.errors import DestinationError, Problem
-from schemactl.normalization.nested_schema import structures_in
-from schemactl.schema.types import Schema
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from schemactl.destinations._package import LoadPackage
+from schemactl.normalization.nested_schema import keeps_structure
+from schemactl.normalization.nested_types import (
+    SPARK_TYPE,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    write_type,
+)
+from schemactl.schema.types import Schema, Table
+
+_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
+_MOST_SHOWN: Final = 60
+"""Characters of a type in a message."""
 
 
-def refuse_structure(schema: Schema, shown: str) -> None:
-    """Find out whether a schema keeps structs or lists.
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two types that stand in one place and do not go together.
+
+    Attributes:
+        field: where it is: names joined by dots, ``[]`` after those of lists and maps; empty for the column itself.
+        there: the type that the table has.
+        ours: the type that the load has.
+    """
+
+    field: str
+    there: NestedType
+    ours: NestedType
+
+    def told(self, column: str) -> str:
+        """Return it in words."""
+        place = column + (self.field if self.field.startswith("[") else f".{self.field}" if self.field else "")
+        return f"`{place}` is {shown(self.there)} there, and {shown(self.ours)} in the schema"
+
+
+def as_stored(schema: Schema) -> Schema:
+    """Return a schema whose columns state structure only where its normaliser keeps it; else they are JSON texts."""
+    if keeps_structure(schema.normalizers):
+        return schema
+    return replace(schema, tables={name: _as_texts(table) for name, table in schema.tables.items()})
+
+
+def package_as_stored(package: LoadPackage) -> LoadPackage:
+    """Return a load whose tables are as in ``as_stored``; the schema to remember stays."""
+    if keeps_structure(package.schema.normalizers):
+        return package
+    return replace(package, tables=tuple(replace(each, table=_as_texts(each.table)) for each in package.tables))
+
+
+def _as_texts(table: Table) -> Table:
+    if not any(SPARK_TYPE in column.properties for column in table.columns.values()):
+        return table
+    columns = {
+        name: replace(column, properties={key: value for key, value in column.properties.items() if key != SPARK_TYPE})
+        for name, column in table.columns.items()
+    }
+    return replace(table, columns=columns)
+
+
+def grown(there: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
+    """Return the type that holds what is there and what comes: new fields at the end, others as they are.
 
     Args:
-        schema: what is to be loaded.
-        shown: the destination, for people.
-
-    Raises:
-        DestinationError: it does.
+        there: the table's type.
+        ours: the load's.
+        wider: pairs of leaves of which a table may make the first the second.
     """
-    found = tuple(
-        Problem(f"column `{table.name}.{column.name}` is {column.properties['x-spark-type']}")
-        for table, column in structures_in(schema)
-    )
-    if found:
-        hint = "load into a folder of Parquet, `--to parquet:FOLDER`, or use the normalizer `relational`"
-        raise DestinationError(f"structs and lists cannot be loaded into `{shown}`", problems=found, hint=hint)
+    return _grown(there, ours, wider, "")
+
+
+def _grown(there: NestedType, ours: NestedType, wider: Collection[tuple[str, str]], at: str) -> NestedType | Clash:
+    match there, ours:
+        case Struct(), Struct():
+            return _grown_struct(there, ours, wider, at)
+        case ListOf(element), ListOf(our_element):
+            found = _grown(element, our_element, wider, f"{at}[]")
+            return found if isinstance(found, Clash) else ListOf(found)
+        case MapOf(value), MapOf(our_value):
+            found = _grown(value, our_value, wider, f"{at}[]")
+            return found if isinstance(found, Clash) else MapOf(found)
+        case Leaf("string"), Json():
+            return there
+        case Leaf(name), Leaf(our_name) if (name, our_name) in wider or _has_more_digits(our_name, name, wider):
+            return ours
+        case Leaf(name), Leaf(our_name) if _has_room(name, our_name):
+            return there
+        case _:
+            return there if there == ours else Clash(at, there, ours)
+
+
+def _grown_struct(there: Struct, ours: Struct, wider: Collection[tuple[str, str]], at: str) -> Struct | Clash:
+    fields = dict(there.fields)
+    spelt = {name.lower(): name for name in fields}
+    for name, inner in ours.fields:
+        known = spelt.get(name.lower())
+        place = f"{at}.{name}" if at else name
+        if known is not None and known != name:
+            return Clash(place, Leaf(f"called `{known}`"), Leaf(f"called `{name}`"))
+        found = inner if known is None else _grown(fields[name], inner, wider, place)
+        if isinstance(found, Clash):
+            return found
+        fields[name] = found
+    return Struct(tuple(fields.items()))
+
+
+def _has_room(name: str, for_name: str) -> bool:
+    """Return whether one decimal holds another."""
+    held, wanted = _DECIMAL.fullmatch(name), _DECIMAL.fullmatch(for_name)
+    if held is None or wanted is None:
+        return False
+    digits, places = int(held[1]), int(held[2])
+    return places >= int(wanted[2]) and digits - places >= int(wanted[1]) - int(wanted[2])
+
+
+def _has_more_digits(name: str, than: str, wider: Collection[tuple[str, str]]) -> bool:
+    held, wanted = _DECIMAL.fullmatch(than), _DECIMAL.fullmatch(name)
+    are_known = held is not None and wanted is not None and ("decimal", "decimal") in wider
+    return are_known and _has_room(name, than) and held[2] == wanted[2] and name != than  # type: ignore[index]
+
+
+def shown(of: NestedType) -> str:
+    """Return a type for a message: structs by their kind alone, as their fields are many."""
+    match of:
+        case Struct():
+            return "a struct"
+        case ListOf():
+            return "a list"
+        case MapOf():
+            return "a map"
+        case Json():
+            return "a JSON text"
+        case Leaf(name):
+            return name
+
+
+def cut(written: str) -> str:
+    """Return a type as it is written, without what is too long for a message."""
+    return written if len(written) <= _MOST_SHOWN else f"{written[: _MOST_SHOWN - 1]}…"
+
+
+def first_difference(there: NestedType, ours: NestedType) -> str | None:
+    """Return in words the first field that two types do not have alike, with its path; None where they are the same.
+
+    >>> first_difference(Struct((("a", Leaf("bigint")),)), Struct((("a", Leaf("bigint")), ("b", Leaf("string")))))
+    'a new field `b`, which is not there'
+    """
+    return _difference(there, ours, "")
+
+
+def _difference(there: NestedType, ours: NestedType, at: str) -> str | None:
+    match there, ours:
+        case Struct(), Struct():
+            old, new = dict(there.fields), dict(ours.fields)
+            for name in dict.fromkeys((*old, *new)):
+                place = f"{at}.{name}" if at else name
+                if name not in old:
+                    return f"a new field `{place}`, which is not there"
+                if name not in new:
+                    return f"no field `{place}`, which is there"
+                if found := _difference(old[name], new[name], place):
+                    return found
+            return None if tuple(old) == tuple(new) else f"the fields of `{at}` in another order than"
+        case ListOf(element), ListOf(our_element):
+            return _difference(element, our_element, f"{at}[]")
+        case MapOf(value), MapOf(our_value):
+            return _difference(value, our_value, f"{at}[]")
+        case _ if write_type(there, has_comments=False) == write_type(ours, has_comments=False):
+            return None
+        case _:
+            return f"`{at}` as {shown(ours)}, which is {shown(there)}" if at else f"{shown(ours)}, and {shown(there)}"

@@ -9,12 +9,14 @@ from typing import assert_never
 
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -75,6 +77,8 @@ class Abilities:
     drop_not_null: Way = Way.IN_PLACE
     add_unique: Way = Way.SCAN
     drop_unique: Way = Way.IN_PLACE
+    add_primary_key: Way = Way.SCAN
+    drop_primary_key: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
     keeps_dlt_tables: bool = True
     enforces_types: bool = True
@@ -100,7 +104,7 @@ def way_of(step: Step, abilities: Abilities) -> Way:
             return abilities.retype(step.before, step.after)
         case Backfill() | FillColumn():
             return abilities.write_values
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _of_constraints(step, abilities)
         case _:
             assert_never(step)
@@ -118,7 +122,9 @@ def _of_tables(step: CreateTable | DropTable | RenameTable, abilities: Abilities
             assert_never(step)
 
 
-def _of_constraints(step: SetNotNull | DropNotNull | AddUnique | DropUnique, abilities: Abilities) -> Way:
+def _of_constraints(
+    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey, abilities: Abilities
+) -> Way:
     match step:
         case SetNotNull():
             return abilities.set_not_null
@@ -128,5 +134,9 @@ def _of_constraints(step: SetNotNull | DropNotNull | AddUnique | DropUnique, abi
             return abilities.add_unique
         case DropUnique():
             return abilities.drop_unique
+        case AddPrimaryKey():
+            return abilities.add_primary_key
+        case DropPrimaryKey():
+            return abilities.drop_primary_key
         case _:
             assert_never(step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemactl.migration.fit import fit
-from schemactl.migration.steps import AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 from schemactl.schema.conversions import Conversion
 
 
@@ -12,7 +12,7 @@ def needs_count(step: Step) -> bool:
     match step:
         case ChangeType() | SetNotNull():
             return step.needs_check
-        case AddUnique():
+        case AddUnique() | AddPrimaryKey():
             return True
         case _:
             return False
@@ -28,6 +28,8 @@ def caution(step: Step) -> str:
             return "only if no stored value is null"
         case AddUnique():
             return "only if no value is stored twice"
+        case AddPrimaryKey():
+            return "only if no row has a null there, or what another row has"
         case Backfill(conversion=Conversion.WHOLE):
             return ""
         case Backfill(taken=Taken.UNFIT):

@@ -26,6 +26,9 @@ from schemactl.schema.structure import NameLimits, Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 
+BACKFILL: Final = "x-backfill"
+"""Property of a column: the value that stored rows get."""
+
 _DLT: Final = "_dlt_"
 _OURS: Final = "_schemactl_"
 _LEDGER: Final = frozenset((VERSION_TABLE, LOADS_TABLE))
@@ -120,6 +123,11 @@ def is_scalar(value: Any) -> bool:
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
+def has_backfill(column: Column) -> bool:
+    """Return whether a schema says which value a column of stored rows gets."""
+    return is_scalar(column.properties.get(BACKFILL))
+
+
 def _renames(changes: Iterable[Change]) -> Iterator[TableRenamed | ColumnRenamed]:
     return (change for change in changes if isinstance(change, TableRenamed | ColumnRenamed))
 
@@ -184,7 +192,8 @@ def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
     for name, table in schema.tables.items():
         origins = table.properties.get(RENAMED_FROM) or ()
         origins = (origins,) if isinstance(origins, str) else origins if isinstance(origins, list) else ()
-        if any(isinstance(origin, str) and origin in catalogue.tables for origin in origins):
+        gone = catalogue.tables.keys() - schema.tables.keys()  # what stays there was renamed to nothing
+        if any(isinstance(origin, str) and origin in gone for origin in origins):
             found.add(name)
     return found | {name for name in schema.tables if found.intersection(ancestors(schema, name))}
 

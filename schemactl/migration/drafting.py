@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Final
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import (
+    BACKFILL,
     Comparison,
     ancestors,
     bare,
     bare_table,
-    is_scalar,
+    has_backfill,
     without_origin,
 )
 from schemactl.migration.effects import stating
+from schemactl.migration.keys import KeyChange, planned_keys
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import Retyping, kept_origin, retype_steps, variant_column
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -49,22 +52,19 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.types import Column, Table
 
-BACKFILL: Final = "x-backfill"
-"""Property of a column: the value that stored rows get."""
-
 
 class _Phase(IntEnum):
     """The order of steps: nothing is in the way of what comes later, and nothing is dropped before all else worked."""
 
     RENAME_TABLES = 0
     CREATE_TABLES = 1
-    DROP_UNIQUE = 2
+    DROP_KEYS = 2
     RENAME_COLUMNS = 3
     ALLOW_NULLS = 4
     ADD_COLUMNS = 5
     RETYPE = 6
     FORBID_NULLS = 7
-    ADD_UNIQUE = 8
+    ADD_KEYS = 8
     DROP_COLUMNS = 9
     DROP_TABLES = 10
 
@@ -88,7 +88,9 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
     empty = options.empty_tables
     if not abilities.names.is_case_sensitive:
         empty = frozenset(name.casefold() for name in empty)
-    drafter = _Drafter(comparison, abilities, options, Lookup(comparison), empty)
+    drafter = _Drafter(comparison, abilities, options, Lookup(comparison), empty, {})
+    if options.compares_primary_keys:
+        drafter = replace(drafter, keys=planned_keys(drafter.lookup, drafter.is_empty))
     return sorted(drafter.steps(), key=lambda each: each.rank)
 
 
@@ -99,6 +101,7 @@ class _Drafter:
     options: PlanOptions
     lookup: Lookup
     empty_tables: frozenset[str]
+    keys: Mapping[str, KeyChange]
 
     def steps(self) -> Iterator[Draft]:
         """Yield all steps, those of one phase and depth in their order."""
@@ -109,6 +112,8 @@ class _Drafter:
                 yield replace(draft, reason=without_origin(change))
         if self.options.compares_unique:
             yield from self._unique()
+        for name, key in self.keys.items():
+            yield from self._primary_key(name, key)
 
     def _of(self, change: Change) -> Iterator[Draft]:
         match change:
@@ -157,17 +162,17 @@ class _Drafter:
 
     def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
         table, stated = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
-        column, value = bare(stated), stated.properties.get(BACKFILL)
+        column = bare(stated)
         nullable = stating(column, "nullable", None)
-        forbids, is_empty = not change.column.nullable, self._is_empty(table)
+        forbids, is_empty = not change.column.nullable, self.is_empty(table)
         if forbids and is_empty and self.abilities.adds_not_null:
             yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
             return
         yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
         # The schema decides who gets the value: not every destination can forbid nulls.
-        has_value = is_scalar(value) and (forbids or not stated.nullable)
+        has_value = has_backfill(stated) and (forbids or not stated.nullable)
         if has_value and not is_empty:
-            yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, value), change)
+            yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, stated.properties[BACKFILL]), change)
         if forbids and (has_value or is_empty):
             yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, nullable, needs_check=False), change)
 
@@ -175,7 +180,7 @@ class _Drafter:
         table, name = change.table, change.column
         if change.is_restated:
             return
-        found = self.lookup.found_column(table, name)
+        found = self._without_dropped_key(table, self.lookup.found_column(table, name))
         if change.after is False:
             stated = self.comparison.schema.tables[table].columns[name]
             is_retyped = (table, name) in self.lookup.retyped
@@ -184,14 +189,15 @@ class _Drafter:
                 SetNotNull(table, stating(bare(stated) if is_retyped else found, "nullable", None)),
                 change,
             )
-        else:
+        elif not found.properties.get("primary_key"):  # no key lets nulls in
             yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, found), change)
 
     def _retype(self, change: ColumnRetyped) -> Iterator[Draft]:
         table, name = change.table, change.column
-        stated, found = self.comparison.schema.tables[table], self.lookup.found_column(table, name)
+        stated = self.comparison.schema.tables[table]
+        found = self._without_dropped_key(table, self.lookup.found_column(table, name))
         after = bare(stated.columns[name])
-        if (table, name) in self.lookup.freed:
+        if (table, name) in self.lookup.freed and not found.properties.get("primary_key"):
             found = stating(found, "nullable", None)
         if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
             found = stating(found, "unique", None)  # dropped before
@@ -228,12 +234,27 @@ class _Drafter:
             table, column.name, "unique", True if is_there else ABSENT, True if is_stated else ABSENT
         )
         if is_stated:
-            yield Draft(_Phase.ADD_UNIQUE, AddUnique(table, column.name), reason)
+            yield Draft(_Phase.ADD_KEYS, AddUnique(table, column.name), reason)
         else:
             old = self.lookup.old_column(table, column.name)
-            yield Draft(_Phase.DROP_UNIQUE, DropUnique(table, old), reason)
+            yield Draft(_Phase.DROP_KEYS, DropUnique(table, old), reason)
 
-    def _is_empty(self, table: str) -> bool:
+    def _primary_key(self, table: str, key: KeyChange) -> Iterator[Draft]:
+        """Yield the steps of one key, each with the hint of a column that is in one of both keys as its reason."""
+        if key.before:
+            gone = next((name for name in key.before if name not in key.after), key.before[0])
+            reason = ColumnPropertyChanged(table, gone, "primary_key", True, ABSENT)
+            yield Draft(_Phase.DROP_KEYS, DropPrimaryKey(table, key.before), reason)
+        if key.after:
+            new = next((name for name in key.after if name not in key.before), key.after[0])
+            reason = ColumnPropertyChanged(table, new, "primary_key", ABSENT, True)
+            yield Draft(_Phase.ADD_KEYS, AddPrimaryKey(table, key.after), reason)
+
+    def _without_dropped_key(self, table: str, column: Column) -> Column:
+        return stating(column, "primary_key", None) if table in self.keys else column
+
+    def is_empty(self, table: str) -> bool:
+        """Return whether a table of the destination, by its new name, holds no rows."""
         old = self.lookup.old_table(table)
         return (old if self.abilities.names.is_case_sensitive else old.casefold()) in self.empty_tables
 

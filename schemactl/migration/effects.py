@@ -8,12 +8,14 @@ from typing import assert_never
 
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -84,6 +86,8 @@ _OfColumns = (
     | DropNotNull
     | AddUnique
     | DropUnique
+    | AddPrimaryKey
+    | DropPrimaryKey
 )
 
 
@@ -93,8 +97,9 @@ def _columns(columns: Mapping[str, Column], step: _OfColumns) -> Mapping[str, Co
             _refuse_taken(columns, step.column.name)
             return {**columns, step.column.name: step.column}
         case DropColumn():
-            _find(columns, step.column.name)
-            return {name: column for name, column in columns.items() if name != step.column.name}
+            is_key = bool(_find(columns, step.column.name).properties.get("primary_key"))
+            left = {name: column for name, column in columns.items() if name != step.column.name}
+            return _stating(left, _keyed(left), "primary_key", None) if is_key else left  # the whole key is gone
         case RenameColumn():
             _refuse_taken(columns, step.after)
             renamed = replace(_find(columns, step.before), name=step.after)
@@ -111,24 +116,31 @@ def _columns(columns: Mapping[str, Column], step: _OfColumns) -> Mapping[str, Co
         case FillColumn():
             _find(columns, step.column.name)
             return columns
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _constrained(columns, step)
         case _:
             assert_never(step)
 
 
 def _constrained(
-    columns: Mapping[str, Column], step: SetNotNull | DropNotNull | AddUnique | DropUnique
+    columns: Mapping[str, Column],
+    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
 ) -> Mapping[str, Column]:
     match step:
         case SetNotNull():
-            return _stating(columns, step.column.name, "nullable", False)
+            return _stating(columns, (step.column.name,), "nullable", False)
         case DropNotNull():
-            return _stating(columns, step.column.name, "nullable", None)
+            return _stating(columns, (step.column.name,), "nullable", None)
         case AddUnique():
-            return _stating(columns, step.column, "unique", True)
+            return _stating(columns, (step.column,), "unique", True)
         case DropUnique():
-            return _stating(columns, step.column, "unique", None)
+            return _stating(columns, (step.column,), "unique", None)
+        case AddPrimaryKey():
+            if _keyed(columns):
+                raise KeyError(f"table `{step.table}` has a primary key already")
+            return _stating(columns, step.columns, "primary_key", True)
+        case DropPrimaryKey():
+            return _stating(columns, step.columns, "primary_key", None)
         case _:
             assert_never(step)
 
@@ -139,8 +151,14 @@ def stating(column: Column, name: str, value: bool | None) -> Column:
     return Column(column.name, others if value is None else {**others, name: value})
 
 
-def _stating(columns: Mapping[str, Column], column: str, name: str, value: bool | None) -> Mapping[str, Column]:
-    return {**columns, column: stating(_find(columns, column), name, value)}
+def _stating(
+    columns: Mapping[str, Column], changed: tuple[str, ...], name: str, value: bool | None
+) -> Mapping[str, Column]:
+    return {**columns, **{column: stating(_find(columns, column), name, value) for column in changed}}
+
+
+def _keyed(columns: Mapping[str, Column]) -> tuple[str, ...]:
+    return tuple(name for name, column in columns.items() if column.properties.get("primary_key"))
 
 
 def _find(columns: Mapping[str, Column], name: str) -> Column:

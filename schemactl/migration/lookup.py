@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from schemactl.migration.comparison import Comparison
-from schemactl.migration.retyping import naming_of
 from schemactl.schema.changes import (
     ColumnRenamed,
     ColumnRetyped,
@@ -15,7 +14,7 @@ from schemactl.schema.changes import (
     TableAdded,
     TableRenamed,
 )
-from schemactl.schema.naming import Naming
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, Table
 
 

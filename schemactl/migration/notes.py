@@ -19,6 +19,8 @@ class NoteKind(StrEnum):
     """Something is gone and something is new that looks like it; nothing says that it is the same."""
     NULLABLE = "nullable"
     """A column is added as nullable, although the schema says otherwise: stored rows have no value."""
+    PRIMARY_KEY = "primary key"
+    """A primary key, or that nulls are allowed, is not planned: no column of a key may be null."""
     VARIANT = "variant"
     """A variant column that the schema does not know yet takes values."""
 

@@ -24,6 +24,7 @@ class PlanOptions:
     Attributes:
         on_unfit: what becomes of columns whose values may not survive.
         compares_unique: whether unique constraints are planned; dlt makes none on most destinations.
+        compares_primary_keys: whether primary keys are planned; dlt makes none on most destinations.
         guesses_renames: whether what looks like a rename is one; else only ``x-renamed-from`` counts.
         drops_kept: whether old columns that an earlier plan kept are dropped now.
         empty_tables: names in the destination of tables that hold no rows.
@@ -31,6 +32,7 @@ class PlanOptions:
 
     on_unfit: OnUnfit = OnUnfit.REFUSE
     compares_unique: bool = False
+    compares_primary_keys: bool = False
     guesses_renames: bool = False
     drops_kept: bool = False
     empty_tables: frozenset[str] = field(default_factory=frozenset)

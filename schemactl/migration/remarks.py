@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from schemactl.migration.comparison import Comparison, is_scalar
-from schemactl.migration.drafting import BACKFILL
+from schemactl.migration.comparison import Comparison, has_backfill
+from schemactl.migration.keys import changed_keys
+from schemactl.migration.lookup import Lookup
 from schemactl.migration.notes import Note, NoteKind
-from schemactl.migration.retyping import kept_origin, naming_of, variant_origin
-from schemactl.migration.steps import AddColumn, DropColumn, DropTable, SetNotNull, Step
-from schemactl.schema.changes import ColumnRemoved, TableRemoved, TableRenamed
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.retyping import kept_origin, variant_origin
+from schemactl.migration.steps import (
+    AddColumn,
+    AddPrimaryKey,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.changes import ColumnRemoved, NullabilityChanged, TableRemoved, TableRenamed
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column
 
 _LEFT = "is left alone: the schema does not know it"
 _TAKE_OVER = "take it over into the schema"
 
 
-def remarks(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+def remarks(comparison: Comparison, steps: Sequence[Step], options: PlanOptions) -> Iterator[Note]:
     """Yield what is to tell of a comparison for which these steps were found."""
     yield from _guesses(comparison)
     yield from _left_alone(comparison, steps)
     yield from _added(comparison, steps)
+    yield from _of_keys(comparison, steps)
+    if options.compares_primary_keys:
+        yield from _without_key(comparison, steps)
     for table in comparison.absent:
         yield Note(NoteKind.WAITS, table, None, "holds no data yet: it is made with its first rows")
 
@@ -80,4 +94,29 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 
 def _lacks_value(column: Column) -> bool:
     """Return whether a column may hold no null, and nothing says what stored rows get."""
-    return not column.nullable and not is_scalar(column.properties.get(BACKFILL))
+    return not column.nullable and not has_backfill(column)
+
+
+def _of_keys(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+    """Yield the columns that stay as they are because of a primary key that the destination has."""
+    freed = {(step.table, step.column.name) for step in steps if isinstance(step, DropNotNull)}
+    for change in comparison.changes:
+        if not isinstance(change, NullabilityChanged) or change.after is False or change.is_restated:
+            continue
+        if (change.table, change.column) not in freed:
+            message = "stays required, although the schema says otherwise: it is in the table's primary key there"
+            hint = "drop that key, or state `nullable: false`"
+            yield Note(NoteKind.PRIMARY_KEY, change.table, change.column, message, hint)
+
+
+def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+    """Yield the tables whose primary key cannot be planned."""
+    planned = {step.table for step in steps if isinstance(step, AddPrimaryKey)}
+    for name, change in changed_keys(Lookup(comparison)):
+        if change.after and name not in planned:
+            columns = comparison.schema.tables[name].columns
+            free = [column for column in change.after if columns[column].nullable]
+            listed = ", ".join(f"`{column}`" for column in free)
+            why = f"the schema allows nulls in {listed}" if free else "stored rows have no value in a new column of it"
+            hint = "state `nullable: false`" if free else "state one: `x-backfill: VALUE`"
+            yield Note(NoteKind.PRIMARY_KEY, name, None, f"gets no primary key: {why}", hint)

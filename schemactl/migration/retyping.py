@@ -23,10 +23,9 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
-from schemactl.schema.naming import Naming, load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import Naming
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, DataType, Schema
+from schemactl.schema.types import Column, DataType
 
 _KEPT: Final = re.compile(r"(.+)__before_[1-9]\d*")
 _CONSTRAINTS: Final = ("unique", "primary_key")
@@ -68,11 +67,6 @@ def kept_origin(name: str) -> str | None:
     """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
     match = _KEPT.fullmatch(name)
     return match[1] if match else None
-
-
-def naming_of(schema: Schema) -> Naming:
-    """Return a schema's naming convention."""
-    return load_naming(NormalizerConfig.of(schema.normalizers).naming)
 
 
 def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:

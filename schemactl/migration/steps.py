@@ -164,6 +164,30 @@ class DropUnique:
     column: str
 
 
+@dataclass(frozen=True, slots=True)
+class AddPrimaryKey:
+    """Give a table a primary key; the step may run only where no row has a null there, or the values of another.
+
+    Attributes:
+        columns: their names, in their order; nulls are forbidden there before.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropPrimaryKey:
+    """Drop the primary key of a table, whatever its name; its columns stay as nullable as they are.
+
+    Attributes:
+        columns: as in ``AddPrimaryKey``.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+
+
 Step = (
     CreateTable
     | DropTable
@@ -178,6 +202,8 @@ Step = (
     | DropNotNull
     | AddUnique
     | DropUnique
+    | AddPrimaryKey
+    | DropPrimaryKey
 )
 """Anything that is done to a destination."""
 
@@ -200,6 +226,8 @@ def table_of(step: Step) -> str:
             | DropNotNull()
             | AddUnique()
             | DropUnique()
+            | AddPrimaryKey()
+            | DropPrimaryKey()
         ):
             return step.table
         case _:
@@ -207,10 +235,12 @@ def table_of(step: Step) -> str:
 
 
 def column_of(step: Step) -> str | None:
-    """Return the name under which the step leaves its column; None for a step about a whole table."""
+    """Return the name under which the step leaves its column; None for a step about a whole table, or several."""
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return None
+        case AddPrimaryKey() | DropPrimaryKey():
+            return step.columns[0] if len(step.columns) == 1 else None
         case AddColumn() | DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
             return step.column.name
         case RenameColumn():
@@ -223,3 +253,8 @@ def column_of(step: Step) -> str | None:
             return step.column
         case _:
             assert_never(step)
+
+
+def primary_key(table: Table) -> tuple[str, ...]:
+    """Return the names of the columns that are hinted as a table's primary key, in their order."""
+    return tuple(name for name, column in table.columns.items() if column.properties.get("primary_key"))

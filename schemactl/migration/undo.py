@@ -9,12 +9,14 @@ from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.effects import stating
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -61,8 +63,10 @@ def _undo(step: Step) -> Undo:
             return Undo((RenameTable(step.after, step.before),))
         case AddColumn() | DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
             return _of_column(step)
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
-            return _of_constraint(step)
+        case SetNotNull() | DropNotNull():
+            return _of_nulls(step)
+        case AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
+            return _of_key(step)
         case _:
             assert_never(step)
 
@@ -85,17 +89,27 @@ def _of_column(step: AddColumn | DropColumn | RenameColumn | ChangeType | Backfi
             assert_never(step)
 
 
-def _of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique) -> Undo:
+def _of_nulls(step: SetNotNull | DropNotNull) -> Undo:
     match step:
         case SetNotNull():
             return Undo((DropNotNull(step.table, stating(step.column, "nullable", False)),))
         case DropNotNull():
             unset = SetNotNull(step.table, stating(step.column, "nullable", None))
             return Undo((unset,), note="unless nulls were loaded since")
+        case _:
+            assert_never(step)
+
+
+def _of_key(step: AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey) -> Undo:
+    match step:
         case AddUnique():
             return Undo((DropUnique(step.table, step.column),))
         case DropUnique():
             return Undo((AddUnique(step.table, step.column),), note="unless values were loaded twice since")
+        case AddPrimaryKey():
+            return Undo((DropPrimaryKey(step.table, step.columns),))
+        case DropPrimaryKey():
+            return Undo((AddPrimaryKey(step.table, step.columns),), note="unless values were loaded twice since")
         case _:
             assert_never(step)
 

@@ -70,7 +70,7 @@ def test_columns_keep_their_order_nulls_and_keys(path: Path) -> None:
         ("uuid", {"x-database-type": "UUID"}),
         ("ubigint", {"x-database-type": "UBIGINT"}),
         ("decimal(5, 1)[]", {"x-database-type": "DECIMAL(5,1)[]"}),
-        ("struct(a integer)", {"x-database-type": "STRUCT(a INTEGER)"}),
+        ("struct(a integer)", {"x-database-type": 'STRUCT("a" INTEGER)'}),
         ("enum ('a', 'b')", {"x-database-type": "ENUM('a', 'b')"}),
     ],
 )

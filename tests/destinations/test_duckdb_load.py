@@ -380,6 +380,10 @@ def test_files_and_folders_that_will_not_do_are_told(tmp_path: Path) -> None:
         with pytest.raises(DestinationError, match="cannot open"):
             destination.check_tables(url, schema)
     assert text.read_text() == "nothing of DuckDB's" * 1000
+    lines = tmp_path / "orders.jsonl"
+    lines.write_text('{"id":1}\n')
+    with pytest.raises(DestinationError, match="not a valid DuckDB"):
+        destination.check_tables(f"duckdb:///{lines}", schema)
     with pytest.raises(DestinationError, match="is no folder"):
         destination.check_tables(f"duckdb:///{text}/shop.duckdb", schema)
     with pytest.raises(InputError, match="names no file"):

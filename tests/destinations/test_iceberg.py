@@ -110,7 +110,7 @@ def test_what_dlt_has_no_type_for_keeps_its_own(tmp_path: Path) -> None:
     catalog.create_namespace("sales")
     catalog.create_table(("sales", "t"), pa.schema([("x", pa.list_(pa.int32()))]))
     (column,) = destination.read_catalogue(f"iceberg:{tmp_path}").schema.tables["t"].columns.values()
-    assert column.properties == {"x-database-type": "list<int>"}
+    assert column.properties == {"x-database-type": "array<int>"}
     assert destination.stored(column) == column.properties
 
 

@@ -143,6 +143,38 @@ def test_every_step_leaves_the_table_as_the_model_says(url: str, spark: Any, row
     assert names_there(spark, url) == set()
 
 
+def test_steps_done_by_one_copy_give_what_they_give_one_by_one(url: str, spark: Any, rows: Any) -> None:
+    note = column("note")
+    steps: tuple[Step, ...] = (
+        RenameColumn("orders", "total", "amount"),
+        ChangeType("orders", column("amount"), column("amount", "bigint"), Conversion.DEPENDS, needs_check=True),
+        AddColumn("orders", column("due", "date")),
+        FillColumn("orders", note, "new"),
+        DropColumn("orders", column("old", "double")),
+        RenameColumn("orders", "note", "memo"),
+    )
+    with destination.connect(url, "shop") as session:
+        found = []
+        for name in ("orders", "sales"):
+            session._make_schema()
+            spark.sql(
+                f"CREATE TABLE {session.dataset}.{name} (_dlt_id STRING, total STRING COMMENT 'in cents', "
+                "note VARCHAR(9) COMMENT 'n', old DOUBLE) USING parquet TBLPROPERTIES ('team' = 'ours')"
+            )
+            spark.sql(f"INSERT INTO {session.dataset}.{name} VALUES ('a', '1', NULL, 1), ('b', ' 0x10 ', 'x', NULL)")
+        for step in steps:
+            session.run(step, destination.render(step, None, session.dataset) if isinstance(step, AddColumn) else ())
+        session.run_together([replace(step, table="sales") for step in steps])
+        for name in ("orders", "sales"):
+            fields = spark.table(f"{session.dataset}.{name}").schema
+            found.append(
+                (rows(name, "*"), [(each.name, each.dataType, each.nullable, each.metadata) for each in fields])
+            )
+    assert found[0] == found[1]
+    assert found[0][0] == [("a", 1, "new", None), ("b", 16, "x", None)]
+    assert [each[3].get("comment") for each in found[0][1]] == [None, "in cents", "n", None]
+
+
 def test_a_copy_keeps_what_the_table_says_of_itself(url: str, spark: Any) -> None:
     with destination.connect(url, "shop") as session:
         session._make_schema()
@@ -564,6 +596,26 @@ def test_a_migration_that_broke_off_goes_on(moved: Moved, rows: Any, dying: Any,
     assert moved.apply(wanted).outcome is Outcome.DONE
     assert rows("orders", "id") == [("1",), ("2",)]
     assert moved.status().is_settled
+
+
+def test_a_table_is_copied_once_for_steps_next_to_each_other(moved: Moved, rows: Any, monkeypatch: Any) -> None:
+    from schemactl.engine import catalogue_migration
+
+    copied = []
+    real = catalogue_migration._replace
+    monkeypatch.setattr(
+        catalogue_migration, "_replace", lambda tables, name, *args: (copied.append(name), real(tables, name, *args))
+    )
+    memo = {"data_type": "text", "x-renamed-from": "note"}
+    wanted = after(FIRST, id={"data_type": "text"}, note=None, memo=memo)
+
+    report = moved.apply(wanted)
+
+    assert report.outcome is Outcome.DONE
+    assert [type(each.step).__name__ for each in report.planned.plan.steps] == ["RenameColumn", "ChangeType"]
+    assert copied.count("orders") == 1
+    assert rows("orders", "id", "memo") == [("1", "5"), ("2", "x")]
+    assert moved.status().runs[0].done == 2
 
 
 def _dies_on_copies() -> Callable[..., None]:

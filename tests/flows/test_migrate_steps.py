@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from migrated_datasets import ADDED, FIRST, Dataset, column, new_dataset, put
+from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.destinations import sqlite
 from schemactl.destinations._migration.records import Run, StepState
@@ -42,6 +42,8 @@ def test_names_are_those_before_the_first_step() -> None:
         s.DropTable(TABLE),
         s.CreateTable(Table("made", {"b": B})),
         s.SetNotNull("made", B),
+        s.AddPrimaryKey("t", ("a", "b")),
+        s.AddPrimaryKey("t", ("a", "new")),
     ]
 
     assert traced(steps, 3) == s.SetNotNull("old", column("was"))
@@ -50,6 +52,8 @@ def test_names_are_those_before_the_first_step() -> None:
     assert traced(steps, 6) == s.ChangeType("old", column("was"), column("was", "bigint"))
     assert traced_table(steps, 7) == "old"
     assert traced(steps, 9) is None
+    assert traced(steps[:6] + steps[10:], 6) == s.AddPrimaryKey("old", ("a", "was"))
+    assert traced(steps[:6] + steps[10:], 7) is None
 
 
 @pytest.mark.parametrize(
@@ -66,12 +70,22 @@ def test_names_are_those_before_the_first_step() -> None:
         s.DropNotNull("t", B),
         s.AddUnique("t", "a"),
         s.DropUnique("t", "b"),
+        s.AddPrimaryKey("t", ("a", "b")),
     ],
     ids=lambda step: type(step).__name__,
 )
 def test_a_steps_effect_is_seen_once_it_is_done(step: s.Step) -> None:
     required = column("b", nullable=False, unique=True)
     tables = {"t": Table("t", {"a": A, "b": required})}
+    assert not is_there(step, tables, sqlite)
+    run(tables, (step,))
+    assert is_there(step, tables, sqlite)
+
+
+def test_a_dropped_key_is_seen_once_it_is_gone() -> None:
+    tables = {"t": TABLE}
+    run(tables, (s.AddPrimaryKey("t", ("a", "b")),))
+    step = s.DropPrimaryKey("t", ("a", "b"))
     assert not is_there(step, tables, sqlite)
     run(tables, (step,))
     assert is_there(step, tables, sqlite)
@@ -127,3 +141,17 @@ def test_what_is_otherwise_than_planned_is_told_and_taken_back(dataset: Dataset)
     ):
         Runner(session, sqlite, broken, line, 0, lambda *_: None).run_at_once()
     assert dataset.columns() == ["id", "amount", "note", "old"]
+
+
+def test_values_that_become_the_same_are_counted_before_they_become_a_key(dataset: Dataset) -> None:
+    dataset.sql("UPDATE orders SET note = '1'")
+    dataset.sql("INSERT INTO orders VALUES (2, 5, '01', 'o')")
+    number = column("note", "bigint", nullable=False, primary_key=True)
+    reference = put(schema_of(ID, column("amount", "bigint"), number, column("old"), before=FIRST), "keyed.yaml")
+    options = PlanOptions(compares_primary_keys=True)
+    request = ApplyRequest(reference, dataset.url, Path("schemas"), options)
+    report = apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    assert report.is_refused
+    (refusal,) = report.planned.refusals
+    assert refusal.message == "2 rows of `orders` have in `note` a null, or what another row has"
+    assert dataset.sql("SELECT note FROM orders ORDER BY id") == [("1",), ("01",)]

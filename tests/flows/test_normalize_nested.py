@@ -16,7 +16,6 @@ from loading_shop import Shop
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
-from schemactl.flows.loading import find_target
 from schemactl.flows.references import find_schemas
 from schemactl.formats.dlt import write as write_schema
 from schemactl.inference.evidence import Position, observe
@@ -152,7 +151,7 @@ def test_files_with_another_type_of_a_field_are_not_mixed(shop: NestedShop) -> N
     shop.load(shop.write("orders.jsonl", *ORDERS))
     before = shop.exported()
 
-    with pytest.raises(DestinationError, match=r"`orders.lines` is `array<struct<n:string,price:double>>`"):
+    with pytest.raises(DestinationError, match=r"`orders.lines\[\].n` is string, and bigint in `"):
         shop.load(shop.write("later.jsonl", {"id": 5, "lines": [{"n": "five"}]}))
 
     assert shop.exported() == before
@@ -226,7 +225,7 @@ def test_a_spark_catalogue_takes_structs(shop: NestedShop) -> None:
         (2, "Bob", None),
         (9, "Zoe", None),
     ]
-    with pytest.raises(DestinationError, match=r"`orders.buyer` is struct<.*address"):
+    with pytest.raises(DestinationError, match=r"`orders\.buyer` has a new field `address`, which is not there"):
         shop.load(shop.write("later.jsonl", *LATER), to="spark:spark_catalog.nested_shop")
 
 
@@ -239,27 +238,6 @@ def test_a_new_schema_gets_the_normalizer_that_is_asked_for(shop: NestedShop) ->
     assert shop.type_of("lines") == LINES
     with pytest.raises(InputError, match=r"has the normalizer `schemactl.normalization.normalizers.nested`"):
         shop.load("orders.jsonl", normalizer="relational")
-
-
-def test_a_destination_without_such_types_refuses_before_anything_is_written(shop: NestedShop) -> None:
-    source = shop.write("orders.jsonl", *ORDERS)
-    before = sorted(path for path in shop.folder.rglob("*") if path.is_file())
-
-    with pytest.raises(DestinationError, match="structs and lists cannot be loaded") as refused:
-        shop.load(source, to="duckdb:///shop.duckdb")
-
-    assert "--to parquet:FOLDER" in (refused.value.hint or "")
-    assert refused.value.problems[0].message == f"column `orders.buyer` is {BUYER}"
-    assert sorted(path for path in shop.folder.rglob("*") if path.is_file()) == before
-
-
-@pytest.mark.parametrize("url", ["duckdb:///shop.duckdb", "delta:lake", "iceberg:lake"])
-def test_schemas_with_structs_are_refused_by_check(shop: NestedShop, url: str) -> None:
-    shop.state(columns=[Column("buyer", {"data_type": "json", "x-spark-type": "struct<a:bigint>"})])
-    schema = find_schemas("import:shop", SchemasFolder.at(Path("schemas")))[0].schema
-
-    with pytest.raises(DestinationError, match="structs and lists cannot be loaded"):
-        find_target(url).destination.check_tables(url, schema)
 
 
 def test_a_folder_holds_what_its_schema_says(shop: NestedShop) -> None:

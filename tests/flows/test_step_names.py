@@ -9,6 +9,7 @@ from migrated_datasets import column
 from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
@@ -35,6 +36,7 @@ def test_what_is_renamed_later_is_named_as_it_is_first() -> None:
                 RenameTable("b", "c"),
                 DropColumn("c", column("text", "bigint")),
                 AddUnique("c", "other"),
+                AddPrimaryKey("c", ("text", "other")),
                 DropTable(Table("c")),
             ]
         )
@@ -47,6 +49,7 @@ def test_what_is_renamed_later_is_named_as_it_is_first() -> None:
         RenameTable("a", "c"),
         DropColumn("a", column("note", "bigint")),
         AddUnique("a", "other"),
+        AddPrimaryKey("a", ("note", "other")),
         DropTable(Table("a")),
     ]
 

@@ -41,14 +41,21 @@ def is_held(of):
     return of.is_complete or "x-database-type" in of.properties
 
 
-def catalogue_of(schema, stored, unique=()):
-    """Return the catalogue of a dataset that holds just the tables of a schema, dlt's own included."""
+def catalogue_of(schema, stored, unique=(), keys=()):
+    """Return the catalogue of a dataset that holds just the tables of a schema, dlt's own included.
+
+    Args:
+        unique: table and column of those that are unique there.
+        keys: table and column of those that are in a primary key there.
+    """
     tables = {}
     for each in schema.tables.values():
         columns = {name: Column(name, dict(stored(of))) for name, of in each.columns.items() if is_held(of)}
         for name in columns:
             if (each.name, name) in unique:
                 columns[name] = Column(name, {**columns[name].properties, "unique": True})
+            if (each.name, name) in keys:
+                columns[name] = Column(name, {**columns[name].properties, "nullable": False, "primary_key": True})
         if columns:
             tables[each.name] = Table(each.name, columns, {"write_disposition": "append", "resource": each.name})
     return replace(new_schema("shop"), tables=tables)
@@ -66,7 +73,7 @@ def propose(catalogue, schema, known=None, *, engine=duckdb, abilities=None, **o
 
 
 class Dataset:
-    """Tables as name -> {column: (type, whether it may be null, whether it is unique)}; steps change it in place."""
+    """Tables as name -> {column: [type, may it be null, is it unique, is it in the key]}; steps change it in place."""
 
     def __init__(self, catalogue, stored):
         self.stored = stored
@@ -77,7 +84,7 @@ class Dataset:
 
     def _column(self, of):
         kind = {name: value for name, value in self.stored(of).items() if name != "nullable"}
-        return [kind, of.nullable, bool(of.properties.get("unique"))]
+        return [kind, of.nullable, bool(of.properties.get("unique")), bool(of.properties.get("primary_key"))]
 
     def run(self, step):
         match step:
@@ -91,6 +98,8 @@ class Dataset:
                 self.tables[after] = self.tables.pop(before)
             case s.AddColumn() | s.DropColumn() | s.RenameColumn() | s.AddUnique() | s.DropUnique():
                 self._rearrange(self.tables[step.table], step)
+            case s.AddPrimaryKey() | s.DropPrimaryKey():
+                self._change_key(self.tables[step.table], step)
             case _:
                 self._alter(self.tables[step.table], step)
 
@@ -100,12 +109,22 @@ class Dataset:
                 assert added.name not in columns
                 columns[added.name] = self._column(added)
             case s.DropColumn(_, dropped):
-                del columns[dropped.name]
+                if columns.pop(dropped.name)[3]:
+                    for left in columns.values():
+                        left[3] = False
             case s.RenameColumn(_, before, after):
                 assert after not in columns
                 columns[after] = columns.pop(before)
             case s.AddUnique(_, name) | s.DropUnique(_, name):
                 columns[name][2] = isinstance(step, s.AddUnique)
+
+    def _change_key(self, columns, step):
+        found = {name for name, each in columns.items() if each[3]}
+        is_added = isinstance(step, s.AddPrimaryKey)
+        assert found == (set() if is_added else set(step.columns))
+        for name in step.columns:
+            assert not columns[name][1], "databases have no nulls in a primary key"
+            columns[name][3] = is_added
 
     def _alter(self, columns, step):
         match step:
@@ -121,6 +140,7 @@ class Dataset:
             case s.SetNotNull(_, found) | s.DropNotNull(_, found):
                 assert columns[found.name][:2] == self._column(found)[:2]
                 assert columns[found.name][1] == isinstance(step, s.SetNotNull)
+                assert not columns[found.name][3], "databases allow no nulls in a primary key"
                 columns[found.name][1] = not columns[found.name][1]
 
     def catalogue(self):
@@ -131,9 +151,14 @@ class Dataset:
                 {
                     key: Column(
                         key,
-                        {**kind, **({} if null else {"nullable": False}), **({"unique": True} if unique else {})},
+                        {
+                            **kind,
+                            **({} if null else {"nullable": False}),
+                            **({"unique": True} if unique else {}),
+                            **({"primary_key": True} if is_key else {}),
+                        },
                     )
-                    for key, (kind, null, unique) in columns.items()
+                    for key, (kind, null, unique, is_key) in columns.items()
                 },
             )
             for name, columns in self.tables.items()
@@ -161,6 +186,7 @@ _properties = st.fixed_dictionaries(
     optional={
         "nullable": _flags,
         "unique": _flags,
+        "primary_key": _flags,
         "description": st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
         "x-backfill": st.sampled_from(("a", 1, 0.5, True, None, [])),
         "x-renamed-from": st.sampled_from(COLUMNS) | st.lists(st.sampled_from(COLUMNS), max_size=2) | st.just(7),
@@ -197,6 +223,7 @@ options = st.builds(
     PlanOptions,
     on_unfit=st.sampled_from(list(OnUnfit)),
     compares_unique=st.booleans(),
+    compares_primary_keys=st.booleans(),
     guesses_renames=st.booleans(),
     drops_kept=st.booleans(),
     empty_tables=st.frozensets(st.sampled_from(TABLES)),
@@ -243,8 +270,9 @@ def cases(draw):
     pairs = st.tuples(st.sampled_from(TABLES), st.sampled_from(COLUMNS), st.sampled_from(COLUMNS))
     for name, old, new in draw(st.lists(pairs, max_size=6)):
         there, schema = _renamed_column(there, schema, name, old, new)
-    unique = draw(st.sets(st.tuples(st.sampled_from(TABLES), st.sampled_from(COLUMNS)), max_size=3))
-    catalogue = catalogue_of(there, engine.stored, unique)
+    places = st.tuples(st.sampled_from(TABLES), st.sampled_from(COLUMNS))
+    unique, keys = draw(st.sets(places, max_size=3)), draw(st.sets(places, max_size=6))
+    catalogue = catalogue_of(there, engine.stored, unique, keys)
     kept = {name: each for name, each in catalogue.tables.items() if draw(st.integers(0, 6))}
     known = draw(st.none() | schemas | st.just(other) | st.just(there))
     return engine, abilities, replace(catalogue, tables=kept), schema, known, draw(options)

@@ -14,12 +14,14 @@ from schemactl.migration.options import OnUnfit
 from schemactl.migration.risk import Risk
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -28,6 +30,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Taken,
 )
+from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema
@@ -409,3 +412,79 @@ def test_a_fill_undoes_nothing_of_its_own():
     undo = {type(each.step): each.undo for each in planned([table("o", ID)], [table("o", ID, added)]).steps}
     assert undo[FillColumn].is_possible
     assert undo[FillColumn].steps == ()
+
+
+KEY = column("id", "bigint", nullable=False, primary_key=True)
+AT = column("at", "bigint", nullable=False, primary_key=True)
+
+
+def keyed(there, wanted, **options):
+    """Return the steps for one table whose columns `there` that are hinted as its key are one in the catalogue."""
+    held = table("orders", *there)
+    keys = {("orders", each.name) for each in there if each.properties.get("primary_key")}
+    catalogue = catalogue_of(schema_with(held), duckdb.stored, keys=keys)
+    wanted = schema_with(table("orders", *wanted))
+    return propose(catalogue, wanted, schema_with(held), **{"compares_primary_keys": True, **options})
+
+
+def only_steps(proposal):
+    return [each.step for each in proposal.steps]
+
+
+def test_a_primary_key_is_planned_only_where_it_is_asked_for():
+    assert only_steps(keyed([ID], [KEY], compares_primary_keys=False)) == []
+    (planned_key,) = keyed([ID], [KEY]).steps
+    assert planned_key.step == AddPrimaryKey("orders", ("id",))
+    assert (planned_key.risk, planned_key.undo.steps) == (Risk.BLOCKS, (DropPrimaryKey("orders", ("id",)),))
+    assert needs_count(planned_key.step)
+    assert planned_key.reason == ColumnPropertyChanged("orders", "id", "primary_key", ABSENT, True)
+
+
+def test_a_key_of_several_columns_is_in_their_order_and_comes_when_they_may_hold_no_nulls():
+    found = only_steps(keyed([column("id", "text"), NOTE], [KEY, NOTE, AT], empty_tables=frozenset(["orders"])))
+    assert kinds(found) == [AddColumn, ChangeType, SetNotNull, SetNotNull, AddPrimaryKey]
+    assert found[-1] == AddPrimaryKey("orders", ("id", "at"))
+
+
+def test_another_key_is_dropped_before_its_columns_change_and_made_before_columns_are_dropped():
+    wanted = [column("number", "text", nullable=False, primary_key=True, **{"x-renamed-from": "id"})]
+    found = only_steps(keyed([KEY, AT], wanted))
+    assert kinds(found) == [DropPrimaryKey, RenameColumn, ChangeType, AddPrimaryKey, DropColumn]
+    assert (found[0].columns, found[3].columns) == (("id", "at"), ("number",))
+    assert not found[2].before.properties.get("primary_key")
+
+
+def test_a_column_of_a_key_that_stays_is_renamed_and_retyped_with_it():
+    wanted = column("number", "text", nullable=False, primary_key=True, **{"x-renamed-from": "id"})
+    found = only_steps(keyed([KEY, AT], [wanted, AT], on_unfit=OnUnfit.EXPAND))
+    assert kinds(found) == [RenameColumn, ChangeType]
+    assert found[1].after.properties["primary_key"]
+
+
+def test_a_key_that_may_hold_nulls_is_told_and_not_planned():
+    proposal = keyed([ID, NOTE], [KEY, column("note", primary_key=True)])
+    assert only_steps(proposal) == []
+    (note,) = proposal.notes
+    assert (note.kind, note.table, note.column) == (NoteKind.PRIMARY_KEY, "orders", None)
+    assert "allows nulls in `note`" in note.message
+
+
+def test_a_key_with_a_new_column_is_planned_once_stored_rows_have_values():
+    proposal = keyed([ID], [KEY, AT])
+    assert AddPrimaryKey not in kinds(only_steps(proposal))
+    assert {note.kind for note in proposal.notes} == {NoteKind.NULLABLE, NoteKind.PRIMARY_KEY}
+    filled = column("at", "bigint", nullable=False, primary_key=True, **{"x-backfill": 0})
+    assert only_steps(keyed([ID], [KEY, filled]))[-1] == AddPrimaryKey("orders", ("id", "at"))
+
+
+def test_nulls_are_not_allowed_in_a_key_that_stays_there():
+    wanted = [column("id", "bigint"), NOTE]
+    proposal = keyed([KEY, NOTE], wanted, compares_primary_keys=False)
+    assert only_steps(proposal) == []
+    assert [(note.kind, note.column) for note in proposal.notes] == [(NoteKind.PRIMARY_KEY, "id")]
+    assert kinds(only_steps(keyed([KEY, NOTE], wanted))) == [DropPrimaryKey, DropNotNull]
+
+
+def test_a_destination_without_primary_keys_is_told():
+    (planned_key,) = keyed([ID], [KEY], abilities=replace(SQL, add_primary_key=Way.NONE)).steps
+    assert not planned_key.is_possible

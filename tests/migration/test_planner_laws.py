@@ -8,7 +8,7 @@ from schemactl.migration.effects import run
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.risk import Risk
-from schemactl.migration.steps import CreateTable, DropColumn, DropTable, SetNotNull
+from schemactl.migration.steps import AddPrimaryKey, CreateTable, DropColumn, DropPrimaryKey, DropTable, SetNotNull
 
 LAW = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -16,6 +16,10 @@ LAW = settings(max_examples=50, deadline=None, suppress_health_check=list(Health
 def plan_of(case):
     engine, abilities, catalogue, schema, known, chosen = case
     return plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
+
+
+def columns_told(proposal, kind):
+    return {(note.table, note.column) for note in proposal.notes if note.kind is kind}
 
 
 def ran(case, steps):
@@ -33,7 +37,8 @@ def test_the_steps_lead_to_the_schema(case):
     proposal = plan_of(case)
     dataset = ran(case, proposal.steps)
     waiting = {note.table for note in proposal.notes if note.kind is NoteKind.WAITS}
-    lenient = {(note.table, note.column) for note in proposal.notes if note.kind is NoteKind.NULLABLE}
+    lenient = columns_told(proposal, NoteKind.NULLABLE)
+    kept = columns_told(proposal, NoteKind.PRIMARY_KEY)
     for table in schema.tables.values():
         complete = {name: each for name, each in table.columns.items() if each.is_complete}
         if table.name.startswith("_dlt") or not complete or table.name in waiting:
@@ -42,7 +47,8 @@ def test_the_steps_lead_to_the_schema(case):
             kind = {key: value for key, value in engine.stored(column).items() if key != "nullable"}
             held = dataset.tables[table.name][name]
             assert held[0] == kind
-            assert held[1] == (column.nullable or (table.name, name) in lenient)
+            may_be_null = (column.nullable or (table.name, name) in lenient) and (table.name, name) not in kept
+            assert held[1] == may_be_null
 
 
 @LAW
@@ -51,13 +57,19 @@ def test_once_the_steps_ran_nothing_is_left_but_what_was_told(case):
     engine, abilities, _, schema, known, chosen = case
     proposal = plan_of(case)
     catalogue = ran(case, proposal.steps).catalogue()
-    lenient = {(note.table, note.column) for note in proposal.notes if note.kind is NoteKind.NULLABLE}
+    lenient = columns_told(proposal, NoteKind.NULLABLE)
+    keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}
     event(f"{len(proposal.steps)} steps")
 
     again = plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
 
     left = [each.step for each in again.steps if not (chosen.drops_kept and isinstance(each.step, DropColumn))]
-    assert all(isinstance(step, SetNotNull) and (step.table, step.column.name) in lenient for step in left)
+    for step in left:
+        if isinstance(step, AddPrimaryKey | DropPrimaryKey):  # now that the new column is there, it can be filled
+            assert step.table in keyless
+        else:
+            assert isinstance(step, SetNotNull)
+            assert (step.table, step.column.name) in lenient
 
 
 @LAW
@@ -105,6 +117,7 @@ def test_the_package_s_own_model_agrees_with_the_steps(case):
                 {kind: value for kind, value in engine.stored(each).items() if kind != "nullable"},
                 each.nullable,
                 bool(each.properties.get("unique")),
+                bool(each.properties.get("primary_key")),
             ]
             for key, each in table.columns.items()
         }
@@ -135,8 +148,32 @@ def test_nothing_is_planned_for_a_destination_that_has_all(schema, engine, chose
         for name, each in table.columns.items()
         if each.properties.get("unique")
     }
-    catalogue = catalogue_of(schema, kind.stored, unique)
+    keys = {
+        (table.name, name)
+        for table in schema.tables.values()
+        for name, each in table.columns.items()
+        if each.is_complete and each.properties.get("primary_key")
+    }
+    catalogue = catalogue_of(schema, kind.stored, unique, keys)
     assert plan_steps(catalogue, schema, schema, stored=kind.stored, abilities=abilities, options=chosen).steps == ()
+
+
+@LAW
+@given(cases())
+def test_a_primary_key_is_planned_or_it_is_told_why_not(case):
+    *_, schema, _, chosen = case
+    proposal = plan_of(case)
+    keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}
+    tables = ran(case, proposal.steps).tables
+    for name, columns in tables.items():
+        found = {key for key, each in columns.items() if each[3]}
+        if name not in schema.tables or name.startswith("_dlt"):
+            continue
+        if not chosen.compares_primary_keys:
+            assert not any(isinstance(each.step, AddPrimaryKey | DropPrimaryKey) for each in proposal.steps)
+        elif name not in keyless:
+            stated = schema.tables[name].columns.items()
+            assert found == {key for key, each in stated if each.is_complete and each.properties.get("primary_key")}
 
 
 @LAW

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from schemactl.destinations._chains import chains_of, first_hinted, merge_problem
+from schemactl.destinations._lake.structure import arrow_of, structure_of_arrow
 from schemactl.destinations._lake.table import Lake, LakeTable
 from schemactl.destinations._lake.types import fits
+from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
-from schemactl.schema.types import Schema, Table
+from schemactl.normalization.nested_types import Leaf, read_type, structure_of
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def check_schema(lake: Lake, schema: Schema) -> None:
@@ -15,7 +24,7 @@ def check_schema(lake: Lake, schema: Schema) -> None:
     Raises:
         DestinationError: as ``check_table``, or rows cannot be merged as the schema says.
     """
-    for chain in chains_of(schema):
+    for chain in chains_of(as_stored(schema)):
         if problem := merge_problem(chain):
             raise problem
         for table in chain.tables:
@@ -40,19 +49,46 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     if there.obstacle:
         raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.obstacle}")
     columns = [column for column in table.columns.values() if column.is_complete and column.name in there.kinds]
-    others = [each for each in columns if not fits(lake.kind_of(each), there.kinds[each.name])]
-    if others:
-        found = tuple(
-            Problem(
-                f"column `{each.name}` is {_said(there.kinds[each.name])} there, and {each.data_type} in the schema"
-            )
-            for each in others
-        )
+    found = tuple(Problem(told) for each in columns if (told := _misfit(lake, each, there)))
+    if found:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
             problems=found,
             hint="change the schema's column, or load into a new dataset",
         )
+
+
+def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
+    """Return in words why values of a column do not go into the one that is there, None where they do."""
+    held = structure_of_arrow(there.fields.field(column.name).type)
+    ours = structure_of(column)
+    if ours is not None and held is not None and not isinstance(held, Leaf):
+        found = grown_field(lake, column, there)
+        return found.told(column.name) if isinstance(found, Clash) else None
+    if fits(lake.kind_of(column), there.kinds[column.name]):
+        return None
+    kind = shown(ours) if ours is not None else column.data_type
+    return f"column `{column.name}` is {_said(there.kinds[column.name])} there, and {kind} in the schema"
+
+
+def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field | Clash | None:
+    """Return what a column of a table has to become to take a load's structs or lists; None where it does so as it is.
+
+    Args:
+        lake: the dataset.
+        column: of the load, which keeps structure.
+        there: the table, which has it.
+    """
+    import pyarrow
+
+    held = there.fields.field(column.name)
+    old, ours = structure_of_arrow(held.type), read_type(lake.kind_of(column)[DATABASE_TYPE])
+    if old is None or isinstance(old, Leaf):
+        return None
+    new = grown(old, ours, lake.widens)
+    if isinstance(new, Clash):
+        return new
+    return None if new == old else pyarrow.field(column.name, arrow_of(new), held.nullable)
 
 
 def _check_names(lake: Lake, table: Table) -> None:
@@ -68,4 +104,4 @@ def _check_names(lake: Lake, table: Table) -> None:
 def _said(kind: object) -> str:
     stated = dict(kind)  # type: ignore[call-overload]
     zone = " without zone" if stated.get("timezone") is False else ""
-    return f"{stated.get('data_type') or stated.get('x-database-type')}{zone}"
+    return f"{stated.get('data_type') or cut(str(stated.get('x-database-type')))}{zone}"

@@ -20,14 +20,14 @@ _VALUE: Final = "value"
 _KEY: Final = "row_key"
 
 
-def count_nulls(store: LakeStore, table: str, column: str) -> Unfit:
-    """Return how many rows have null in a column."""
+def count_nulls(store: LakeStore, table: str, column: str, share: float = 1.0) -> Unfit:
+    """Return how many rows have null in a column; ``share`` of the rows are read."""
     keys = _keys(store, table)
-    return added_up(_nulls(batch, column, keys) for batch in store.batches(table, _unique((column, *keys))))
+    return added_up(_nulls(batch, column, keys) for batch in _batches(store, table, (column, *keys), share))
 
 
-def count_values(store: LakeStore, table: str, column: str, step: ChangeType | Backfill) -> Unfit:
-    """Return how many values of a column do not survive a step.
+def count_values(store: LakeStore, table: str, column: str, step: ChangeType | Backfill, share: float = 1.0) -> Unfit:
+    """Return how many values of a column do not survive a step; ``share`` of the rows are read.
 
     Raises:
         DestinationError: DuckDB is not installed, or the rows cannot be read.
@@ -51,7 +51,7 @@ def count_values(store: LakeStore, table: str, column: str, step: ChangeType | B
             found = ask(connection, given_rows, query, f"count values of `{table}.{column}`")
             return unfit_of([tuple(row.values()) for row in found.to_pylist()], keys)
 
-        return added_up(count(batch) for batch in store.batches(table, _unique((column, *keys))))
+        return added_up(count(batch) for batch in _batches(store, table, (column, *keys), share))
 
 
 def added_up(parts: Iterator[Unfit]) -> Unfit:
@@ -67,8 +67,9 @@ def _keys(store: LakeStore, table: str) -> tuple[str, ...]:
     return (ROW_KEY,) if ROW_KEY in store.fields(table).names else ()
 
 
-def _unique(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(names))
+def _batches(store: LakeStore, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+    unique = list(dict.fromkeys(columns))
+    return store.batches(table, unique) if share >= 1.0 else store.sample(table, unique, share)
 
 
 def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:

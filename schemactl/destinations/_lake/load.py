@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._chains import Chain, Disposition, Strategy, chains_of, emptied_by, merge_problem
-from schemactl.destinations._lake.check import check_table
+from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import Alter, add_staged, rewrite, staged_rows, write_rows
 from schemactl.destinations._lake.journal import Journal
 from schemactl.destinations._lake.keys import boundary_of, keys_of
@@ -24,7 +24,9 @@ from schemactl.destinations._lake.merge import Merge, plan_merge
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._package import LoadPackage, Progress
+from schemactl.destinations._structure import Clash, package_as_stored
 from schemactl.errors import DestinationError
+from schemactl.normalization.nested_types import structure_of
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
     Raises:
         DestinationError: it failed, and everything is as it was before but for added columns.
     """
+    package = package_as_stored(package)
     with lake.locked():
         settle(lake)
         if lake.is_complete(package.schema.name, package.load_id):
@@ -142,7 +145,16 @@ def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTabl
     # What is there already has no values for them.
     missing = [column for column in columns if column.name not in there.fields.names]
     fields = [_field(lake, column, is_nullable=True) for column in missing]
-    return there.add_columns(fields, journal.load_id) if fields else there
+    known = [each for each in columns if each.name in there.fields.names and structure_of(each) is not None]
+    wider = [each for each in (grown_field(lake, column, there) for column in known) if each is not None]
+    grown = there.grow_columns([_certain(each) for each in wider], journal.load_id) if wider else there
+    return grown.add_columns(fields, journal.load_id) if fields else grown
+
+
+def _certain(field: pyarrow.Field | Clash) -> pyarrow.Field:
+    if isinstance(field, Clash):  # as `_check` has seen, unless the table was changed since
+        raise DestinationError(f"another program has changed the table: {field.told('a column')}", hint="load again")
+    return field
 
 
 def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:

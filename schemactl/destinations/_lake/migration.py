@@ -13,16 +13,18 @@ from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_nulls, count_values
-from schemactl.destinations._lake.rewriting import OfColumns, rewriting
+from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     RenameTable,
@@ -85,6 +87,24 @@ class LakeMigration:
             case _:
                 self._run_on_column(step)
 
+    def run_together(self, steps: Sequence[Step]) -> None:
+        """Do steps about the columns of one table by one rewrite of its rows; see ``flows.migrate.merging``."""
+        self._check_writable()
+        for step in steps:
+            if found := self.obstacle(step):
+                raise DestinationError(found.message, hint=found.hint)
+        self._rewrite(steps)
+
+    def _rewrite(self, steps: Sequence[Step]) -> None:
+        if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
+            raise DestinationError(f"`{self.origin}` does no {_named(other)} by writing rows anew")
+        table = table_of(steps[0])
+        made = rewritings(self.store, [step for step in steps if isinstance(step, Rewritten)])
+        rows = self.store.batches(table, list(self.store.fields(table).names))
+        for each in made:
+            rows = each.batches(rows)
+        self.store.rewrite(table, made[-1].fields, rows)
+
     def _run_on_column(self, step: OfColumns) -> None:
         match way_of(step, self.abilities):
             case Way.IN_PLACE:
@@ -93,10 +113,10 @@ class LakeMigration:
                 if found := self.unfit(step).count:
                     raise DestinationError(f"{found:,} rows of `{step.table}` stand in the way of {_named(step)}")
                 self.store.alter(step)
-            case Way.REWRITE | Way.COPY if not isinstance(step, AddUnique | DropUnique):
-                made = rewriting(self.store, step)
-                rows = self.store.batches(step.table, list(self.store.fields(step.table).names))
-                self.store.rewrite(step.table, made.fields, made.batches(rows))
+            case Way.REWRITE | Way.COPY if not isinstance(
+                step, AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey
+            ):
+                self._rewrite((step,))
             case _:
                 raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{step.table}`")
 
@@ -112,17 +132,23 @@ class LakeMigration:
         return frozenset(name for name in there if not self.store.row_count(name))
 
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        name = table or table_of(step)
+        return self._unfit(step, table or table_of(step), column)
+
+    def unfit_in(self, share: float, step: Step) -> Unfit:
+        """See ``destinations.SamplingSession``."""
+        return self._unfit(step, table_of(step), None, share)
+
+    def _unfit(self, step: Step, table: str, column: str | None, share: float = 1.0) -> Unfit:
         match step:
             case SetNotNull():
                 source = column or step.column.name
-                self._check_column(name, source)
-                return count_nulls(self.store, name, source)
+                self._check_column(table, source)
+                return count_nulls(self.store, table, source, share)
             case ChangeType() | Backfill(taken=Taken.FITTING):
                 source = column or (step.before if isinstance(step, ChangeType) else step.source).name
-                self._check_column(name, source)
-                return count_values(self.store, name, source, step)
-            case AddUnique():
+                self._check_column(table, source)
+                return count_values(self.store, table, source, step, share)
+            case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()

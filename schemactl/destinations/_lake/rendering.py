@@ -10,12 +10,14 @@ from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -77,7 +79,7 @@ def _statement(step: Step, names: NameLimits) -> str:
             return f"UPDATE {quoted(step.table, names)} SET {_assignment(step, names)}"
         case AddColumn() | DropColumn() | RenameColumn() | ChangeType():
             return f"ALTER TABLE {quoted(step.table, names)} {_of_column(step, names)}"
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return f"ALTER TABLE {quoted(step.table, names)} {_of_constraint(step, names)}"
         case _:
             assert_never(step)
@@ -114,7 +116,9 @@ def _of_column(step: AddColumn | DropColumn | RenameColumn | ChangeType, names: 
             assert_never(step)
 
 
-def _of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique, names: NameLimits) -> str:
+def _of_constraint(
+    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey, names: NameLimits
+) -> str:
     match step:
         case SetNotNull():
             return f"ALTER COLUMN {quoted(step.column.name, names)} SET NOT NULL"
@@ -124,6 +128,10 @@ def _of_constraint(step: SetNotNull | DropNotNull | AddUnique | DropUnique, name
             return f"ADD UNIQUE ({quoted(step.column, names)})"
         case DropUnique():
             return f"DROP UNIQUE ({quoted(step.column, names)})"
+        case AddPrimaryKey():
+            return f"ADD PRIMARY KEY ({', '.join(quoted(column, names) for column in step.columns)})"
+        case DropPrimaryKey():
+            return "DROP PRIMARY KEY"
         case _:
             assert_never(step)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
@@ -12,11 +12,13 @@ from schemactl.destinations._lake.store import LakeStore
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropUnique,
     FillColumn,
     RenameColumn,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 Rewritten = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn | SetNotNull | DropNotNull
 """The steps that writing all rows anew can do."""
 
-OfColumns = Rewritten | AddUnique | DropUnique
+OfColumns = Rewritten | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +92,24 @@ def _table(batch: pyarrow.RecordBatch) -> pyarrow.Table:
     return pyarrow.Table.from_batches([batch])
 
 
-def rewriting(store: LakeStore, step: Rewritten) -> Rewriting:
-    """Return what a step makes of its table.
+def rewritings(store: LakeStore, steps: Sequence[Rewritten]) -> tuple[Rewriting, ...]:
+    """Return what each step makes of what those before it have made of their table.
+
+    Args:
+        store: the dataset.
+        steps: about one table, in their order.
 
     Raises:
-        DestinationError: the table has not the columns that the step speaks of.
-        InputError: a value of the step is none of its column's type.
+        DestinationError: the table has not the columns that a step speaks of.
+        InputError: a value of a step is none of its column's type.
     """
-    before = store.fields(step.table)
+    made: list[Rewriting] = []
+    for step in steps:
+        made.append(_rewriting(store, step, made[-1].fields if made else store.fields(step.table)))
+    return tuple(made)
+
+
+def _rewriting(store: LakeStore, step: Rewritten, before: pyarrow.Schema) -> Rewriting:
     fields = {field.name: field for field in before}
     _check(step, fields)
     after, origins = _fields(store, step, fields)
@@ -154,7 +166,8 @@ def _fields(
             renamed = {new: fields[old].with_name(new) for old, new in names.items()}
             return renamed, {new: old for old, new in names.items()}
         case ChangeType():
-            return {**fields, step.before.name: store.field(step.after)}, same
+            name = step.before.name
+            return {**fields, name: store.field(step.after, fields[name])}, same
         case SetNotNull() | DropNotNull():
             name = step.column.name
             return {**fields, name: fields[name].with_nullable(isinstance(step, DropNotNull))}, same

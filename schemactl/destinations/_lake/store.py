@@ -39,8 +39,13 @@ class LakeStore(Protocol):
         """Return a table's columns as new files are to hold them, with what the format keeps beside them."""
         ...
 
-    def field(self, column: Column) -> pyarrow.Field:
-        """Return a new column as new files are to hold it."""
+    def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
+        """Return a column as new files are to hold it.
+
+        Args:
+            column: with its new type.
+            before: the column whose place it takes: what people have said of that one stays. None for a new one.
+        """
         ...
 
     def row_count(self, table: str) -> int:
@@ -49,6 +54,16 @@ class LakeStore(Protocol):
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         """Yield all rows of a table in the types of ``fields``; columns that a file lacks are null."""
+        ...
+
+    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        """Yield about a share of the rows, as ``batches`` does: the same ones each time, some of every file.
+
+        Args:
+            table: its name.
+            columns: their names.
+            share: of the rows, between 0 and 1.
+        """
         ...
 
     def obstacle(self, step: Step, way: Way) -> Hindrance | None:

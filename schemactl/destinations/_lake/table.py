@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +62,10 @@ class LakeTable(Protocol):
         """Return the table with columns added at the end."""
         ...
 
+    def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str, /) -> LakeTable:
+        """Return the table with columns of structs or lists that have more fields, or wider ones."""
+        ...
+
     def new_file(self, name: str) -> str:
         """Return where a new file of this name belongs."""
         ...
@@ -102,6 +106,11 @@ class Lake(Protocol):
     @property
     def is_case_sensitive(self) -> bool:
         """Whether names of columns that differ in case alone are different."""
+        ...
+
+    @property
+    def widens(self) -> Collection[tuple[str, str]]:
+        """Fields in structs that are made wider without other files: pairs of types, as DDL calls them."""
         ...
 
     def kind_of(self, column: Column) -> Properties:

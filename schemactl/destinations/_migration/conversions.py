@@ -35,8 +35,13 @@ def convert(retype: Retype, value: str, words: Words) -> Converted:
         return Converted(FALSE, FALSE, f"CAST(NULL AS {kind})")
     if after is DataType.TEXT:  # a cast would cut what is too long
         check = conjoin(found.check, is_short(retype, found.value, "length"))
-        return Converted(found.form, check, f"CAST({found.value} AS {words.text})")
-    return replace(found, value=f"CAST({found.value} AS {kind})", quick=f"CAST({found.quick} AS {kind})")
+        return replace(_cast(found, words.text), check=check)
+    return _cast(found, kind)
+
+
+def _cast(found: Converted, kind: str) -> Converted:
+    quick = f"CAST({found.quick} AS {kind})" if found.quick else ""
+    return replace(found, value=f"CAST({found.value} AS {kind})", quick=quick)
 
 
 _SAME: Final[Mapping[DataType, Maker]] = {

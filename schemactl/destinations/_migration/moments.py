@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemactl.destinations._migration import forms
-from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words, conjoin
+from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words, by_cast, conjoin
 from schemactl.schema.types import Column, DataType
 
 
@@ -19,7 +19,7 @@ def _naive(retype: Retype, value: str) -> str:
 def _moment(retype: Retype, form: str, naive: str, words: Words) -> Converted:
     """Return how a timestamp without a zone, in UTC, becomes the new column's."""
     value = f"({naive}) AT TIME ZONE 'UTC'" if _is_zoned(retype.after) else naive
-    return Converted(form, _keeps_fraction(retype, naive, words), value)
+    return by_cast(form, _keeps_fraction(retype, naive, words), value)
 
 
 def _keeps_fraction(retype: Retype, naive: str, words: Words) -> str:
@@ -52,7 +52,9 @@ def moment_of_text(retype: Retype, value: str, words: Words) -> Converted:
     # Years at the ends of Python's calendar may leave it with an offset.
     inside = f"(left({value}, 4) NOT IN ('0001', '9999') OR {words.matches(value, '.{10}[^+-]*')})"
     form = conjoin(words.matches(value, forms.MOMENT), f"left({value}, 4) <> '0000'", inside)
-    return _moment(retype, form, f"(CAST({value} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')", words)
+    zoned = f"CAST({value} AS TIMESTAMPTZ)"
+    naive = f"({zoned} AT TIME ZONE 'UTC')"
+    return by_cast(form, _keeps_fraction(retype, naive, words), zoned if _is_zoned(retype.after) else naive)
 
 
 def moment_of_number(retype: Retype, value: str, words: Words) -> Converted:
@@ -78,31 +80,31 @@ def date_of_moment(retype: Retype, value: str, _: Words) -> Converted:
     naive = _naive(retype, value)
     day = f"CAST({naive} AS DATE)"
     keeps = f"CAST({day} AS TIMESTAMP) = {naive}" if retype.is_strict else TRUE
-    return Converted(_is_moment(naive), keeps, day)
+    return by_cast(_is_moment(naive), keeps, day)
 
 
 def date_of_number(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a number becomes a date."""
     naive = words.seconds(value, retype.before.data_type is DataType.DOUBLE)
     day = f"CAST({naive} AS DATE)"
-    return Converted(_are_seconds(retype, value), f"CAST({day} AS TIMESTAMP) = {naive}", day)
+    return by_cast(_are_seconds(retype, value), f"CAST({day} AS TIMESTAMP) = {naive}", day)
 
 
 def date_of_text(_: Retype, value: str, words: Words) -> Converted:
     """Return how a text becomes a date."""
     form = conjoin(words.matches(value, forms.DAY_ALONE), f"left({value}, 4) <> '0000'")
-    return Converted(form, TRUE, f"CAST(left({value}, 10) AS DATE)")
+    return by_cast(form, TRUE, f"CAST({value} AS DATE)")
 
 
 def time_of_text(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a text becomes a time."""
     found = f"CAST({value} AS TIME)"
-    return Converted(words.matches(value, forms.CLOCK), _keeps_time(retype, found, words), found)
+    return by_cast(words.matches(value, forms.CLOCK), _keeps_time(retype, found, words), found)
 
 
 def time_of_time(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a time becomes a time."""
-    return Converted(TRUE, _keeps_time(retype, value, words), value)
+    return by_cast(TRUE, _keeps_time(retype, value, words), value)
 
 
 def _keeps_time(retype: Retype, value: str, words: Words) -> str:
@@ -115,16 +117,16 @@ def text_of_moment(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a moment becomes a text."""
     naive = _naive(retype, value)
     text = words.moment_text(naive)
-    return Converted(_is_moment(naive), TRUE, f"{text} || '+00:00'" if _is_zoned(retype.before) else text)
+    return by_cast(_is_moment(naive), TRUE, f"{text} || '+00:00'" if _is_zoned(retype.before) else text)
 
 
 def text_of_date(_: Retype, value: str, words: Words) -> Converted:
     """Return how a date becomes a text."""
-    return Converted(_is_date(value), TRUE, f"CAST({value} AS {words.text})")
+    return by_cast(_is_date(value), TRUE, f"CAST({value} AS {words.text})")
 
 
 def text_of_time(_: Retype, value: str, words: Words) -> Converted:
     """Return how a time becomes a text."""
     text = f"CAST({value} AS {words.text})"
     padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
-    return Converted(f"{text} NOT LIKE '24%'", TRUE, padded)
+    return by_cast(f"{text} NOT LIKE '24%'", TRUE, padded)

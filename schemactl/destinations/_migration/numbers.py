@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemactl.destinations._migration import forms
-from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words, conjoin, where
+from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words, by_cast, conjoin, where
 from schemactl.destinations._session import literal
 from schemactl.schema.types import Column
 
@@ -20,7 +20,7 @@ def _in_range(wide: str, column: Column, words: Words) -> str:
 
 def bigint_of_bigint(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a bigint becomes a bigint."""
-    return Converted(TRUE, _in_range(f"CAST({value} AS {words.wide})", retype.after, words), value)
+    return by_cast(TRUE, _in_range(f"CAST({value} AS {words.wide})", retype.after, words), value)
 
 
 def bigint_of_text(retype: Retype, value: str, words: Words) -> Converted:
@@ -34,21 +34,27 @@ def bigint_of_text(retype: Retype, value: str, words: Words) -> Converted:
     digits = len(str(_bounds(retype.after)[1])) - 1
     usual = words.is_usual_integer(value, words.type_of(retype.after), digits)
     trusted = words.is_trusted_integer(value)
-    return Converted(form, _in_range(f"({wide})", retype.after, words), wide, usual, trusted, value)
+    check = _in_range(f"({wide})", retype.after, words)
+    return Converted(form, check, wide, usual, trusted, value, _is_without(value, "x", "_"))
+
+
+def _is_without(value: str, *marks: str) -> str:
+    return " AND ".join(f"strpos({value}, {literal(mark)}) = 0" for mark in marks)
 
 
 def bigint_of_double(retype: Retype, value: str, _: Words) -> Converted:
     """Return how a double becomes a bigint."""
     low, high = _bounds(retype.after)
     check = f"{value} = trunc({value}) AND {value} >= {low}e0 AND {value} < {high + 1}e0"
-    return Converted(TRUE, check, value)
+    return by_cast(TRUE, check, value)
 
 
 def bigint_of_decimal(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a decimal becomes a bigint."""
     text = plain_decimal(value, words)
     wide = f"CAST({text} AS {words.wide})"
-    return Converted(words.matches(text, "-?[0-9]{1,37}"), _in_range(wide, retype.after, words), wide)
+    form = words.matches(text, "-?[0-9]{1,37}")
+    return Converted(form, _in_range(wide, retype.after, words), wide, quick=value, plain=TRUE)
 
 
 def sizes_of(column: Column, words: Words) -> tuple[int, int]:
@@ -70,7 +76,7 @@ def decimal_of_decimal(retype: Retype, value: str, words: Words) -> Converted:
     rescaled = f"CAST({value} AS {words.type_of(retype.after)})"
     is_same = f"({plain_decimal(rescaled, words)}) = ({plain_decimal(value, words)})"
     check = where(words.fits_decimal(value, precision, scale), is_same if retype.is_strict else TRUE)
-    return Converted(_is_number(value, words), check, value)
+    return by_cast(_is_number(value, words), check, value)
 
 
 def _is_number(value: str, words: Words) -> str:
@@ -83,8 +89,8 @@ def decimal_of_bigint(retype: Retype, value: str, words: Words) -> Converted:
     precision, scale = sizes_of(retype.after, words)
     digits = precision - scale
     if digits >= 19:
-        return Converted(TRUE, TRUE, value)
-    return Converted(TRUE, f"abs(CAST({value} AS {words.wide})) < {10**digits}", value)
+        return by_cast(TRUE, TRUE, value)
+    return by_cast(TRUE, f"abs(CAST({value} AS {words.wide})) < {10**digits}", value)
 
 
 def decimal_of_double(retype: Retype, value: str, words: Words) -> Converted:
@@ -96,7 +102,7 @@ def decimal_of_double(retype: Retype, value: str, words: Words) -> Converted:
     found = f"CAST({text} AS {words.type_of(retype.after)})"
     is_same = f"CAST(CAST({found} AS {words.text}) AS {words.double}) = {value}"
     check = where(words.fits_decimal(text, precision, scale), is_same if retype.is_strict else TRUE)
-    return Converted(form, check, found)
+    return by_cast(form, check, found)
 
 
 def decimal_of_text(retype: Retype, value: str, words: Words) -> Converted:
@@ -114,11 +120,11 @@ def decimal_of_text(retype: Retype, value: str, words: Words) -> Converted:
     )
     usual = _is_usual_decimal(value, digits, scale, words)
     if digits < 19:
-        return Converted(is_plain, TRUE, plain, usual, quick=value)
+        return Converted(is_plain, TRUE, plain, usual, quick=value, plain=TRUE)
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {kind})"
     form = f"({is_plain}) OR {words.matches(value, forms.blank_around(forms.HEX))}"
     value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
-    return Converted(form, TRUE, value_of_form, usual, quick=value)
+    return Converted(form, TRUE, value_of_form, usual, quick=value, plain=_is_without(value, "x"))
 
 
 def _is_usual_decimal(value: str, digits: int, scale: int, words: Words) -> str:
@@ -126,9 +132,11 @@ def _is_usual_decimal(value: str, digits: int, scale: int, words: Words) -> str:
     if not digits:
         return FALSE
     is_integer = f"length({value}) <= {digits} AND strpos({value}, '.') = 0"
-    is_short = f"length({value}) <= {min(digits, scale + 2)}"
     is_number = words.matches(value, "-?[0-9]+([.][0-9]+)?")
-    return f"(({is_short} OR {is_integer}) AND {is_number})" if scale else f"({is_integer} AND {is_number})"
+    if not scale:
+        return f"({is_integer} AND {is_number})"
+    is_short = f"length({value}) <= {digits} AND length({value}) - strpos({value}, '.') <= {scale}"
+    return f"(({is_integer} OR {is_short}) AND {is_number})"
 
 
 def double_of_text(_: Retype, value: str, words: Words) -> Converted:
@@ -139,12 +147,13 @@ def double_of_text(_: Retype, value: str, words: Words) -> Converted:
     plain = f"CAST({trimmed} AS {words.double})"
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {words.double})"
     value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
-    return Converted(form, TRUE, value_of_form, words.is_usual_real(value), words.is_trusted_real(value), value)
+    usual, trusted = words.is_usual_real(value), words.is_trusted_real(value)
+    return Converted(form, TRUE, value_of_form, usual, trusted, value, _is_without(value, "x"))
 
 
 def double_of_bigint(_: Retype, value: str, words: Words) -> Converted:
     """Return how a bigint becomes a double."""
-    return Converted(TRUE, f"abs(CAST({value} AS {words.wide})) <= {2**53}", value)
+    return by_cast(TRUE, f"abs(CAST({value} AS {words.wide})) <= {2**53}", value)
 
 
 def double_of_decimal(retype: Retype, value: str, words: Words) -> Converted:
@@ -152,18 +161,19 @@ def double_of_decimal(retype: Retype, value: str, words: Words) -> Converted:
     # By way of its text: DuckDB divides, and is wrong in the last digit.
     number = f"CAST(CAST({value} AS {words.text}) AS {words.double})"
     check = words.is_exact(value, words.double_text(number), words.type_of(retype.before))
-    return Converted(_is_number(value, words), check, number)
+    return by_cast(_is_number(value, words), check, number)
 
 
 def bool_of_number(_: Retype, value: str, __: Words) -> Converted:
     """Return how a number becomes a bool."""
-    return Converted(TRUE, f"{value} IN (0, 1)", f"{value} <> 0")
+    return by_cast(TRUE, f"{value} IN (0, 1)", f"{value} <> 0")
 
 
 def bool_of_text(_: Retype, value: str, __: Words) -> Converted:
     """Return how a text becomes a bool."""
     yes, no = (", ".join(map(literal, words)) for words in (forms.YES, forms.NO))
-    return Converted(f"lower({value}) IN ({yes}, {no})", TRUE, f"lower({value}) IN ({yes})")
+    is_yes = f"lower({value}) IN ({yes})"
+    return Converted(f"lower({value}) IN ({yes}, {no})", TRUE, is_yes, quick=value, plain=TRUE)
 
 
 def text_of_decimal(_: Retype, value: str, words: Words) -> Converted:
@@ -178,9 +188,9 @@ def text_of_decimal(_: Retype, value: str, words: Words) -> Converted:
         f"|| 'E-' || CAST(length({fraction}) - length({digits}) + 1 AS {words.text})"
     )
     is_small = words.matches(plain, "-?0[.]000000[0-9]*")
-    return Converted(_is_number(value, words), TRUE, f"CASE WHEN {is_small} THEN {small} ELSE {plain} END")
+    return by_cast(_is_number(value, words), TRUE, f"CASE WHEN {is_small} THEN {small} ELSE {plain} END")
 
 
 def text_of_double(_: Retype, value: str, words: Words) -> Converted:
     """Return how a double becomes a text."""
-    return Converted(words.is_python_text(value), TRUE, words.double_text(value))
+    return by_cast(words.is_python_text(value), TRUE, words.double_text(value))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from schemactl.destinations import _ddl
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.conversions import convert
 from schemactl.destinations._migration.ddl import quoted
@@ -14,16 +15,21 @@ from schemactl.errors import InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
+    AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
+    DropNotNull,
     DropTable,
     FillColumn,
     RenameColumn,
     RenameTable,
+    SetNotNull,
     Step,
     Taken,
+    primary_key,
     table_of,
 )
 from schemactl.schema.conversions import Conversion
@@ -47,6 +53,8 @@ class Dialect:
         value: the value that a value, not null, becomes; what does not survive fails.
         unhex: bytes of a text of hexadecimal digits.
         text: the type of texts.
+        sql: sqlglot's name for its SQL.
+        converted: how a value, not null, is converted; None where functions of the session do it.
     """
 
     limits: NameLimits
@@ -55,6 +63,8 @@ class Dialect:
     value: Callable[[Retype, str], str]
     unhex: Callable[[str], str]
     text: str
+    sql: str = ""
+    converted: Callable[[Retype, str], Converted] | None = None
 
     def shown(self, value: str, characters: int) -> str:
         """Return the start of a value, as the database writes it."""
@@ -63,6 +73,11 @@ class Dialect:
     def name(self, name: str) -> str:
         """Return a name, quoted and checked."""
         return quoted(name, self.limits)
+
+    def checked(self, name: str) -> str:
+        """Return a name as it is, once it is known that it can be one; what writes trees quotes it."""
+        self.name(name)
+        return name
 
     def table(self, dataset: str, name: str) -> str:
         """Return a table's full name."""
@@ -93,7 +108,7 @@ def dialect_of(words: Words, limits: NameLimits) -> Dialect:
     def fits(retype: Retype, value: str) -> str:
         return found(retype, value).fits
 
-    return Dialect(limits, words.type_of, fits, guarded, words.unhex, words.text)
+    return Dialect(limits, words.type_of, fits, guarded, words.unhex, words.text, converted=found)
 
 
 def retype_of(step: ChangeType | Backfill) -> Retype:
@@ -103,52 +118,69 @@ def retype_of(step: ChangeType | Backfill) -> Retype:
 
 
 def alter(dialect: Dialect, dataset: str, table: str, action: str) -> str:
-    """Return ``ALTER TABLE`` with an action whose names are quoted."""
-    return f"ALTER TABLE {dialect.table(dataset, table)} {action}"
-
-
-def definition(dialect: Dialect, column: Column) -> str:
-    """Return a column as ``CREATE TABLE`` has it, without keys."""
-    null = "" if column.nullable else " NOT NULL"
-    return f"{dialect.name(column.name)} {dialect.type_of(column)}{null}"
+    """Return ``ALTER TABLE`` with an action that converts values, whose names are quoted."""
+    return _ddl.alter_table(dialect.checked(dataset), dialect.checked(table), action, dialect.sql)
 
 
 def create_table(dialect: Dialect, dataset: str, table: Table, *, with_keys: bool = False) -> str:
     """Return the statement that makes a table, with its keys where they are asked for."""
     columns = list(table.columns.values())
-    parts = [definition(dialect, column) for column in columns]
-    if with_keys:
-        primary = [dialect.name(column.name) for column in columns if column.properties.get("primary_key")]
-        parts += [f"UNIQUE ({dialect.name(column.name)})" for column in columns if column.properties.get("unique")]
-        parts += [f"PRIMARY KEY ({', '.join(primary)})"] if primary else []
-    return f"CREATE TABLE {dialect.table(dataset, table.name)} ({', '.join(parts)})"
+    for name in (dataset, table.name, *table.columns):
+        dialect.checked(name)
+    primary = primary_key(table) if with_keys else ()
+    return _ddl.create_table(
+        dataset, table.name, columns, dialect.type_of, dialect.sql, is_unique=with_keys, primary_key=primary
+    )
 
 
 def render_of_table(step: CreateTable | DropTable | RenameTable, dialect: Dialect, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step about a whole table."""
+    dialect.checked(dataset)
     match step:
         case CreateTable():
             return (create_table(dialect, dataset, step.table),)
         case DropTable():
-            return (f"DROP TABLE {dialect.table(dataset, step.table.name)}",)
+            return (_ddl.drop_table(dataset, dialect.checked(step.table.name), dialect.sql),)
         case RenameTable():
-            return (alter(dialect, dataset, step.before, f"RENAME TO {dialect.name(step.after)}"),)
+            before, after = dialect.checked(step.before), dialect.checked(step.after)
+            return (_ddl.rename_table(dataset, before, after, dialect.sql),)
         case _:
             assert_never(step)
 
 
 def render_of_column(step: AddColumn | DropColumn | RenameColumn, dialect: Dialect, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step that adds, drops or renames a column."""
+    place = dialect.checked(dataset), dialect.checked(step.table)
     match step:
         case AddColumn():
-            action = f"ADD COLUMN {definition(dialect, step.column)}"
+            dialect.checked(step.column.name)
+            return (_ddl.add_column(*place, step.column, dialect.type_of, dialect.sql, is_unique=False),)
         case DropColumn():
-            action = f"DROP COLUMN {dialect.name(step.column.name)}"
+            return (_ddl.drop_column(*place, dialect.checked(step.column.name), dialect.sql),)
         case RenameColumn():
-            action = f"RENAME COLUMN {dialect.name(step.before)} TO {dialect.name(step.after)}"
+            before, after = dialect.checked(step.before), dialect.checked(step.after)
+            return (_ddl.rename_column(*place, before, after, dialect.sql),)
         case _:
             assert_never(step)
-    return (alter(dialect, dataset, step.table, action),)
+
+
+def render_of_constraint(
+    step: SetNotNull | DropNotNull | AddUnique | AddPrimaryKey, dialect: Dialect, dataset: str
+) -> tuple[str, ...]:
+    """Return the statements of a step about a constraint, for a database that has ALTER TABLE for it."""
+    place = dialect.checked(dataset), dialect.checked(step.table)
+    match step:
+        case SetNotNull():
+            return (_ddl.set_not_null(*place, dialect.checked(step.column.name), dialect.sql),)
+        case DropNotNull():
+            return (_ddl.drop_not_null(*place, dialect.checked(step.column.name), dialect.sql),)
+        case AddUnique():
+            return (_ddl.add_unique(*place, dialect.checked(step.column), dialect.sql),)
+        case AddPrimaryKey():
+            columns = [dialect.checked(column) for column in step.columns]
+            return (_ddl.add_primary_key(*place, columns, dialect.sql),)
+        case _:
+            assert_never(step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +250,8 @@ def by_copy(step: Step, dialect: Dialect, dataset: str, table: Table | None) -> 
     return (
         create_table(dialect, dataset, copy, with_keys=True),
         f"INSERT INTO {new} ({listed}) SELECT {', '.join(values)} FROM {old}",
-        f"DROP TABLE {old}",
-        alter(dialect, dataset, copy.name, f"RENAME TO {dialect.name(name)}"),
+        *render_of_table(DropTable(replace(table, name=name)), dialect, dataset),
+        *render_of_table(RenameTable(copy.name, name), dialect, dataset),
     )
 
 
@@ -228,6 +260,12 @@ def _copied(step: Step, column: str, dialect: Dialect) -> str:
     if isinstance(step, ChangeType) and step.before.name == column:
         return convert_nulls_too(name, dialect.value(retype_of(step), name))
     return name
+
+
+def is_keyed(column: Column, table: Table | None = None) -> bool:
+    """Return whether a column is unique or in a primary key: as a step has it, or as an earlier one has left it."""
+    found = (column, table.columns.get(column.name, column) if table else column)
+    return any(each.properties.get("unique") or each.properties.get("primary_key") for each in found)
 
 
 def convert_nulls_too(name: str, value: str) -> str:

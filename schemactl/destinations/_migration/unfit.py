@@ -7,7 +7,7 @@ from typing import Any
 
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.rendering import Dialect, retype_of
-from schemactl.migration.steps import AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 
 _SHOWN_CHARACTERS = 200
 
@@ -50,9 +50,20 @@ def _condition(step: Step, column: str | None, table: str, dialect: Dialect) -> 
             name = dialect.name(column or step.column)
             twice = f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) > 1"
             return name, f"{name} IN ({twice})"
+        case AddPrimaryKey():
+            return _of_key([dialect.name(name) for name in step.columns], table, dialect)
         case _:
             return None
     return name, f"{name} IS NOT NULL AND NOT coalesce({dialect.fits(retype_of(step), name)}, FALSE)"
+
+
+def _of_key(names: Sequence[str], table: str, dialect: Dialect) -> tuple[str, str]:
+    """Return what tells a row by its key, and the condition that the key has a null, or another row has it."""
+    listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
+    twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"
+    shown = [f"coalesce(CAST({name} AS {dialect.text}), 'null')" for name in names]
+    value = names[0] if len(names) == 1 else " || ', ' || ".join(shown)
+    return value, f"({is_null} OR ({listed}) IN ({twice}))"
 
 
 def unfit_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:

@@ -23,7 +23,8 @@ class Converted:
         usual: a condition that the usual spellings meet, all of which survive, and that is quicker to ask.
         trusted: a condition, quicker still, under which ``quick`` fails rather than gives another value than dlt;
             it fails for no value that ``fits``.
-        quick: the value in the new type where ``usual`` holds.
+        quick: the value in the new type where ``usual`` holds; null of a null.
+        plain: a condition under which ``quick`` is right for a value that survives.
     """
 
     form: str
@@ -32,6 +33,15 @@ class Converted:
     usual: str = FALSE
     trusted: str = FALSE
     quick: str = ""
+    plain: str = FALSE
+
+    @property
+    def goes_well(self) -> str:
+        """The condition that a value survives, and ``quick`` is right."""
+        if self.plain == TRUE:
+            return self.fits
+        rest = FALSE if FALSE in (self.plain, self.holds) else where(self.holds, self.plain)
+        return rest if self.usual == FALSE else f"(CASE WHEN {self.usual} THEN TRUE ELSE {rest} END)"
 
     @property
     def fits(self) -> str:
@@ -176,6 +186,11 @@ class Words(Protocol):
 
 Maker = Callable[[Retype, str, Words], Converted]
 """Returns how a value is converted, by what is converted and the expression of the value."""
+
+
+def by_cast(form: str, check: str, value: str) -> Converted:
+    """Return a conversion whose value alone is right for all that survive, and null of a null."""
+    return Converted(form, check, value, quick=value, plain=TRUE)
 
 
 def conjoin(*conditions: str) -> str:

@@ -17,7 +17,7 @@ from schemactl.destinations._catalogue import (
     unknown,
     with_nullable,
 )
-from schemactl.destinations._lake.types import kind_of
+from schemactl.destinations._lake.types import kind_of, kind_of_nested
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.delta.address import dataset_to_read, read_address, tables_in
 from schemactl.destinations.parquet.bookkeeping import stored_versions
@@ -27,7 +27,7 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, Field
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
@@ -105,7 +105,14 @@ def columns_of(table: DeltaTable) -> Iterator[tuple[str, Properties, bool]]:
     """Yield name, type and whether it may be null of all columns."""
     for field in table.schema().fields:
         written: Any = getattr(field.type, "type", None)
-        yield field.name, _kind(written if isinstance(written, str) else str(field.type)), field.nullable
+        is_plain = isinstance(written, str) and written not in ("struct", "array", "map")
+        yield field.name, _kind(written) if is_plain else _nested_kind(field), field.nullable
+
+
+def _nested_kind(field: Field) -> Properties:
+    import pyarrow
+
+    return kind_of_nested(pyarrow.field(field.to_arrow()).type) or unknown(str(field.type))
 
 
 def _kind(written: str) -> Properties:

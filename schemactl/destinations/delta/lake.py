@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._lake.journal import Journal, journal_from_text
 from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.structure import is_nested
 from schemactl.destinations._lake.table import DataFile, LakeTable
 from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import LoadPackage
@@ -109,6 +110,10 @@ class DeltaLakeTable:
             self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
         return DeltaLakeTable(self.folder, open_table(self.folder))
 
+    def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
+        # Delta takes a column that is there for what is to be added to its structs.
+        return self.add_columns(fields, load_id)
+
     def new_file(self, name: str) -> str:
         return str(self.folder / name)
 
@@ -157,6 +162,10 @@ class DeltaLake:
     @property
     def is_case_sensitive(self) -> bool:
         return False
+
+    @property
+    def widens(self) -> Collection[tuple[str, str]]:
+        return ()
 
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)
@@ -234,13 +243,20 @@ class DeltaLake:
 
 def allow_local_timestamps(table: DeltaTable, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
     """Give a table the feature that timestamps without zone need, if they are among its new fields."""
-    import pyarrow.types as is_a
     from deltalake import TableFeatures
 
-    is_needed = any(is_a.is_timestamp(each.type) and each.type.tz is None for each in fields)
+    is_needed = any(_has_local_timestamps(each.type) for each in fields)
     if is_needed and "timestampNtz" not in (table.protocol().reader_features or ()):
         feature = TableFeatures.TimestampWithoutTimezone
         table.alter.add_feature(feature, allow_protocol_versions_increase=True, commit_properties=mark)
+
+
+def _has_local_timestamps(of: pyarrow.DataType) -> bool:
+    import pyarrow.types as is_a
+
+    if is_a.is_timestamp(of):
+        return of.tz is None
+    return any(_has_local_timestamps(of.field(number).type) for number in range(of.num_fields))
 
 
 def _write(path: Path, text: str) -> None:
@@ -257,12 +273,15 @@ def _mark(load_id: str) -> CommitProperties:
 
 
 def _statistics(path: Path) -> str:
-    """Return what a commit says of a file: its rows, and the nulls of each column."""
+    """Return what a commit says of a file: its rows, and the nulls of each column but those of structs and lists."""
     import pyarrow.parquet
 
     footer = pyarrow.parquet.read_metadata(path)
     nulls: dict[str, Any] = {}
+    plain = {each.name for each in footer.schema.to_arrow_schema() if not is_nested(each.type)}
     for number in range(footer.num_columns):
+        if footer.schema.column(number).path not in plain:
+            continue
         each = [footer.row_group(group).column(number).statistics for group in range(footer.num_row_groups)]
         if all(found is not None and found.has_null_count for found in each):
             nulls[footer.schema.column(number).path] = sum(found.null_count for found in each)

@@ -10,7 +10,6 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
-from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.delta.address import dataset_to_load, read_address
 from schemactl.destinations.delta.catalogue import told
 from schemactl.destinations.delta.lake import DeltaLake
@@ -44,7 +43,6 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     dataset = dataset_to_load(read_address(url), schema.name)
     check_writable(dataset)
-    refuse_structure(schema, "delta")
     require_driver()
     check_schema(DeltaLake(dataset), schema)
 

@@ -39,6 +39,8 @@ ABILITIES: Final = Abilities(
     set_not_null=Way.REWRITE,
     add_unique=Way.NONE,
     drop_unique=Way.NONE,
+    add_primary_key=Way.NONE,
+    drop_primary_key=Way.NONE,
     names=NAMES,
     keeps_dlt_tables=False,
 )

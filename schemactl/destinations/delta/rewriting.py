@@ -34,17 +34,10 @@ def fields_of(table: DeltaTable) -> pyarrow.Schema:
     return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
 
 
-def with_comments(fields: pyarrow.Schema, before: pyarrow.Schema) -> pyarrow.Schema:
-    """Return columns with the comments that they had; what else stands beside a column may be about its old type."""
-    import pyarrow
-
-    comments = {each.name: each.metadata[_COMMENT] for each in before if _COMMENT in (each.metadata or {})}
-    return pyarrow.schema(
-        [
-            each.with_metadata({_COMMENT: comments[each.name]}) if each.name in comments and not each.metadata else each
-            for each in fields
-        ]
-    )
+def commented(field: pyarrow.Field, before: pyarrow.Field) -> pyarrow.Field:
+    """Return a column with the comment of another; what else stands beside that one may be about its type."""
+    comment = (before.metadata or {}).get(_COMMENT)
+    return field if comment is None else field.with_metadata({_COMMENT: comment})
 
 
 def demand_of(table: DeltaLakeTable) -> Hindrance | None:

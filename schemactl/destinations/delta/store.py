@@ -10,9 +10,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.delta.address import tables_in
@@ -21,6 +22,7 @@ from schemactl.destinations.delta.folders import WORKSHOP, clear, make_table, re
 from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable, allow_local_timestamps
 from schemactl.destinations.delta.rewriting import (
     AGAIN,
+    commented,
     delta_fields,
     demand_of,
     failing_as_itself,
@@ -28,7 +30,6 @@ from schemactl.destinations.delta.rewriting import (
     hindrance,
     in_fields,
     read_batches,
-    with_comments,
 )
 from schemactl.destinations.parquet import ledger
 from schemactl.errors import DestinationError, InputError
@@ -87,13 +88,14 @@ class DeltaStore:
     def fields(self, table: str) -> pyarrow.Schema:
         return fields_of(self._open(table).table)
 
-    def field(self, column: Column) -> pyarrow.Field:
+    def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
         import pyarrow
 
         if DATABASE_TYPE in column.properties:
             kind = column.properties[DATABASE_TYPE]
             raise DestinationError(f"no column of type `{kind}` can be made, as dlt has no such type: `{column.name}`")
-        return pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
+        made = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
+        return made if before is None else commented(made, before)
 
     def row_count(self, table: str) -> int:
         import pyarrow
@@ -105,18 +107,24 @@ class DeltaStore:
             return opened.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
+        opened = self.read[table] = self._open(table).table
+        return read_batches(self.folder / table, self._rows(table, opened), _chosen(opened, columns))
+
+    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        opened = self._open(table).table
+        rows, wanted, place = self._rows(table, opened), _chosen(opened, columns), self.folder / table
+        with told(f"cannot read `{place}`", AGAIN):
+            fragments = sorted(rows.get_fragments(), key=lambda each: each.path)
+            yield from sample((_sampled(place, rows, fragment, wanted) for fragment in fragments), share)
+
+    def _rows(self, table: str, opened: DeltaTable) -> pyarrow.dataset.Dataset:
         import pyarrow.fs
 
-        opened = self._open(table).table
-        self.read[table] = opened
-        fields = fields_of(opened)
         place = self.folder / table
         with told(f"cannot read `{place}`", AGAIN):
             # A rewrite pulls rows from within delta-rs, where its own file system must not be called again.
             local = pyarrow.fs.SubTreeFileSystem(str(place.absolute()), pyarrow.fs.LocalFileSystem())
-            rows = opened.to_pyarrow_dataset(filesystem=local)
-        return read_batches(place, rows, pyarrow.schema([fields.field(name) for name in columns]))
+            return opened.to_pyarrow_dataset(filesystem=local)
 
     def obstacle(self, step: Step, way: Way) -> Hindrance | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
@@ -171,7 +179,6 @@ class DeltaStore:
 
         self._writing()
         opened = self.read.pop(table, None) or self._open(table).table
-        fields = with_comments(fields, fields_of(opened))
         delta_fields(fields)
         with failing_as_itself(in_fields(batches, fields)) as rows, told(f"cannot rewrite `{table}`", AGAIN):
             write_deltalake(
@@ -231,6 +238,25 @@ def remove_leftovers(folder: Path) -> None:
     """
     with told(f"cannot remove `{folder / WORKSHOP}`", AGAIN):
         clear(folder / WORKSHOP)
+
+
+def _chosen(table: DeltaTable, columns: Sequence[str]) -> pyarrow.Schema:
+    import pyarrow
+
+    fields = fields_of(table)
+    return pyarrow.schema([fields.field(name) for name in columns])
+
+
+def _sampled(place: Path, rows: pyarrow.dataset.Dataset, fragment: Any, wanted: pyarrow.Schema) -> Sampled:
+    """Return a file of a table; what the log alone says of it (partitions) is read with its rows."""
+    import pyarrow.dataset
+
+    def read(groups: tuple[int, ...]) -> Iterator[pyarrow.RecordBatch]:
+        part = fragment.subset(row_group_ids=list(groups))
+        held = pyarrow.dataset.FileSystemDataset([part], rows.schema, rows.format, rows.filesystem)
+        return read_batches(place, held, wanted)
+
+    return Sampled(group_sizes(fragment.metadata), read)
 
 
 def _mark(what: str) -> CommitProperties:

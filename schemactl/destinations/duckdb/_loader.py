@@ -9,7 +9,6 @@ from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
-from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.duckdb._session import commit, open_session, told
 from schemactl.destinations.duckdb._types import NAMES
 from schemactl.errors import DestinationError
@@ -43,7 +42,6 @@ def check_tables(url: str, schema: Schema) -> None:
             check_schema(session, address.dataset, schema)
     else:
         check_names(schema, NAMES, str(address))
-        refuse_structure(schema, str(address))
         _check_folder(address)
 
 

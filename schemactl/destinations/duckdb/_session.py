@@ -12,8 +12,11 @@ from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations._structure import Clash, grown
+from schemactl.destinations.duckdb._nested import WIDER, duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb._types import NAMES, column_type
 from schemactl.errors import DestinationError
+from schemactl.normalization.nested_types import structure_of
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
@@ -87,6 +90,13 @@ class DuckDbSession:
     def column_type(self, column: Column) -> str:
         return column_type(column)
 
+    def grown_type(self, column: Column, there: str) -> str | Clash | None:
+        old, ours = structure_in(there), structure_of(column)
+        if old is None or ours is None:
+            return None
+        new = grown(old, ours, WIDER)
+        return new if isinstance(new, Clash) else duckdb_type(new) if new != old else None
+
     def execute(self, statement: str) -> int:
         row = self.connection.execute(statement).fetchone()
         return row[0] if row and isinstance(row[0], int) else 0
@@ -110,7 +120,7 @@ class DuckDbSession:
             return {relation.name.lower(): relation for relation in found if relation}
         columns: dict[tuple[str, bool], dict[str, str]] = {}
         for table, is_table, name, kind in self.connection.execute(_RELATIONS, {"dataset": dataset}).fetchall():
-            columns.setdefault((table, is_table), {})[name] = kind
+            columns.setdefault((table, is_table), {})[name] = spelt(kind)
         return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
 
     def relation(self, dataset: str, name: str) -> Relation | None:
@@ -123,7 +133,7 @@ class DuckDbSession:
         except duckdb.CatalogException:
             return None
         is_table = not self.connection.execute(_VIEW, {"dataset": dataset, "name": name}).fetchall()
-        return Relation(name, is_table, dict(columns))
+        return Relation(name, is_table, {each: spelt(kind) for each, kind in columns})
 
     def relation_names(self, dataset: str) -> list[str]:
         return [row[0] for row in self.connection.execute(_NAMES, {"dataset": dataset}).fetchall()]
@@ -189,10 +199,11 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()
     place = ":memory:" if is_empty else str(address.path.absolute())
-    mode = " (READ_ONLY)" if is_read_only and not is_empty else ""
+    # Left to tell the type, DuckDB takes some files of others for a database in memory.
+    mode = "TYPE duckdb, READ_ONLY" if is_read_only and not is_empty else "TYPE duckdb"
     with duckdb.connect(config=offline) as connection:
         with told(address, "open a table"):
-            connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)}{mode}")
+            connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)} ({mode})")
             connection.execute(f"USE {quote(_ALIAS)}")
             # Files may hold moments without their zone; all of them are in UTC.
             connection.execute("SET TimeZone = 'UTC'")

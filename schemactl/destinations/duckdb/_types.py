@@ -6,6 +6,8 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.destinations.duckdb._nested import duckdb_type, spelt
+from schemactl.normalization.nested_types import structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -45,7 +47,7 @@ def kind_of(written: str) -> Properties:
     if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
         precision, scale = parsed.sizes
         return _WEI if (precision, scale) == (38, 0) else decimal(precision, scale)
-    return _KINDS.get(written.upper()) or unknown(written)
+    return _KINDS.get(written.upper()) or unknown(spelt(written))
 
 
 def stored(column: Column) -> Properties:
@@ -83,6 +85,8 @@ def column_type(column: Column) -> str:
             return f"DECIMAL({precision or 38},{scale or 0})"
         case DataType.TIMESTAMP:
             return _timestamp(column.properties)
+        case DataType.JSON if (structure := structure_of(column)) is not None:
+            return duckdb_type(structure)
         case None:
             raise ValueError(f"column `{column.name}` has no type")
         case other:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, assert_never
 
 from schemactl.destinations._address import parse_file_address
@@ -13,13 +14,14 @@ from schemactl.destinations._migration.rendering import (
     alter,
     assignment_of,
     by_copy,
-    convert_nulls_too,
     dialect_of,
+    is_keyed,
     render_of_column,
+    render_of_constraint,
     render_of_table,
-    retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration, choose, waiting
+from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value
 from schemactl.destinations._session import Relation
 from schemactl.destinations.duckdb._reader import read_connection
 from schemactl.destinations.duckdb._session import DuckDbSession, open_session
@@ -29,12 +31,14 @@ from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -47,13 +51,21 @@ from schemactl.schema.types import Column, Table
 
 
 def _retype(before: Column, after: Column) -> Way:
+    if is_keyed(before):
+        return Way.COPY  # DuckDB changes the type of no such column
     return Way.IN_PLACE if WORDS.type_of(before) == WORDS.type_of(after) else Way.REWRITE
 
 
-ABILITIES: Final = Abilities(names=NAMES, retype=_retype, add_unique=Way.COPY, drop_unique=Way.COPY)
+ABILITIES: Final = Abilities(
+    names=NAMES,
+    retype=_retype,
+    add_unique=Way.COPY,
+    drop_unique=Way.COPY,
+    drop_primary_key=Way.COPY,
+)
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 
-DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES)
+DIALECT: Final[Dialect] = replace(dialect_of(WORDS, NAMES), sql="duckdb")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -61,19 +73,19 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return render_of_table(step, DIALECT, dataset)
+        case DropColumn() if table is not None and any(map(is_keyed, table.columns.values())):
+            return by_copy(step, DIALECT, dataset, table)  # it drops no column of a key, and none before one
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, dataset)
         case Backfill() | FillColumn():
             return (alter(DIALECT, dataset, step.table, _write_values(step, table)),)
+        case ChangeType() if is_keyed(step.before, table):
+            return by_copy(step, DIALECT, dataset, table)
         case ChangeType():
-            return (alter(DIALECT, dataset, step.table, _change_type(step)),)
-        case SetNotNull():
-            action = f"ALTER COLUMN {DIALECT.name(step.column.name)} SET NOT NULL"
-            return (alter(DIALECT, dataset, step.table, action),)
-        case DropNotNull():
-            action = f"ALTER COLUMN {DIALECT.name(step.column.name)} DROP NOT NULL"
-            return (alter(DIALECT, dataset, step.table, action),)
-        case AddUnique() | DropUnique():
+            return _change_type(step, dataset, guarded_value(step, DIALECT))
+        case SetNotNull() | DropNotNull() | AddPrimaryKey():
+            return render_of_constraint(step, DIALECT, dataset)
+        case AddUnique() | DropUnique() | DropPrimaryKey():
             return by_copy(step, DIALECT, dataset, table)
         case _:
             assert_never(step)
@@ -87,10 +99,18 @@ def _write_values(step: Backfill | FillColumn, table: Table | None) -> str:
     return f"ALTER COLUMN {found.column} SET DATA TYPE {DIALECT.type_of(column)} USING {value}"
 
 
-def _change_type(step: ChangeType) -> str:
+def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
     name = DIALECT.name(step.before.name)
-    value = convert_nulls_too(name, DIALECT.value(retype_of(step), name))
-    return f"ALTER COLUMN {name} SET DATA TYPE {DIALECT.type_of(step.after)} USING {value}"
+    action = f"ALTER COLUMN {name} SET DATA TYPE {DIALECT.type_of(step.after)} USING {value}"
+    return (alter(DIALECT, dataset, step.table, action),)
+
+
+def _unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
+    value = quick_value(step, DIALECT)
+    if value is None or is_keyed(step.before):
+        return None
+    # No lock: who has opened the file writes alone.
+    return Unguarded(look(step, DIALECT, dataset), _change_type(step, dataset, value))
 
 
 @contextmanager
@@ -108,7 +128,7 @@ def connect(
     with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, "lock") as session:
         session.execute("COMMIT")
         dataset = choose(session, address.dataset, schema_name)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, unguarded=_unguarded)
 
 
 def _sampled(place: str, _: Relation, share: float) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from schemactl.destinations._lake.structure import is_nested
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations.iceberg.catalogue import new_kind
+from schemactl.destinations.iceberg.nested import nested_type
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Way
@@ -113,6 +115,8 @@ def iceberg_type(of: pyarrow.DataType) -> IcebergType:
     import pyarrow.types as is_a
     from pyiceberg import types
 
+    if is_nested(of):
+        return nested_type(of, iceberg_type)
     if is_a.is_decimal(of):
         return types.DecimalType(of.precision, of.scale)
     if is_a.is_timestamp(of):

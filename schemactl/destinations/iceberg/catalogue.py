@@ -18,7 +18,7 @@ from schemactl.destinations._catalogue import (
     unknown,
     with_nullable,
 )
-from schemactl.destinations._lake.types import kind_of
+from schemactl.destinations._lake.types import kind_of, kind_of_nested
 from schemactl.destinations._migration.session import OURS
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
@@ -156,8 +156,11 @@ def is_loaded_with(catalog: Catalog, dataset: str, schema_name: str) -> bool:
 
 def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:
     """Yield name, type and whether it may be null of all columns."""
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
     for field in table.schema().fields:
-        yield field.name, _kind(str(field.field_type)), not field.required
+        kind = None if field.field_type.is_primitive else kind_of_nested(schema_to_pyarrow(field.field_type))
+        yield field.name, kind or _kind(str(field.field_type)), not field.required
 
 
 def _kind(written: str) -> Properties:

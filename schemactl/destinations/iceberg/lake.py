@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -49,6 +49,11 @@ class IcebergLake:
     def namespace(self) -> tuple[str, ...]:
         """Return what catalogues call the dataset."""
         return tuple(self.dataset.split("."))
+
+    @property
+    def widens(self) -> Collection[tuple[str, str]]:
+        # Its specification, "schema evolution"; of decimals the digits before the point.
+        return frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
 
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)

@@ -8,7 +8,6 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
-from schemactl.destinations._structure import refuse_structure
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
 from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
 from schemactl.destinations.iceberg.catalogue import (
@@ -51,7 +50,6 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     address = read_address(url)
     _check_place(address, schema.name)
-    refuse_structure(schema, "iceberg")
     lake = _existing(address, schema.name)
     if lake is not None:
         check_schema(lake, schema)

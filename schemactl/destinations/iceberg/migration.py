@@ -37,6 +37,8 @@ ABILITIES: Final = Abilities(
     retype=way_of_retype,
     add_unique=Way.NONE,
     drop_unique=Way.NONE,
+    add_primary_key=Way.NONE,
+    drop_primary_key=Way.NONE,
     names=NAMES,
 )
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
+from schemactl.destinations._lake.table import DataFile
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.iceberg import ledger
 from schemactl.destinations.iceberg.address import told
@@ -57,7 +59,7 @@ class IcebergStore:
     def fields(self, table: str) -> pyarrow.Schema:
         return self._open(table).fields
 
-    def field(self, column: Column) -> pyarrow.Field:
+    def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         return field_of(column)
 
     def row_count(self, table: str) -> int:
@@ -66,11 +68,14 @@ class IcebergStore:
             return opened.table.scan().count()
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
-
         opened = self.read[table] = self._open(table)
-        wanted = pyarrow.schema([opened.fields.field(name) for name in columns])
-        return _batches(opened, wanted)
+        return _batches(opened, opened.files(), _chosen(opened, columns))
+
+    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        opened = self._open(table)
+        wanted = _chosen(opened, columns)
+        with told(f"cannot read `{table}`"):
+            yield from sample((_sampled(opened, file, wanted) for file in opened.files()), share)
 
     def obstacle(self, step: Step, way: Way) -> Hindrance | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
@@ -149,10 +154,45 @@ class IcebergStore:
             raise DestinationError(f"`{table.name}` has rows, which have no value for `{column.name}`")
 
 
-def _batches(table: IcebergLakeTable, wanted: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+def _chosen(table: IcebergLakeTable, columns: Sequence[str]) -> pyarrow.Schema:
     import pyarrow
 
-    for file in table.files():
+    return pyarrow.schema([table.fields.field(name) for name in columns])
+
+
+def _sampled(table: IcebergLakeTable, file: DataFile, wanted: pyarrow.Schema) -> Sampled:
+    """Return a file of a table; where pyiceberg has more to do than to read columns, it is read as a whole."""
+    import pyarrow.parquet
+    from pyiceberg.io.pyarrow import pyarrow_to_schema
+    from pyiceberg.manifest import FileFormat
+
+    whole = Sampled((file.handle.file.record_count,), lambda _: _batches(table, [file], wanted))
+    if file.handle.delete_files or file.handle.file.file_format != FileFormat.PARQUET:
+        return whole
+    source = table.table.io.new_input(file.path)
+    with source.open() as stream:
+        footer = pyarrow.parquet.read_metadata(stream)
+    held = footer.schema.to_arrow_schema()
+    # Columns are known by their ids; their names in a file may be former ones.
+    known = pyarrow_to_schema(held, table.table.name_mapping(), downcast_ns_timestamp_to_us=True)
+    ids = {each.name: table.table.schema().find_field(each.name).field_id for each in wanted}
+    names = {name: known.find_column_name(number) for name, number in ids.items()}
+    if not has_plainly(held, names, wanted):
+        return whole
+
+    def read(groups: tuple[int, ...]) -> Iterator[pyarrow.RecordBatch]:
+        with source.open() as stream:
+            yield from read_groups(stream, groups, names, wanted)
+
+    return Sampled(group_sizes(footer), read)
+
+
+def _batches(
+    table: IcebergLakeTable, files: Sequence[DataFile], wanted: pyarrow.Schema
+) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow
+
+    for file in files:
         for batch in table.read(file, wanted.names):
             values = [batch.column(each.name).cast(each.type) for each in wanted]
             yield pyarrow.RecordBatch.from_arrays(values, schema=wanted)

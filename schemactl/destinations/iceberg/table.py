@@ -16,6 +16,7 @@ from schemactl.destinations._lake.table import DataFile
 from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations.iceberg.address import told
 from schemactl.destinations.iceberg.catalogue import columns_of
+from schemactl.destinations.iceberg.nested import check_new_names, nested_columns, read_nested, with_nested
 from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:
@@ -68,13 +69,21 @@ class IcebergLakeTable:
         return [DataFile(path, found[path]) for path in sorted(found)]
 
     def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
 
+        nested = nested_columns(self.fields, columns)
+        plain = [name for name in columns if name not in nested]
         with told(f"cannot read `{file.path}`"):
-            projected = self.table.schema().select(*columns)
+            projected = self.table.schema().select(*plain)
             scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
-            yield from scan.to_record_batches([file.handle])
+            batches = scan.to_record_batches([file.handle])
+            if not nested:
+                yield from batches
+                return
+            fields = pyarrow.schema([self.fields.field(name) for name in nested])
+            yield from with_nested(batches, read_nested(self.table, file.handle, fields), columns)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         import pyarrow
@@ -83,6 +92,11 @@ class IcebergLakeTable:
         with told(f"cannot add columns to `{self.name}`"), self.table.update_schema() as update:
             update.union_by_name(pyarrow.schema(fields))
         return IcebergLakeTable(self.table)
+
+    def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
+        check_new_names(self.table, fields)
+        # By the union of names, fields that are there get wider types, and structs further fields.
+        return self.add_columns(fields, load_id)
 
     def new_file(self, name: str) -> str:
         return f"{self.table.location().rstrip('/')}/data/{name}"

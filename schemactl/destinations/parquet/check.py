@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._chains import Disposition, chains_of
+from schemactl.destinations._structure import cut
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
@@ -19,7 +20,7 @@ from schemactl.destinations.parquet.catalogue import (
     table_files,
 )
 from schemactl.destinations.parquet.journal import Listing, list_files
-from schemactl.destinations.parquet.nested import is_readable_as
+from schemactl.destinations.parquet.nested import difference, is_readable_as
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
 from schemactl.schema.naming import load_naming
@@ -152,9 +153,7 @@ def _check_columns(
     for column in expected:
         found = there.get(column.name)
         if found and not _agree(found, column):
-            raise DestinationError(
-                f"`{table}.{column.name}` is {_shown(column)}, and {_shown(found)} in `{path}`", hint=_OTHER
-            )
+            raise DestinationError(f"{_differ(f'{table}.{column.name}', found, column)} in `{path}`", hint=_OTHER)
 
 
 def _agree(found: Column, column: Column) -> bool:
@@ -172,8 +171,16 @@ def _agree(found: Column, column: Column) -> bool:
     return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
 
 
+def _differ(place: str, found: Column, column: Column) -> str:
+    """Return in words how a column of a file differs from the one that is wanted."""
+    types = [stored(each).get(DATABASE_TYPE) for each in (found, column)]
+    if None not in types:
+        return difference(place, *map(str, types))
+    return f"`{place}` is {_shown(column)}, and {_shown(found)}"
+
+
 def _shown(column: Column) -> str:
     kind = stored(column)
     sizes = [str(kind[key]) for key in ("precision", "scale") if kind.get(key) is not None]
     name = kind.get("data_type") or next(iter(kind.values()))
-    return f"`{name}({', '.join(sizes)})`" if sizes else f"`{name}`"
+    return f"`{name}({', '.join(sizes)})`" if sizes else f"`{cut(str(name))}`"

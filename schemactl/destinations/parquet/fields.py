@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from schemactl.destinations._lake.structure import arrow_of, is_nested, structure_of_arrow
 from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_keys, stored
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.nested_types import read_type
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ def _type_of(column: Column) -> pyarrow.DataType:
     import pyarrow as pa
 
     kind = stored(column)
+    if DATABASE_TYPE in kind:
+        return arrow_of(read_type(kind[DATABASE_TYPE]))
     precision = kind.get("precision")
     match kind["data_type"]:
         case "bigint":
@@ -78,13 +84,15 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
         for field in read_fields(file):
             column = columns[field.name]
             first = kinds.setdefault(field.name, column)
-            if _kind(first) != _kind(column):
+            held = found.setdefault(field.name, field)
+            joint = _joint_structure(held.type, field.type)
+            if joint is None and _kind(first) != _kind(column):
                 raise DestinationError(
-                    f"`{field.name}` is {_kind(column)} in `{file}`, and {_kind(first)} in later files of the table",
+                    f"`{field.name}` is {cut(_kind(column))} in `{file}`, "
+                    f"and {cut(_kind(first))} in later files of the table",
                     hint="write the table anew, then migrate",
                 )
-            held = found.setdefault(field.name, field)
-            found[field.name] = held.with_nullable(held.nullable or field.nullable)
+            found[field.name] = held.with_nullable(held.nullable or field.nullable).with_type(joint or held.type)
             count[field.name] = count.get(field.name, 0) + 1
     for name in files:
         for key in partition_keys(name):
@@ -92,6 +100,15 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
     return pyarrow.schema(
         [field.with_nullable(field.nullable or count.get(name, 0) < len(files)) for name, field in found.items()]
     )
+
+
+def _joint_structure(one: pyarrow.DataType, other: pyarrow.DataType) -> pyarrow.DataType | None:
+    """Return structs, lists or maps with the fields of both; None of other types, and where they do not go together."""
+    parts = [structure_of_arrow(each) if is_nested(each) else None for each in (one, other)]
+    if parts[0] is None or parts[1] is None:
+        return None
+    joint = grown(parts[0], parts[1])
+    return None if isinstance(joint, Clash) else arrow_of(joint)
 
 
 def read_fields(file: Path) -> pyarrow.Schema:

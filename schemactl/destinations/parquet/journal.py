@@ -12,13 +12,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from schemactl.destinations._lake.lock import holding as holding
 from schemactl.errors import DestinationError, InputError
-from schemactl.store.lock import WAIT_SECONDS, locked
 from schemactl.store.replace import replace_text
 
 FOLDER: Final = ".schemactl-load"
@@ -123,21 +122,6 @@ def recover(dataset: Path) -> None:
         _carry_out(dataset, journal)
     elif (dataset / FOLDER).exists():
         shutil.rmtree(dataset / FOLDER)
-
-
-@contextmanager
-def holding(dataset: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the lock of a dataset; its folder is made.
-
-    Raises:
-        DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
-    """
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(dataset, wait_seconds))
-        except InputError as error:
-            raise DestinationError(error.message, hint=error.hint) from error
-        yield
 
 
 def check_device(folder: Path, dataset: Path) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._lake import rendering
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.catalogue import NAMES, find_dataset, stored
 from schemactl.destinations.parquet.check import check_name, check_writable
 from schemactl.destinations.parquet.fields import field_of
-from schemactl.destinations.parquet.journal import holding, recover
+from schemactl.destinations.parquet.journal import recover
 from schemactl.destinations.parquet.store import ParquetStore
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
@@ -36,6 +37,8 @@ ABILITIES: Final = Abilities(
     drop_not_null=Way.NONE,
     add_unique=Way.NONE,
     drop_unique=Way.NONE,
+    add_primary_key=Way.NONE,
+    drop_primary_key=Way.NONE,
     names=NAMES,
     keeps_dlt_tables=False,
 )

@@ -1,21 +1,35 @@
-"""Structs and lists in folders of Parquet, as Spark's DDL has them: what columns with ``x-spark-type`` are there."""
+"""Structs, lists and maps in folders of Parquet, as Spark's DDL: what columns with ``x-spark-type`` are there."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from schemactl.normalization.nested_types import Leaf, ListOf, NestedType, Struct, is_within, read_type, write_type
+from schemactl.destinations._lake.structure import is_nested, structure_of_arrow
+from schemactl.destinations._structure import Clash, cut, grown, shown
+from schemactl.normalization.nested_types import (
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    is_within,
+    read_type,
+    write_type,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
 
 def ddl_of(of: pyarrow.DataType) -> str | None:
-    """Return an Arrow type of structs or lists as Spark's DDL; None for others, and those that loads do not write."""
-    import pyarrow.types as is_a
-
-    found = _structure_of(of) if is_a.is_struct(of) or is_a.is_list(of) else None
-    return None if found is None else write_type(found)
+    """Return an Arrow type of structs, lists or maps as Spark's DDL; None for others, and what loads do not write."""
+    found = structure_of_arrow(of) if is_nested(of) else None
+    if found is None:
+        return None
+    written = write_type(found)
+    # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
+    return written if read_type(written) == found else None
 
 
 def is_readable_as(found: str, wanted: str) -> bool:
@@ -31,34 +45,42 @@ def is_readable_as(found: str, wanted: str) -> bool:
         return found == wanted
 
 
-def _structure_of(of: pyarrow.DataType) -> NestedType | None:
-    import pyarrow.types as is_a
-
-    if is_a.is_struct(of):
-        fields = [(field.name, _structure_of(field.type)) for field in of]
-        known = tuple((name, inner) for name, inner in fields if inner is not None)
-        return Struct(known) if len(known) == len(fields) else None
-    if is_a.is_list(of):
-        element = _structure_of(of.value_type)
-        return None if element is None else ListOf(element)
-    if is_a.is_decimal128(of):
-        return Leaf(f"decimal({of.precision},{of.scale})")
-    name = _leaf_name(of)
-    return None if name is None else Leaf(name)
+def are_read_together(kinds: Collection[str]) -> bool:
+    """Return whether files that have a column as structs, lists or maps of these types make one table."""
+    try:
+        first, *others = map(read_type, kinds)
+    except ValueError:  # a type that is no structure's
+        return False
+    joint: NestedType | Clash = first
+    for each in others:
+        joint = joint if isinstance(joint, Clash) else grown(joint, each)
+    return not isinstance(joint, Clash) and not isinstance(first, Leaf)
 
 
-def _leaf_name(of: pyarrow.DataType) -> str | None:
-    import pyarrow as pa
+def difference(column: str, found: str, wanted: str) -> str:
+    """Return in words what keeps two types from being read together, for the first field that does."""
+    try:
+        there, ours = read_type(found), read_type(wanted)
+    except ValueError:
+        return f"`{column}` is {cut(wanted)}, and {cut(found)}"
+    return _difference(column, there, ours) or f"`{column}` is {cut(wanted)}, and {cut(found)}"
 
-    names = {
-        pa.int64(): "bigint",
-        pa.float64(): "double",
-        pa.bool_(): "boolean",
-        pa.string(): "string",
-        pa.binary(): "binary",
-        pa.date32(): "date",
-        pa.timestamp("us", "UTC"): "timestamp",
-        pa.timestamp("us"): "timestamp_ntz",
-        pa.time64("us"): "time(6)",
-    }
-    return names.get(of)
+
+def _difference(place: str, there: NestedType, ours: NestedType) -> str | None:
+    match there, ours:
+        case Struct(), Struct():
+            fields = dict(ours.fields)
+            parts = (
+                _difference(f"{place}.{name}", inner, fields[name])
+                if name in fields
+                else f"`{place}.{name}` is no field, and {shown(inner)}"
+                for name, inner in there.fields
+            )
+            return next(filter(None, parts), None)
+        case ListOf(element), ListOf(our_element):
+            return _difference(f"{place}[]", element, our_element)
+        case MapOf(value), MapOf(our_value):
+            return _difference(f"{place}[]", value, our_value)
+        case _:
+            alike = write_type(there) == write_type(ours)
+            return None if alike else f"`{place}` is {shown(ours)}, and {shown(there)}"

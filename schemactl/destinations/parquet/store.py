@@ -11,15 +11,16 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.parquet import ledger
+from schemactl.destinations.parquet.agreement import ANEW, disagreement
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
     catalogue_of,
@@ -32,6 +33,7 @@ from schemactl.destinations.parquet.check import check_name
 from schemactl.destinations.parquet.fields import field_of, joint_fields
 from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
 from schemactl.destinations.parquet.rows import count, cut, read_rows, write_files
+from schemactl.destinations.parquet.sampling import sampled_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Way
 from schemactl.migration.steps import AddColumn, CreateTable, DropTable, RenameTable, Step, table_of
@@ -46,9 +48,15 @@ _GONE: Final = f"{FOLDER}/gone"
 
 @dataclass(frozen=True, slots=True)
 class ParquetStore:
-    """A dataset's folder."""
+    """See ``destinations._lake.store.LakeStore``.
+
+    Attributes:
+        folder: the dataset's.
+        looked_at: in what the files of a table disagree, with their names: a file never changes under its name.
+    """
 
     folder: Path
+    looked_at: dict[str, tuple[tuple[str, ...], str | None]] = field(default_factory=dict, compare=False)
 
     @property
     def dataset(self) -> str:
@@ -77,7 +85,7 @@ class ParquetStore:
     def fields(self, table: str) -> pyarrow.Schema:
         return joint_fields(self._files(table))
 
-    def field(self, column: Column) -> pyarrow.Field:
+    def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         return field_of(column)
 
     def row_count(self, table: str) -> int:
@@ -91,14 +99,31 @@ class ParquetStore:
         for name, file in self._files(table).items():
             yield from read_rows(file, wanted, partition_values(name))
 
+    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        fields = self.fields(table)
+        return sampled_rows(self._files(table), pyarrow.schema([fields.field(name) for name in columns]), share)
+
     def obstacle(self, step: Step, _way: Way) -> Hindrance | None:
-        """Return that the files lie in folders of their own; what is not about columns leaves them alone."""
+        """Return that files lie in folders of their own, or disagree; what is not about columns leaves them alone."""
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
         table = table_of(step)
-        inner = next((name for name in self._files(table) if "/" in name), None)
-        message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
-        return None if inner is None else Hindrance(message, "write the table anew with the tool that partitions it")
+        files = self._files(table)
+        inner = next((name for name in files if "/" in name), None)
+        if inner is not None:
+            message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
+            return Hindrance(message, "write the table anew with the tool that partitions it")
+        found = self._disagreement(table, files)
+        return None if found is None else Hindrance(f"files of `{self.folder / table}` disagree: {found}", ANEW)
+
+    def _disagreement(self, table: str, files: Mapping[str, Path]) -> str | None:
+        names, found = self.looked_at.get(table, ((), None))
+        if names != tuple(files):
+            found = disagreement(files)
+            self.looked_at[table] = tuple(files), found
+        return found
 
     def create(self, table: Table) -> None:
         import pyarrow

@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._lake.structure import is_nested
 from schemactl.destinations._package import StagedTable
+from schemactl.destinations.postgresql._json import json_texts
 from schemactl.errors import DestinationError
+from schemactl.normalization.nested_types import structure_of
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +54,9 @@ def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         kind = column.type
+        if is_nested(kind):
+            columns.append(_json(column, staged.table.columns[name]))
+            continue
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             columns.append(_hex(column))
             continue
@@ -57,6 +64,13 @@ def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
             _refuse_nul(column, name, staged)
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _json(values: pa.Array, column: Column) -> pa.Array:
+    structure = structure_of(column)
+    if structure is None:
+        raise DestinationError(f"column `{column.name}` has structs or lists, and the schema does not say which")
+    return json_texts(values, structure)
 
 
 def _refuse_nul(column: pa.Array, name: str, staged: StagedTable) -> None:

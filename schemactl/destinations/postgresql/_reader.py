@@ -43,7 +43,7 @@ _KEYS: Final = """
     from pg_catalog.pg_index
         join pg_catalog.pg_class as tables on tables.oid = indrelid
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
-        join pg_catalog.pg_attribute on attrelid = indrelid and attnum = any(indkey)
+        join pg_catalog.pg_attribute on attrelid = indrelid and attnum = any((indkey::int2[])[0:indnkeyatts - 1])
     where nspname = %s and indisunique and indpred is null and indexprs is null
     group by relname, indisprimary, indexrelid
 """

@@ -50,7 +50,7 @@ _HINTS: Final[dict[str, str]] = {
     "22P05": "PostgreSQL keeps no NUL characters: take `\\u0000` out of the data",
     "53100": "make room on the server's disk, then load again",
     "22001": "the column there is narrower than the schema's",
-    "23505": "two rows have the same value in a column that is `unique`",
+    "23505": "two rows have the same values in a primary key, or in a column that is `unique`",
     "23502": "the table there has a column that takes no nulls, and the load brings none or null for it",
 }
 """What to do about errors, by SQLSTATE."""
@@ -83,6 +83,9 @@ class PostgresSession:
 
     def column_type(self, column: Column) -> str:
         return column_type(column)
+
+    def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are ``jsonb``
+        return None
 
     def execute(self, statement: str) -> int:
         return max(self.connection.execute(statement.encode()).rowcount, 0)

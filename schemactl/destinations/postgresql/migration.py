@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
-    convert_nulls_too,
     dialect_of,
     render_of_column,
+    render_of_constraint,
     render_of_table,
     render_of_values,
-    retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration, choose
+from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
 from schemactl.destinations.postgresql._reader import read_connection
@@ -29,12 +30,14 @@ from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -71,7 +74,7 @@ def _is_cast(before: Column, after: Column) -> bool:
 
 ABILITIES: Final = Abilities(names=NAMES, retype=_retype, adds_not_null=True)
 
-DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES)
+DIALECT: Final[Dialect] = replace(dialect_of(WORDS, NAMES), sql="postgres")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -84,15 +87,14 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case Backfill() | FillColumn():
             return _with_functions(render_of_values(step, DIALECT, dataset, table))
         case ChangeType():
-            return _with_functions((alter(DIALECT, dataset, step.table, _change_type(step)),))
-        case SetNotNull() | DropNotNull():
-            word = "SET" if isinstance(step, SetNotNull) else "DROP"
-            action = f"ALTER COLUMN {DIALECT.name(step.column.name)} {word} NOT NULL"
-            return (alter(DIALECT, dataset, step.table, action),)
-        case AddUnique():
-            return (alter(DIALECT, dataset, step.table, f"ADD UNIQUE ({DIALECT.name(step.column)})"),)
+            value = "" if _is_cast(step.before, step.after) else guarded_value(step, DIALECT)
+            return _with_functions(_change_type(step, dataset, value))
+        case SetNotNull() | DropNotNull() | AddUnique() | AddPrimaryKey():
+            return render_of_constraint(step, DIALECT, dataset)
         case DropUnique():
             return (_drop_unique(step, dataset),)
+        case DropPrimaryKey():
+            return (_drop_primary_key(step, dataset),)
         case _:
             assert_never(step)
 
@@ -102,11 +104,18 @@ def _with_functions(statements: tuple[str, ...]) -> tuple[str, ...]:
     return (IS_JSON, *statements) if is_needed else statements
 
 
-def _change_type(step: ChangeType) -> str:
-    name, kind = DIALECT.name(step.before.name), DIALECT.type_of(step.after)
-    if _is_cast(step.before, step.after):
-        return f"ALTER COLUMN {name} TYPE {kind}"
-    return f"ALTER COLUMN {name} TYPE {kind} USING {convert_nulls_too(name, DIALECT.value(retype_of(step), name))}"
+def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
+    action = f"ALTER COLUMN {DIALECT.name(step.before.name)} TYPE {DIALECT.type_of(step.after)}"
+    return (alter(DIALECT, dataset, step.table, f"{action} USING {value}" if value else action),)
+
+
+def _unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
+    value = quick_value(step, DIALECT)
+    if value is None or _is_cast(step.before, step.after):
+        return None
+    # The lock that the retype needs, taken before the look: a weaker one could meet another's in a deadlock.
+    lock = f"LOCK TABLE {DIALECT.table(dataset, step.table)} IN ACCESS EXCLUSIVE MODE"
+    return Unguarded(look(step, DIALECT, dataset), _change_type(step, dataset, value), lock)
 
 
 def _drop_unique(step: DropUnique, dataset: str) -> str:
@@ -135,6 +144,28 @@ BEGIN
             EXECUTE pg_catalog.format(
                 'ALTER TABLE %I.%I DROP CONSTRAINT %I', found.nspname, found.relname, found.conname);
         END IF;
+    END LOOP;
+END
+"""
+
+
+def _drop_primary_key(step: DropPrimaryKey, dataset: str) -> str:
+    """Return a block that drops a table's primary key, under whatever name."""
+    DIALECT.table(dataset, step.table)
+    return f"DO {literal(_DROP_PRIMARY_KEY.format(*map(literal, (dataset, step.table))))}"
+
+
+_DROP_PRIMARY_KEY: Final = """
+DECLARE found record;
+BEGIN
+    FOR found IN
+        SELECT n.nspname, t.relname, c.conname
+        FROM pg_catalog.pg_constraint c
+            JOIN pg_catalog.pg_class t ON t.oid = c.conrelid
+            JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+        WHERE n.nspname = {0} AND t.relname = {1} AND c.contype = 'p'
+    LOOP
+        EXECUTE pg_catalog.format('ALTER TABLE %I.%I DROP CONSTRAINT %I', found.nspname, found.relname, found.conname);
     END LOOP;
 END
 """
@@ -175,7 +206,7 @@ def connect(
             with session.telling("take the lock"):
                 _lock(session, dataset, patience)
                 session.execute(IS_JSON)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, unguarded=_unguarded)
 
 
 def _sampled(place: str, relation: Relation, share: float) -> str | None:

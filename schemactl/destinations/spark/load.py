@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._structure import as_stored, cut, first_difference, package_as_stored
 from schemactl.destinations.spark.catalogue import INTERNAL, read_address
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
+from schemactl.normalization.nested_types import read_type, structure_of
 from schemactl.schema.templates import LOADS_TABLE
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
     from schemactl.engine.catalogue import HeldTable
@@ -105,7 +107,7 @@ def check_tables(url: str, schema: Schema) -> None:
     if active_session() is not None:
         with running_session() as spark:
             held = held_tables(spark, namespace)
-    chains = chains_of(schema)
+    chains = chains_of(as_stored(schema))
     for chain in chains:
         _check_chain(chain, held, namespace.catalogue)
     _check_spelling(table.name for chain in chains for table in chain.tables)
@@ -124,6 +126,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     from schemactl.engine.rewrite import configured
     from schemactl.engine.running import running_session
 
+    package = package_as_stored(package)
     namespace, kept = read_address(url), bookkeeping_of(package.schema)
     with running_session() as spark, configured(spark):
         mend_tables(spark, namespace)
@@ -228,7 +231,20 @@ def _check_table(table: Table, held: HeldTable, *, is_replaced: bool) -> None:
         there, wanted = held.columns.get(column.name), column_type(column)
         if there and there != wanted:
             hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-            raise DestinationError(f"`{table.name}.{column.name}` is {wanted}, and {there} in the catalogue", hint=hint)
+            message = _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
+            raise DestinationError(f"`{table.name}.{column.name}` {message} in the catalogue", hint=hint)
+
+
+def _misfit(column: Column, there: str) -> str | None:
+    """Return in words which field of a column is not as it is in the catalogue; None where it holds no structure."""
+    ours = structure_of(column)
+    if ours is None:
+        return None
+    try:
+        found = first_difference(read_type(there), ours)
+    except ValueError:  # a type of Spark's that nested data is not kept in
+        return None
+    return None if found is None else f"has {found}"
 
 
 def _check_spelling(names: Iterator[str]) -> None:

@@ -28,11 +28,7 @@ from schemactl.destinations.spark.statements import is_same_type
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
-    Backfill,
     ChangeType,
-    DropColumn,
-    FillColumn,
-    RenameColumn,
     Step,
     table_of,
 )
@@ -61,6 +57,8 @@ ABILITIES: Final = Abilities(
     drop_not_null=Way.NONE,
     add_unique=Way.NONE,
     drop_unique=Way.NONE,
+    add_primary_key=Way.NONE,
+    drop_primary_key=Way.NONE,
     names=NAMES,
 )
 
@@ -126,21 +124,27 @@ class SparkMigration:
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
+        from schemactl.engine.running import telling
+
+        if way_of(step, ABILITIES) is Way.COPY:
+            self.run_together((step,))
+            return
+        self._make_schema()
+        if isinstance(step, ChangeType):
+            return  # the type is another one in the schema alone
+        with telling("migrate"):
+            for statement in statements:
+                self.tables.spark.sql(statement)
+
+    def run_together(self, steps: Sequence[Step]) -> None:
+        """Do steps about the columns of one table, and new columns between them, by one copy of it."""
         from schemactl.engine.catalogue_migration import rewrite
-        from schemactl.engine.catalogue_steps import copied_columns
+        from schemactl.engine.catalogue_steps import changes_of
         from schemactl.engine.running import telling
 
         self._make_schema()
         with telling("migrate"):
-            match step:
-                case ChangeType() if is_same_type(step.before, step.after):
-                    pass
-                case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
-                    columns = copied_columns(step, self.tables.frame(table_of(step)))
-                    rewrite(self.tables, table_of(step), columns)
-                case _:
-                    for statement in statements:
-                        self.tables.spark.sql(statement)
+            rewrite(self.tables, table_of(steps[0]), changes_of(steps))
 
     def _make_schema(self) -> None:
         from schemactl.engine.catalogue_migration import make_schema

@@ -15,12 +15,14 @@ from schemactl.errors import InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -51,7 +53,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return ()
         case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
             return tuple(_copy(step, table, dataset))
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique():
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return ()  # a catalogue says nothing of nulls, and has no keys: no plan with such a step can be applied
         case _:
             assert_never(step)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, assert_never
 
+from schemactl.destinations import _ddl
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration import ledger
@@ -22,6 +23,7 @@ from schemactl.destinations._migration.rendering import (
     COPY_PREFIX,
     Dialect,
     by_copy,
+    is_keyed,
     render_of_column,
     render_of_table,
     render_of_values,
@@ -36,12 +38,14 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -64,6 +68,8 @@ ABILITIES: Final = Abilities(
     set_not_null=Way.COPY,
     drop_not_null=Way.COPY,
     drop_unique=Way.COPY,
+    add_primary_key=Way.COPY,
+    drop_primary_key=Way.COPY,
     enforces_types=False,
 )
 
@@ -72,7 +78,7 @@ def _type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: f"X{digits}", "TEXT")
+DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: f"X{digits}", "TEXT", "sqlite")
 
 _LOST_BY_COPY: Final = re.compile(
     r"\b(default|check|references|foreign|collate|generated|autoincrement|without|strict|conflict)\b", re.IGNORECASE
@@ -85,25 +91,25 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return render_of_table(step, DIALECT, MAIN)
-        case DropColumn() if step.column.properties.get("unique") or step.column.properties.get("primary_key"):
+        case DropColumn() if is_keyed(step.column, table):
             return by_copy(step, DIALECT, MAIN, table)
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, MAIN)
         case Backfill() | FillColumn():
             return render_of_values(step, DIALECT, MAIN, table)
-        case ChangeType() | SetNotNull() | DropNotNull():
+        case ChangeType() | SetNotNull() | DropNotNull() | AddPrimaryKey() | DropPrimaryKey():
             return by_copy(step, DIALECT, MAIN, table)
         case AddUnique():
-            place = f"{DIALECT.name(step.table)} ({DIALECT.name(step.column)})"
-            return (f"CREATE UNIQUE INDEX {_index(step)} ON {place}",)
+            place = DIALECT.checked(step.table), DIALECT.checked(step.column)
+            return (_ddl.create_unique_index(MAIN, _index(step), *place, DIALECT.sql),)
         case DropUnique():
-            return (f"DROP INDEX IF EXISTS {_index(step)}", *by_copy(step, DIALECT, MAIN, table))
+            return (_ddl.drop_index(MAIN, _index(step), DIALECT.sql), *by_copy(step, DIALECT, MAIN, table))
         case _:
             assert_never(step)
 
 
 def _index(step: AddUnique | DropUnique) -> str:
-    return DIALECT.table(MAIN, f"_schemactl_unique_{step.table}_{step.column}")
+    return DIALECT.checked(f"_schemactl_unique_{step.table}_{step.column}")
 
 
 @dataclass(frozen=True, slots=True)

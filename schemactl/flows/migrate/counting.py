@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Example, Unfit
@@ -10,15 +10,31 @@ from schemactl.flows.migrate.tracing import traced
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Obstacle, Refusal
-from schemactl.migration.steps import AddUnique, Backfill, SetNotNull, Step, column_of, table_of
+from schemactl.migration.steps import (
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    SetNotNull,
+    Step,
+    column_of,
+    table_of,
+)
 from schemactl.schema.conversions import Conversion
 
 
-def count_unfit(session: MigrationSession, steps: Sequence[Step]) -> tuple[Counted, ...]:
-    """Return what stands in the way of steps, before the first of them has run; nothing of those that are free."""
+def count_unfit(session: MigrationSession, steps: Sequence[Step], barred: Collection[int] = ()) -> tuple[Counted, ...]:
+    """Return what stands in the way of steps, before the first of them has run; nothing of those that are free.
+
+    Args:
+        session: where.
+        steps: in their order.
+        barred: places of steps whose tables do not take them: their rows may not be readable, either.
+    """
     found = []
     for place, step in enumerate(steps):
-        looked_at = traced(steps, place) if needs_count(step) or _is_lossy_fill(step) else None
+        is_asked = place not in barred and (needs_count(step) or _is_lossy_fill(step))
+        looked_at = traced(steps, place) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
             found.append(counted(place + 1, unfit))
     return tuple(found)
@@ -26,10 +42,16 @@ def count_unfit(session: MigrationSession, steps: Sequence[Step]) -> tuple[Count
 
 def count_late(session: MigrationSession, steps: Sequence[Step], place: int) -> tuple[Counted, ...]:
     """Return what stands in the way of the step that is about to run, where it could not be seen before the first."""
-    if not needs_count(steps[place]) or traced(steps, place) is not None:
+    if not is_counted_late(steps, place):
         return ()
     unfit = session.unfit(steps[place])
     return (counted(place + 1, unfit),) if unfit.count else ()
+
+
+def is_counted_late(steps: Sequence[Step], place: int) -> bool:
+    """Return whether what stands in the way of a step cannot be seen before the first of them has run."""
+    is_seen = traced(steps, place) is not None and not _is_of_converted(steps, place)
+    return needs_count(steps[place]) and not is_seen
 
 
 def counted(number: int, unfit: Unfit) -> Counted:
@@ -63,10 +85,26 @@ def refuse_unfit(steps: Sequence[PlannedStep], counts: Sequence[Counted]) -> Ite
             case AddUnique():
                 message = f"{each.count:,} rows of {name} share their value with another row"
                 hint = "remove what is there twice, or leave `unique` out of the schema"
+            case AddPrimaryKey():
+                listed = ", ".join(f"`{column}`" for column in step.columns)
+                message = f"{each.count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
+                hint = "mend or remove them, or leave `primary_key` out of the schema"
             case _:
                 message = f"{each.count:,} {rows} of {name} would not survive"
                 hint = "mend them, or keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
         yield Refusal(Obstacle.UNFIT, message, hint, (each.number,))
+
+
+def _is_of_converted(steps: Sequence[Step], place: int) -> bool:
+    """Return whether values that differ may be equal when the step forbids that: `1` and `01` are one number."""
+    step = steps[place]
+    if not isinstance(step, AddUnique | AddPrimaryKey):
+        return False
+    columns = (step.column,) if isinstance(step, AddUnique) else step.columns
+    return any(
+        isinstance(each, ChangeType) and each.table == step.table and each.after.name in columns
+        for each in steps[:place]
+    )
 
 
 def _is_lossy_fill(step: Step) -> bool:

@@ -15,12 +15,14 @@ from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.plan import Render
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -72,6 +74,17 @@ _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risi
 _RENAMES_NO_COLUMN: Final = frozenset(("tsql",))
 _SETS_NOT_NULL: Final = frozenset(("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave"))
 _HAS_NO_UNIQUE: Final = frozenset(("bigquery", "spark", "hive", "athena", "trino", "presto", "clickhouse"))
+_HAS_PRIMARY_KEY: Final = frozenset(
+    (
+        *("postgres", "duckdb", "mysql", "tsql", "oracle", "exasol", "teradata"),
+        *("bigquery", "databricks", "redshift", "snowflake"),  # these note it, and do not see to it
+    )
+)
+"""Who can give a table a primary key that was made without one."""
+_DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysql", "oracle", "snowflake"))
+"""Who can drop it without its constraint's name, which nobody can look up."""
+_NOTED_ONLY: Final = frozenset(("bigquery",))
+"""Who takes a primary key only with the words that nobody sees to it."""
 
 
 def check_dialect(dialect: str) -> None:
@@ -102,6 +115,8 @@ def abilities_of(dialect: str) -> Abilities:
         set_not_null=not_null,
         add_unique=Way.NONE if dialect in _HAS_NO_UNIQUE else Way.SCAN,
         drop_unique=Way.NONE,  # nobody can look up the constraint's name
+        add_primary_key=Way.SCAN if dialect in _HAS_PRIMARY_KEY else Way.NONE,
+        drop_primary_key=Way.IN_PLACE if dialect in _DROPS_PRIMARY_KEY else Way.NONE,
         keeps_dlt_tables=False,
     )
 
@@ -130,7 +145,7 @@ class _Writer:
                 made = exp.Schema(this=self._table(step.table.name), expressions=columns)
                 return [exp.Create(this=made, kind="TABLE")]
             case DropTable():
-                return [exp.Drop(this=self._table(step.table.name), kind="TABLE")]
+                return [exp.Drop(tables=[self._table(step.table.name)], kind="TABLE")]
             case Backfill() | FillColumn():
                 return [self._update(step)]
             case _:
@@ -146,7 +161,9 @@ class _Writer:
         | SetNotNull
         | DropNotNull
         | AddUnique
-        | DropUnique,
+        | DropUnique
+        | AddPrimaryKey
+        | DropPrimaryKey,
     ) -> exp.Expression:
         from sqlglot import exp
 
@@ -165,11 +182,26 @@ class _Writer:
                 return exp.AlterColumn(this=self._name(step.column.name), allow_null=False)
             case DropNotNull():
                 return exp.AlterColumn(this=self._name(step.column.name), drop=True, allow_null=True)
+            case AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
+                return self._key(step)
+            case _:
+                assert_never(step)
+
+    def _key(self, step: AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey) -> exp.Expression:
+        from sqlglot import exp
+
+        match step:
             case AddUnique():
                 unique = exp.UniqueColumnConstraint(this=exp.Schema(expressions=[self._name(step.column)]))
                 return exp.AddConstraint(expressions=[unique])
             case DropUnique():
                 raise InputError(f"the constraint of `{step.table}.{step.column}` has a name that is not known")
+            case AddPrimaryKey():
+                options = ["NOT ENFORCED"] if self.dialect in _NOTED_ONLY else None
+                key = exp.PrimaryKey(expressions=[self._name(column) for column in step.columns], options=options)
+                return exp.AddConstraint(expressions=[key])
+            case DropPrimaryKey():
+                return exp.Drop(kind="PRIMARY KEY")
             case _:
                 assert_never(step)
 

@@ -11,9 +11,10 @@ from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.retyping import kept_origin, naming_of, variant_origin
+from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.schema.changes import Change, ColumnAdded, ColumnsReordered
 from schemactl.schema.diff import diff
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
 
 

@@ -31,8 +31,42 @@ def done_numbers(
     begun = [record.number for record in records if record.state is StepState.RUNNING]
     if begun:
         tables = tables_now(session, module, plan.target)
-        done += [number for number in begun if is_there(plan.steps[number - 1].step, tables, module)]
+        for numbers in _runs(begun):
+            steps = [plan.steps[number - 1].step for number in numbers]
+            done += numbers if are_there(steps, tables, module) else []
     return tuple(sorted(done))
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Return numbers next to each other together: such steps were begun at once."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
+
+
+def are_there(steps: Sequence[Step], tables: Mapping[str, Table], module: MigratingDestination) -> bool:
+    """Return whether tables show the effect of steps about one table that are done together, or not at all.
+
+    They are there where they cannot be done, or would change nothing. What only writes values shows nothing: where
+    there is nothing else, it is run again, which gives the same.
+    """
+    if len(steps) == 1:
+        return is_there(steps[0], tables, module)
+    shown = [step for step in steps if not isinstance(step, Backfill | FillColumn)]
+    table = tables.get(table_of(steps[0]))
+    if not shown or table is None:
+        return False
+    after: Table | None = table
+    try:
+        for step in shown:
+            after = effect(after, step)
+    except KeyError:
+        return True
+    return after is not None and _kept(after, module) == _kept(table, module)
 
 
 def is_there(step: Step, tables: Mapping[str, Table], module: MigratingDestination) -> bool:
@@ -60,9 +94,9 @@ def _changes(table: Table, step: Step, module: MigratingDestination) -> bool:
     return after is None or _kept(after, module) != _kept(table, module)
 
 
-def _kept(table: Table, module: MigratingDestination) -> dict[str, tuple[object, bool]]:
+def _kept(table: Table, module: MigratingDestination) -> dict[str, tuple[object, ...]]:
     """Return what the destination tells of a table's columns."""
     return {
-        name: (dict(module.stored(column)), bool(column.properties.get("unique")))
+        name: (dict(module.stored(column)), *(bool(column.properties.get(key)) for key in ("unique", "primary_key")))
         for name, column in table.columns.items()
     }

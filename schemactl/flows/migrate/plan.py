@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
 from schemactl.flows.migrate.obstacles import find_obstacles
@@ -123,8 +124,10 @@ def check_plan(
     """
     tell("looking at the data", None)
     steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
-    forbidden = tuple(_refuse_forbidden(session, steps, done or 0))
-    counts = tuple(replace(each, number=each.number + (done or 0)) for each in count_unfit(session, steps))
+    obstacles = find_obstacles(session, steps)
+    forbidden = tuple(_refuse_forbidden(obstacles, done or 0))
+    found_unfit = count_unfit(session, steps, {place for places in obstacles.values() for place in places})
+    counts = tuple(replace(each, number=each.number + (done or 0)) for each in found_unfit)
     refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *refuse_unfit(plan.steps, counts)]
     if done is None and found.unfinished is not None:
         refusals.append(_refuse_unfinished(found.unfinished.to_hash))
@@ -144,8 +147,8 @@ def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[Ref
         yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
 
 
-def _refuse_forbidden(session: MigrationSession, steps: Sequence[Step], done: int) -> Iterator[Refusal]:
-    for obstacle, places in find_obstacles(session, steps).items():
+def _refuse_forbidden(obstacles: Mapping[Hindrance, Sequence[int]], done: int) -> Iterator[Refusal]:
+    for obstacle, places in obstacles.items():
         numbers = tuple(place + done + 1 for place in places)
         message = f"{_listed(numbers)} not possible: {obstacle.message}"
         yield Refusal(Obstacle.IMPOSSIBLE, message, obstacle.hint or "", numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
@@ -91,10 +91,13 @@ def _report(
     parts = tuple(_choose(session, target, found, request))
     undone = tuple(_undone(session, target, parts))
     steps = [step for each in undone for step in each.planned.undo.steps]
-    counts = tuple(_count(session, steps)) if all(each.planned.undo.is_possible for each in undone) else ()
+    obstacles = find_obstacles(session, steps)
+    barred = {place for places in obstacles.values() for place in places}
+    is_possible = all(each.planned.undo.is_possible for each in undone)
+    counts = tuple(_count(session, steps, barred)) if is_possible else ()
     refusals = (
         *_refuse(undone, steps, counts, request.allows_destructive),
-        *(_forbidden(obstacle) for obstacle in find_obstacles(session, steps)),
+        *map(_forbidden, obstacles),
     )
     report = RollbackReport(
         place=target.place(session),
@@ -125,9 +128,10 @@ def _choose(session: MigrationSession, target: Target, found: Found, request: Ro
         plan, records = plan_of(run), session.steps(run.run_id)
         done = done_numbers(session, target.module, plan, records)
         numbers = tuple(sorted(done, reverse=True)[:left])
-        begun = (record.number for record in records if record.state is StepState.RUNNING)
+        begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
-        yield Part(run, numbers, broken_off, len(numbers) == len(done), plan.steps)
+        unsaid = tuple(number for number in begun if number in done)
+        yield Part(run, numbers, broken_off, unsaid, len(numbers) == len(done), plan.steps)
         if left is not None:
             left -= len(numbers)
             if left <= 0:
@@ -168,9 +172,14 @@ def _undone(session: MigrationSession, target: Target, parts: Sequence[Part]) ->
             yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements))
 
 
-def _count(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Counted]:
-    """Yield what stands against undo steps: values that would not survive, or that would be dropped."""
+def _count(session: MigrationSession, steps: Sequence[Step], barred: Collection[int]) -> Iterator[Counted]:
+    """Yield what stands against undo steps: values that would not survive, or that would be dropped.
+
+    Steps that their tables do not take are ``barred``: the rows may not be readable, either.
+    """
     for place, step in enumerate(steps):
+        if place in barred:
+            continue
         table, looked_at = traced_table(steps, place), traced(steps, place)
         if table is not None:
             if rows := session.row_count(table):

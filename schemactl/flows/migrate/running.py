@@ -16,6 +16,7 @@ from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.effects_there import is_there
+from schemactl.flows.migrate.merging import is_merging, merged
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
@@ -101,38 +102,61 @@ class Runner:
                 self.session.write_run(self.run)
                 records = [self._record(place, StepState.PENDING) for place in range(len(self.plan.steps))]
                 self.session.write_steps(records)
-        for place in range(self.done, len(self.plan.steps)):
+        for places in self._at_once():
             try:
-                self._keep_step(place)
+                self._keep_steps(places)
             except DestinationError as error:
-                raise self._halfway(error, place) from error
+                raise self._halfway(error, places) from error
             except UnfitValues as error:
-                if not place:
+                if not places.start:
                     raise  # nothing was done
-                raise self._halfway(DestinationError(str(error)), place) from error
+                raise self._halfway(DestinationError(str(error)), places) from error
         self._check(tables, is_kept=True)
         with self.session.transaction():
             self._write_end()
 
-    def _keep_step(self, place: int) -> None:
+    def _at_once(self) -> list[range]:
+        """Return the places of the steps that are left, those together that are done at once."""
+        if self.module.ABILITIES.transactional_ddl or not is_merging(self.session):
+            return [range(place, place + 1) for place in range(self.done, len(self.plan.steps))]
+        found = merged([each.step for each in self.plan.steps[self.done :]], self._tables(), self.module)
+        return [range(each.start + self.done, each.stop + self.done) for each in found]
+
+    def _keep_steps(self, places: range) -> None:
         if self.module.ABILITIES.transactional_ddl:
             with self.session.transaction():
-                self._run_step(place)
-                self.session.write_steps([self._record(place, StepState.DONE)])
+                self._run_step(places.start)
+                self.session.write_steps([self._record(places.start, StepState.DONE)])
             return
-        self.session.write_steps([self._record(place, StepState.RUNNING)])
-        self._run_step(place)
-        self.session.write_steps([self._record(place, StepState.DONE)])
+        # Each time in one piece: so steps that are done at once are begun at once, too.
+        self.session.write_steps([self._record(place, StepState.RUNNING) for place in places])
+        if len(places) == 1:
+            self._run_step(places.start)
+        else:
+            self._run_together(places)
+        self.session.write_steps([self._record(place, StepState.DONE) for place in places])
+
+    def _run_together(self, places: range) -> None:
+        steps = [self.plan.steps[place].step for place in places]
+        for place in places:
+            self.tell(place + 1, self.plan.steps[place].step)
+        self._refuse_late(places.start)
+        assert is_merging(self.session)
+        self.session.run_together(steps)
 
     def _run_step(self, place: int) -> None:
         planned = self.plan.steps[place]
         self.tell(place + 1, planned.step)
+        self._refuse_late(place)
+        self.session.run(planned.step, planned.statements)
+
+    def _refuse_late(self, place: int) -> None:
+        """Look at what could not be seen before the first step."""
         steps = [each.step for each in self.plan.steps[self.done :]]
         late = count_late(self.session, steps, place - self.done)
         counts = [replace(each, number=each.number + self.done) for each in late]
         if refusals := list(refuse_unfit(self.plan.steps, counts)):
             raise UnfitValues(refusals, counts)
-        self.session.run(planned.step, planned.statements)
 
     def _refuse_unfit(self) -> None:
         """Look again, now that nobody else writes."""
@@ -162,8 +186,10 @@ class Runner:
             message = f"after the last step `{self.session.origin}` is not as planned, and {kept}: {'; '.join(found)}"
             raise DestinationError(message)
 
-    def _halfway(self, error: DestinationError, place: int) -> DestinationError:
-        message = f"step {place + 1} of {len(self.plan.steps)} failed, {place} are done: {error.message}"
+    def _halfway(self, error: DestinationError, places: range) -> DestinationError:
+        first, last = places.start + 1, places.stop
+        failed = f"step {first}" if first == last else f"steps {first} to {last}"
+        message = f"{failed} of {len(self.plan.steps)} failed, {places.start} are done: {error.message}"
         hint = "`apply` goes on from there, `schemactl migrate rollback` undoes what is done"
         return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
 

@@ -12,7 +12,7 @@ from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
 from schemactl.schema.structure import structure_of
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Column, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ def write_script(request: ScriptRequest) -> PlanReport:
     start = find_wanted(request.start, request.schemas) if request.start else None
     catalogue = structure_of(start, start, stated) if start else Schema(name=schema.name, tables={})
     catalogue = replace(catalogue, name=schema.name)
+    if start is not None:
+        catalogue = _with_keys(catalogue, start, request.options)
     abilities = abilities_of(request.dialect)
     # Tables of the schema that the engine has are those that had data; the others wait for theirs.
     proposal = plan_steps(catalogue, schema, start, stored=stated, abilities=abilities, options=request.options)
@@ -57,3 +59,24 @@ def write_script(request: ScriptRequest) -> PlanReport:
         else ()
     )
     return PlanReport(plan, refusals=refusals)
+
+
+def _with_keys(catalogue: Schema, start: Schema, options: PlanOptions) -> Schema:
+    """Return the tables with the keys of their schema that are asked for: its own script has made them."""
+    asked = [
+        *(["unique"] if options.compares_unique else ()),
+        *(["primary_key"] if options.compares_primary_keys else ()),
+    ]
+
+    def keyed(column: Column, stated: Column) -> Column:
+        keys = {name: True for name in asked if stated.properties.get(name)}
+        return replace(column, properties={**column.properties, **keys})
+
+    tables = {
+        name: replace(
+            table,
+            columns={key: keyed(column, start.tables[name].columns[key]) for key, column in table.columns.items()},
+        )
+        for name, table in catalogue.tables.items()
+    }
+    return replace(catalogue, tables=tables)

@@ -11,12 +11,14 @@ from typing import TypeVar, assert_never
 
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DropColumn,
     DropNotNull,
+    DropPrimaryKey,
     DropTable,
     DropUnique,
     FillColumn,
@@ -29,7 +31,7 @@ from schemactl.migration.steps import (
 
 S = TypeVar("S", bound=Step)
 
-Countable = ChangeType | SetNotNull | AddUnique | Backfill | DropColumn
+Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | DropColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,18 @@ def traced(steps: Sequence[Step], place: int) -> Countable | None:
     step = steps[place]
     if not isinstance(step, Countable):
         return None
+    if isinstance(step, AddPrimaryKey):
+        return _traced_key(step, steps[:place])
     name = _before(_Name(step.table, _column(step)), steps[:place])
     return None if name is None else _renamed(step, name)
+
+
+def _traced_key(step: AddPrimaryKey, steps: Sequence[Step]) -> AddPrimaryKey | None:
+    names = [_before(_Name(step.table, column), steps) for column in step.columns]
+    found = [name for name in names if name is not None]
+    if len(found) < len(names):
+        return None
+    return replace(step, table=found[0].table, columns=tuple(name.column for name in found))
 
 
 def traced_table(steps: Sequence[Step], place: int) -> str | None:
@@ -72,6 +84,8 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
         table, column = tables.get(table_of(step), table_of(step)), _column(step)
         if table is not None:
             column = columns.get((table, column), column)
+        if table is not None and isinstance(step, AddPrimaryKey | DropPrimaryKey):
+            step = replace(step, columns=tuple(columns.get((table, each), each) for each in step.columns))
         yield None if table is None else _renamed(step, _Name(table, column))
         match step:
             case CreateTable():
@@ -103,9 +117,9 @@ def _before(name: _Name, steps: Sequence[Step]) -> _Name | None:
 
 
 def _column(step: Step) -> str:
-    """Return the name under which the step finds its column; empty for a step about a whole table."""
+    """Return the name under which the step finds its column; empty for a step about a whole table, or a key."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | AddPrimaryKey() | DropPrimaryKey():
             return ""
         case RenameColumn():
             return step.before
@@ -138,6 +152,8 @@ def _renamed(step: S, name: _Name) -> S:
             return replace(step, table=name.table, column=replace(step.column, name=name.column))
         case AddUnique() | DropUnique():
             return replace(step, table=name.table, column=name.column)
+        case AddPrimaryKey() | DropPrimaryKey():
+            return replace(step, table=name.table)
         case Backfill():
             return replace(step, table=name.table, source=replace(step.source, name=name.column))
         case _:

@@ -31,6 +31,7 @@ class Part:
     Attributes:
         numbers: of the steps, the last one first.
         broken_off: of steps that were begun, forth or back, and of which nothing is there.
+        unsaid: of steps that are done, and of which a killed process could not say so.
         is_whole: whether none of its steps is left.
         steps: all steps of the run.
     """
@@ -38,6 +39,7 @@ class Part:
     run: Run
     numbers: tuple[int, ...]
     broken_off: tuple[int, ...]
+    unsaid: tuple[int, ...]
     is_whole: bool
     steps: tuple[PlannedStep, ...]
 
@@ -102,6 +104,8 @@ def undo_one_by_one(
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
         session.write_steps([_record(part, number, part.left) for number in part.broken_off])
+        # Steps that were done at once are undone one by one: the tables would no longer tell.
+        session.write_steps([_record(part, number, StepState.DONE) for number in part.unsaid])
         for number in part.numbers:
             steps = undone.get((part.run.run_id, number), ())
             if steps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -18,8 +18,10 @@ from schemactl.flows.migrate.status import stated
 from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
 from schemactl.inference.sample import Sample
 from schemactl.migration.effects import stating
+from schemactl.migration.keys import stated_key
 from schemactl.migration.reports import OddValues, VerifyReport
-from schemactl.migration.steps import ChangeType, SetNotNull
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
 
@@ -33,6 +35,8 @@ class VerifyRequest:
         schemas: the folder of ``import/`` and ``export/``.
         looks_at_rows: whether values are looked at, or tables and columns alone.
         sample: how many of the rows are read.
+        unique: whether values are looked for that stand twice in a column which only the schema says is unique.
+        primary_keys: whether nulls and values that stand twice are looked for in primary keys of the schema alone.
     """
 
     reference: str | None
@@ -40,6 +44,13 @@ class VerifyRequest:
     schemas: Path
     looks_at_rows: bool = True
     sample: Sample = field(default_factory=Sample)
+    unique: bool = False
+    primary_keys: bool = False
+
+    @property
+    def looks_for_twins(self) -> bool:
+        """Whether all rows are read: two that are alike are rarely in one sample."""
+        return self.sample.is_full
 
 
 def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyReport:
@@ -60,7 +71,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         if schema is None:
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
         drift = find_drift(session, target, found, schema)
-        checks = list(_checks(session, target, schema)) if request.looks_at_rows else []
+        checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
         odd, rows, all_rows = _look_at_rows(session, target, checks, request.sample, tell)
         return VerifyReport(
             place=target.place(session),
@@ -69,7 +80,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             variants=drift.variants,
             odd=odd,
             tables=len(complete_tables(schema)),
-            columns=len({(check.table, check.column) for check in checks}),
+            columns=len({(check.table, column) for check in checks for column in check.columns}),
             rows=rows,
             all_rows=all_rows,
         )
@@ -79,7 +90,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
 class _Check:
     """One query over a column."""
 
-    step: ChangeType | SetNotNull
+    step: ChangeType | SetNotNull | AddUnique | AddPrimaryKey
     message: str
 
     @property
@@ -87,11 +98,24 @@ class _Check:
         return self.step.table
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        match self.step:
+            case SetNotNull():
+                return (self.step.column.name,)
+            case AddUnique():
+                return (self.step.column,)
+            case AddPrimaryKey():
+                return self.step.columns
+            case ChangeType():
+                return (self.step.after.name,)
+
+    @property
     def column(self) -> str:
-        return self.step.column.name if isinstance(self.step, SetNotNull) else self.step.after.name
+        """The columns, for people."""
+        return ", ".join(self.columns)
 
 
-def _checks(session: MigrationSession, target: Target, schema: Schema) -> Iterator[_Check]:
+def _checks(session: MigrationSession, target: Target, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
     """Yield what the engine does not see to by itself."""
     names = target.module.NAMES
     enforces = target.module.ABILITIES.enforces_types
@@ -103,6 +127,19 @@ def _checks(session: MigrationSession, target: Target, schema: Schema) -> Iterat
             found = columns.get(fold(column.name, names))
             if there is not None and found is not None and column.is_complete:
                 yield from _checks_of(there, found, column, enforces)
+                is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
+                if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
+                    yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
+        if there is not None and request.looks_for_twins and request.primary_keys:
+            yield from _check_of_key(table, there, columns, names)
+
+
+def _check_of_key(table: Table, there: Table, columns: Mapping[str, Column], names: NameLimits) -> Iterator[_Check]:
+    """Yield the check of a primary key that only the schema has, where its columns are there."""
+    found = [columns.get(fold(name, names)) for name in stated_key(table)]
+    key = tuple(column.name for column in found if column is not None)
+    if key and len(key) == len(found) and set(key) != set(primary_key(there)):
+        yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")
 
 
 def _checks_of(table: Table, found: Column, column: Column, enforces: bool) -> Iterator[_Check]:

@@ -34,7 +34,31 @@ class MigrateOptions(SparkCommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
-class PlanningOptions(MigrateOptions):
+class KeyOptions(MigrateOptions):
+    """The options of those that may heed keys."""
+
+    unique: Annotated[
+        bool,
+        typer.Option(
+            "--unique",
+            help="Heed `unique` as well: plan the constraints, or look for values that stand twice. dlt makes none on "
+            "most destinations.",
+        ),
+        Setting(),
+    ] = False
+    primary_keys: Annotated[
+        bool,
+        typer.Option(
+            "--primary-keys",
+            help="Heed `primary_key` as well: plan the constraints, or look for nulls and values that stand twice. dlt "
+            "makes none by itself.",
+        ),
+        Setting(),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class PlanningOptions(KeyOptions):
     """The options of those that make a plan."""
 
     on_unfit: Annotated[
@@ -49,11 +73,6 @@ class PlanningOptions(MigrateOptions):
     allow_destructive: Annotated[
         bool, typer.Option("--allow-destructive", help="Allow steps that lose data; drop old columns that were kept.")
     ] = False
-    unique: Annotated[
-        bool,
-        typer.Option("--unique", help="Plan unique constraints as well; dlt makes none on most destinations."),
-        Setting(),
-    ] = False
     guess_renames: Annotated[
         bool, typer.Option("--guess-renames", help="Take for renamed what looks like it, without `x-renamed-from`.")
     ] = False
@@ -65,6 +84,7 @@ class PlanningOptions(MigrateOptions):
         return PlanOptions(
             on_unfit=OnUnfit(self.on_unfit),
             compares_unique=self.unique,
+            compares_primary_keys=self.primary_keys,
             guesses_renames=self.guess_renames,
             drops_kept=self.allow_destructive,
         )

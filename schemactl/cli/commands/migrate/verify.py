@@ -4,6 +4,8 @@ REF is the schema; by default the last one that the destination's ledger names. 
 does not see to it by itself: nulls that only the schema forbids, and any type where columns take any (SQLite).
 
 All rows are read, or with --sample some of each table: the same ones each time, and the result tells how many.
+
+With --unique and --primary-keys also at keys that only the schema has; not in a sample, which shows few of two alike.
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import MigrateOptions
+from schemactl.cli.commands.migrate._options import KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(MigrateOptions):
+class Options(KeyOptions):
     """What ``schemactl migrate verify`` can be told."""
 
     reference: Annotated[str | None, typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.")] = (
@@ -51,6 +53,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         schemas=Path(options.schemas),
         looks_at_rows=not options.skip_rows,
         sample=sample,
+        unique=options.unique,
+        primary_keys=options.primary_keys,
     )
     with show_progress(terminal.shows_progress) as progress:
         report = verify(request, progress)

@@ -1,0 +1,118 @@
+"""Structs, lists and maps as JSON texts, a column of a batch at a time: PostgreSQL keeps them as ``jsonb``.
+
+Fields that are null are written as such; all numbers are JSON's, so ``jsonb`` keeps each of their digits.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from schemactl.normalization.nested_types import Json, ListOf, MapOf, NestedType, Struct
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SHORT: Final = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\b": r"\b", "\f": r"\f"}
+_ESCAPES: Final = {**_SHORT, **{chr(at): rf"\u{at:04x}" for at in range(32) if chr(at) not in _SHORT}}
+_NEEDS_ESCAPE: Final = r'[\x00-\x1f"\\]'
+
+
+def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
+    """Return the JSON text of each value, null for null.
+
+    Args:
+        values: of structs, lists, maps or scalars, in the type that Spark writes for ``of``.
+        of: which texts inside are JSON already.
+    """
+    import pyarrow as pa
+
+    match of:
+        case Struct(fields):
+            parts: list[pa.Array | str] = []
+            for at, (name, inner) in enumerate(fields):
+                parts += [f"{',' if at else '{'}{_quoted(name)}:", _or_null(json_texts(_field(values, name), inner))]
+            return _joined(values, [*parts, "}"])
+        case ListOf(element):
+            texts = _or_null(json_texts(values.flatten(), element))
+            return _joined(values, ["[", _lists(values, texts), "]"])
+        case MapOf(value):
+            entries = values.cast(pa.list_(pa.struct([("key", pa.string()), ("value", values.type.item_type)])))
+            inside = entries.flatten()
+            pairs = [_quoted_all(inside.field("key")), ":", _or_null(json_texts(inside.field("value"), value))]
+            return _joined(values, ["{", _lists(entries, _joined(inside, pairs)), "}"])
+        case Json():
+            return values.cast(pa.large_string())
+        case _:
+            return _scalars(values)
+
+
+def _field(values: pa.StructArray, name: str) -> pa.Array:
+    """Return a field of structs; what stands under a struct that is null is left to it."""
+    return values.field(values.type.get_field_index(name))
+
+
+def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
+    """Return the texts of the elements of each list, joined by commas."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(values), 0).cast(pa.int32()))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(",", pa.large_string()))
+
+
+def _joined(values: pa.Array, parts: Sequence[pa.Array | str]) -> pa.Array:
+    """Return the parts of a text put together, null where the value is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = [pa.scalar(each, pa.large_string()) if isinstance(each, str) else each for each in parts]
+    nothing = pa.scalar("", pa.large_string())
+    texts = pc.binary_join_element_wise(*whole, nothing)
+    return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
+
+
+def _or_null(texts: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.fill_null(texts, "null")
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(each, each) for each in text) + '"'
+
+
+def _quoted_all(texts: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    escaped = texts.cast(pa.large_string())
+    if pc.any(pc.match_substring_regex(escaped, _NEEDS_ESCAPE)).as_py():
+        for each, written in _ESCAPES.items():  # the backslash first
+            escaped = pc.replace_substring(escaped, each, written)
+    return _joined(escaped, ['"', escaped, '"'])
+
+
+def _scalars(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as is_a
+
+    of = values.type
+    if is_a.is_string(of) or is_a.is_large_string(of):
+        return _quoted_all(values)
+    if is_a.is_binary(of) or is_a.is_large_binary(of):
+        texts = [None if each is None else base64.b64encode(each).decode() for each in values.to_pylist()]
+        return _quoted_all(pa.array(texts, pa.large_string()))
+    if is_a.is_timestamp(of):
+        zone = "Z" if of.tz else ""
+        return _quoted_all(pc.strftime(values, format=f"%Y-%m-%dT%H:%M:%S{zone}"))
+    if is_a.is_date(of) or is_a.is_time(of):
+        return _quoted_all(values.cast(pa.large_string()))
+    texts = values.cast(pa.large_string())
+    if not is_a.is_floating(of):
+        return texts
+    # JSON has neither infinities nor NaN.
+    return pc.if_else(pc.is_finite(values), texts, pa.scalar(None, pa.large_string()))

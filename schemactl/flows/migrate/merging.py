@@ -1,0 +1,93 @@
+"""Which steps next to each other are done by writing a table's rows anew once, where a destination can do that.
+
+Such steps are done together or not at all, and the tables must tell which: only then can a run that was killed go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol, TypeGuard
+
+from schemactl.destinations import MigrationSession
+from schemactl.flows.migrate.counting import is_counted_late
+from schemactl.flows.migrate.effects_there import are_there
+from schemactl.flows.migrate.target import MigratingDestination
+from schemactl.migration.abilities import Way, way_of
+from schemactl.migration.effects import run
+from schemactl.migration.steps import AddColumn, Step, table_of
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Table
+
+_WRITES_ALL: Final = (Way.REWRITE, Way.COPY)
+
+
+class MergingSession(MigrationSession, Protocol):
+    """A session that does several steps by writing a table's rows anew once."""
+
+    def run_together(self, steps: Sequence[Step]) -> None:
+        """Do steps about the columns of one table, in their order: all of them are kept, or none.
+
+        Args:
+            steps: those that write all rows anew, and new columns between them.
+        """
+        ...
+
+
+def is_merging(session: MigrationSession) -> TypeGuard[MergingSession]:
+    """Return whether a session does several steps at once; that of a third party may not."""
+    return hasattr(session, "run_together")
+
+
+def merged(steps: Sequence[Step], tables: Mapping[str, Table], module: MigratingDestination) -> Iterator[range]:
+    """Yield the places of steps that are done at once, one after the other.
+
+    Args:
+        steps: in their order.
+        tables: as they are before the first of them.
+        module: of the destination.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    model = dict(tables)
+    place = 0
+    while place < len(steps):
+        end = _end(steps, place, model, module)
+        yield range(place, end)
+        run(model, steps[place:end])
+        place = end
+
+
+def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], module: MigratingDestination) -> int:
+    """Return where the steps end that are done together with the one at ``place``."""
+    end = place + 1
+    if not _writes_all(steps[place], module):
+        return end
+    table = table_of(steps[place])
+    for at in range(place + 1, len(steps)):
+        step = steps[at]
+        # Its values are counted when those before it are done.
+        if table_of(step) != table or is_counted_late(steps, at):
+            break
+        if _writes_all(step, module):
+            if not _is_told_apart(steps[place : at + 1], tables, module):
+                break
+            end = at + 1
+        elif not _is_plain_column(step):
+            break
+    return end
+
+
+def _writes_all(step: Step, module: MigratingDestination) -> bool:
+    return way_of(step, module.ABILITIES) in _WRITES_ALL
+
+
+def _is_plain_column(step: Step) -> bool:
+    return isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
+
+
+def _is_told_apart(steps: Sequence[Step], tables: Mapping[str, Table], module: MigratingDestination) -> bool:
+    """Return whether the tables show that steps are done, and that they are not."""
+    after = dict(tables)
+    run(after, steps)
+    return are_there(steps, after, module) and not are_there(steps, tables, module)

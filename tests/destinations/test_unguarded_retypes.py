@@ -1,0 +1,233 @@
+"""A retype whose values were all found to go well runs without a guard, and gives what the guarded one gives."""
+
+import time
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+
+import pytest
+
+from schemactl.destinations import duckdb, postgresql
+from schemactl.errors import DestinationError
+from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, FillColumn, RenameTable
+from schemactl.schema.coercion import coerce
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Column, DataType, Table
+
+KINDS = {"duckdb": duckdb, "postgresql": postgresql}
+T = DataType
+MANY = 10_000
+
+DAYS = [f"20{year:02}-{month:02}-{day:02}" for year in range(30) for month in range(1, 13) for day in range(1, 29)]
+USUAL = {
+    T.BIGINT: [str((number * 7919) % 1_000_007 - 1000) for number in range(MANY)],
+    T.DOUBLE: [f"{number - 5000}.25" for number in range(MANY)],
+    T.DECIMAL: [f"{number - 5000}.25" for number in range(MANY)],
+    T.BOOL: ["true", "false"] * (MANY // 2),
+    T.DATE: DAYS[:MANY],
+    T.TIME: [f"{number % 24:02}:{number % 60:02}:07" for number in range(MANY)],
+    T.TIMESTAMP: [f"{day}T10:20:30.5Z" for day in DAYS[:MANY]],
+}
+NUMBERS = ["1.5", " 7", "1e3", "0x1F", " 0x1F\n", "१२", "+5", "-0", "007", "1_000", "0b1", "", "1 2", "9" * 19, "nan"]
+DATES = [
+    *("2024-02-30", "2024-02-29", "20240506", "2024-5-6", "2024/05/06", " 2024-05-06", "2024-05-6 ", "0000-01-01"),
+    *("2024-05-06T00:00:00Z", "2024-05-06T01:00:00", "infinity", "epoch", "12024-01-01", "2024-W05", "1999-01-1 "),
+]
+MOMENTS = [
+    *("2024-05-06T10:11:12.1234567Z", "2024-05-06T10:11:12.12345678", "2024-05-06T10:11:12.123456789Z", "2024-05-06"),
+    *("2024-05-06T10:11:12+02:00", "2024-05-06 10:11:12-0730", "2024-05-06T10:11:12 Europe/Berlin", "now", "1e3"),
+    *("2024-05-06T24:00:00", "2024-02-30T00:00:00", "0001-01-01T00:00+05:00", "2024-05-06T10:11", "1700000000"),
+]
+ODD = {
+    T.BIGINT: NUMBERS,
+    T.DOUBLE: NUMBERS,
+    T.DECIMAL: [*NUMBERS, "1.0000000005"],
+    T.BOOL: ["yes", "N", "TRUE", "on", " true", "2", "", "tr"],
+    T.DATE: DATES,
+    T.TIME: ["24:00", "12:34Z", "12:34:56.1234567", "1:2", "12:34", "T12:34", "12:34:56+02:00", "allballs"],
+    T.TIMESTAMP: [*MOMENTS, *DATES],
+}
+
+
+@pytest.fixture(params=KINDS)
+def place(request, tmp_path):
+    """A destination's module, an address of an empty dataset, and the dataset's name."""
+    name = f"d{time.monotonic_ns()}"
+    if request.param == "postgresql":
+        return postgresql, f"{request.getfixturevalue('postgres_url')}?dataset={name}", name
+    return duckdb, f"duckdb:///{tmp_path / 'shop.duckdb'}?dataset={name}", name
+
+
+def retype(to, table="orders", column="v", **properties):
+    columns = [Column(column, {"data_type": "text"}), Column(column, {"data_type": str(to), **properties})]
+    return ChangeType(table, *columns, Conversion.DEPENDS, needs_check=True)
+
+
+def make_table(session, kind, dataset, *columns):
+    numbers = Column("i", {"data_type": "bigint"})
+    table = Table("orders", {each.name: each for each in (numbers, *columns)})
+    session.run(CreateTable(table), kind.render(CreateTable(table), None, dataset))
+
+
+def fill(session, dataset, texts):
+    rows = list(enumerate(texts))
+    if session.database.dialect == "duckdb":  # which inserts rows one by one
+        listed = ", ".join("'" + text.replace("'", "''") + "'" if text is not None else "NULL" for _, text in rows)
+        session.database.execute(
+            f'INSERT INTO "{dataset}"."orders" SELECT unnest(range({len(rows)})), unnest([{listed}])'
+        )
+    else:
+        session.database.insert(f'"{dataset}"."orders"', ("i", "v"), rows)
+
+
+def stored(session, dataset):
+    return dict(session.database.query(f'SELECT "i", "v" FROM "{dataset}"."orders" WHERE "v" IS NOT NULL'))
+
+
+def expected(text, to):
+    """Return what dlt's coercion gives, as a column holds it; None where it refuses."""
+    try:
+        found = coerce(text, T.TEXT, to)
+    except (ValueError, InvalidOperation):
+        return None
+    match found:
+        case datetime():
+            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        case Decimal():
+            return round(found, 9) + 0 if found.is_finite() else None  # a database knows no -0
+        case _:
+            return found
+
+
+def run(session, kind, dataset, step):
+    session.run(step, kind.render(step, Table(step.table, {"v": step.before}), dataset))
+
+
+@pytest.mark.parametrize("to", USUAL, ids=str)
+def test_usual_texts_are_converted_without_a_guard_and_as_dlt_does(place, to):
+    kind, url, dataset = place
+    texts = [*USUAL[to], None]
+    with kind.connect(url, "shop") as session:
+        make_table(session, kind, dataset, Column("v", {"data_type": "text"}))
+        fill(session, dataset, texts)
+        with session.transaction():
+            assert session.unfit(retype(to)).count == 0
+            assert session.known.holds(retype(to))
+            run(session, kind, dataset, retype(to))
+        found = stored(session, dataset)
+    assert len(found) == len(texts) - 1
+    assert [found[at] for at, text in enumerate(texts) if text is not None] == [
+        expected(each, to) for each in texts[:-1]
+    ]
+
+
+@pytest.mark.parametrize("to", USUAL, ids=str)
+def test_an_odd_text_among_usual_ones_becomes_what_dlt_gives_or_stands_in_the_way(place, to):
+    kind, url, dataset = place
+    middle, step = MANY // 2, retype(to)
+    refused, converted = [], {}
+    with kind.connect(url, "shop") as session:
+        make_table(session, kind, dataset, step.before)
+        fill(session, dataset, USUAL[to])
+        for odd in ODD[to]:
+            shown = "'" + odd.replace("'", "''") + "'"
+            with taken_back(session):
+                session.database.execute(f'UPDATE "{dataset}"."orders" SET "v" = {shown} WHERE "i" = {middle}')
+                unfit = session.unfit(step)
+                assert unfit.rows == MANY
+                if unfit.count:
+                    assert [each.value for each in unfit.examples] == [odd]
+                    assert not session.known.holds(step)
+                    refused.append(odd)
+                else:
+                    run(session, kind, dataset, step)
+                    converted[odd] = stored(session, dataset)[middle]
+    assert refused
+    assert {odd: str(found) for odd, found in converted.items()} == {odd: str(expected(odd, to)) for odd in converted}
+    assert converted
+
+
+@contextmanager
+def taken_back(session):
+    with suppress(TakeBackError), session.transaction():
+        yield
+        raise TakeBackError
+
+
+class TakeBackError(Exception):
+    """Ends a transaction that is not to be kept."""
+
+
+def test_what_a_transaction_knows_of_values_ends_with_it(place):
+    kind, url, dataset = place
+    step = retype(T.BIGINT)
+
+    def convert_an_odd_value():
+        with session.transaction():
+            fill(session, dataset, ["x"])
+            run(session, kind, dataset, step)
+
+    with kind.connect(url, "shop") as session:
+        make_table(session, kind, dataset, step.before)
+        fill(session, dataset, ["1", "2"])
+        assert session.unfit(step).count == 0
+        assert not session.known.holds(step)
+        with session.transaction():
+            assert session.unfit(step).rows == 2
+            assert session.known.holds(step)
+            assert not session.known.holds(retype(T.DOUBLE))
+        assert not session.known.holds(step)
+        with pytest.raises(DestinationError, match="a value does not survive: x"):
+            convert_an_odd_value()
+
+
+def test_a_step_that_writes_values_makes_a_transaction_forget_them(place):
+    kind, url, dataset = place
+    other = Column("w", {"data_type": "text"})
+    step, beside = retype(T.BIGINT), retype(T.DOUBLE, column="w")
+    with kind.connect(url, "shop") as session:
+        make_table(session, kind, dataset, step.before, other)
+        fill_both = f"INSERT INTO \"{dataset}\".\"orders\" VALUES (1, '1', '2.5')"
+        session.database.execute(fill_both)
+        with session.transaction():
+            for each in (step, beside):
+                assert session.unfit(each).count == 0
+            added = AddColumn("orders", Column("n", {"data_type": "bigint"}))
+            session.run(added, kind.render(added, None, dataset))
+            assert session.known.holds(step)
+            run(session, kind, dataset, step)
+            assert not session.known.holds(step)
+            assert session.known.holds(beside)
+            filled = FillColumn("orders", other, "abc")
+            session.run(filled, kind.render(filled, None, dataset))
+            assert not session.known.holds(beside)
+            assert session.unfit(beside).count == 0
+            renamed = RenameTable("orders", "sales")
+            session.run(renamed, kind.render(renamed, None, dataset))
+            assert not session.known.holds(beside)
+
+
+def test_a_plan_shows_what_is_run_where_every_value_goes_well(place):
+    kind, _, dataset = place
+    (statement,) = kind.render(retype(T.BIGINT), None, dataset)
+    quick = f'CAST("v" AS {"bigint" if kind is postgresql else "BIGINT"})'
+    assert statement.endswith(f"/* {quick} where a look at all values finds that it gives the same */")
+    (statement,) = kind.render(retype(T.BIGINT, column="v*/; --"), None, dataset)
+    assert "/*" not in statement.replace('"v*/; --"', "")
+
+
+def test_nobody_writes_into_a_table_between_the_look_and_the_retype(postgres_url):
+    import psycopg
+
+    dataset = f"d{time.monotonic_ns()}"
+    with postgresql.connect(f"{postgres_url}?dataset={dataset}", "shop") as session:
+        make_table(session, postgresql, dataset, Column("v", {"data_type": "text"}))
+        fill(session, dataset, ["1", "2"])
+        insert = f'INSERT INTO "{dataset}"."orders" VALUES (9, \'x\')'
+        with psycopg.connect(postgres_url, autocommit=True) as other, session.transaction():
+            other.execute("SET lock_timeout = '200ms'")
+            assert session.unfit(retype(T.BIGINT)).count == 0
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                other.execute(insert)
+            run(session, postgresql, dataset, retype(T.BIGINT))
+        assert stored(session, dataset) == {0: 1, 1: 2}

@@ -1,0 +1,309 @@
+"""Steps next to each other that are done by writing a table's rows anew once: which, with what result, and killed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from migrated_datasets import ID, column, put, schema_of
+
+from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
+from schemactl.destinations._migration.records import StepRecord, StepState
+from schemactl.destinations.parquet.store import ParquetStore
+from schemactl.errors import DestinationError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.effects_there import are_there
+from schemactl.flows.migrate.merging import merged
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.migration.effects import run
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import Outcome
+from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
+    ChangeType,
+    DropColumn,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    Taken,
+)
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Table
+
+A, B, N = column("a"), column("b"), column("n", "bigint")
+RENAME = RenameColumn("t", "a", "c")
+RETYPE = ChangeType("t", column("c"), column("c", "bigint"), Conversion.DEPENDS)
+DROP, FILL = DropColumn("t", B), FillColumn("t", B, "it's")
+ADD = AddColumn("t", column("d", "date"))
+NEW = column("a__new_1", "bigint")
+EXPAND: tuple[Step, ...] = (
+    AddColumn("t", NEW),
+    Backfill("t", A, NEW, Conversion.DEPENDS),
+    AddColumn("t", column("rest")),
+    Backfill("t", A, column("rest"), Conversion.DEPENDS, Taken.UNFIT),
+    RenameColumn("t", "a", "a__before_1"),
+    RenameColumn("t", "a__new_1", "a"),
+)
+SWAP = (RenameColumn("t", "a", "x"), RenameColumn("t", "b", "a"), RenameColumn("t", "x", "b"))
+TURN = (RenameColumn("t", "a", "x"), RenameColumn("t", "n", "a"), RenameColumn("t", "x", "n"))
+
+
+def tables() -> dict[str, Table]:
+    return {name: Table(name, {each.name: each for each in (A, B, N)}) for name in ("t", "u")}
+
+
+@pytest.mark.parametrize(
+    ("module", "steps", "sizes"),
+    [
+        (parquet, (RENAME, RETYPE, DROP), [3]),
+        (delta, (RENAME, RETYPE, FILL), [3]),
+        (spark, (RENAME, RETYPE, FILL), [3]),
+        # A new column alone writes nothing anew: it comes along only between others.
+        (parquet, (ADD, RENAME, ADD, RETYPE, ADD), [1, 3, 1]),
+        (parquet, (ADD, AddColumn("t", column("e"))), [1, 1]),
+        (parquet, EXPAND, [1, 5]),
+        # Iceberg renames and drops in its catalogue.
+        (iceberg, (RENAME, RETYPE, FILL, DROP), [1, 2, 1]),
+        (parquet, (RENAME, replace(DROP, table="u"), RETYPE), [1, 1, 1]),
+        (parquet, (RENAME, RenameTable("t", "v"), replace(DROP, table="v")), [1, 1, 1]),
+        # What is made by a step before it is counted when that step is done.
+        (delta, (DROP, SetNotNull("t", N)), [2]),
+        (delta, (RENAME, ADD, DROP, SetNotNull("t", ADD.column)), [3, 1]),
+        # The tables look the same after both, so who is killed could not tell.
+        (parquet, TURN, [2, 1]),
+        (parquet, (FILL, FILL), [1, 1]),
+        (duckdb, (RENAME, RETYPE, DROP), [1, 1, 1]),
+    ],
+)
+def test_steps_that_write_the_same_rows_anew_are_done_at_once(
+    module: Any, steps: tuple[Step, ...], sizes: list[int]
+) -> None:
+    if steps[0] == steps[-1] == ADD:
+        steps = tuple(
+            replace(each, column=replace(each.column, name=f"d{at}")) if isinstance(each, AddColumn) else each
+            for at, each in enumerate(steps)
+        )
+
+    found = list(merged(steps, tables(), module))
+
+    assert [len(each) for each in found] == sizes
+    assert [place for each in found for place in each] == list(range(len(steps)))
+
+
+@pytest.mark.parametrize("steps", [(RENAME, RETYPE), (DROP, FILL), EXPAND[1:], TURN[:2]])
+def test_the_tables_tell_whether_steps_are_done_that_are_done_at_once(steps: tuple[Step, ...]) -> None:
+    before = tables()
+    if steps == EXPAND[1:]:
+        run(before, EXPAND[:1])
+    if steps == (DROP, FILL):
+        steps = (FILL, DROP)
+    after = dict(before)
+    run(after, steps)
+
+    assert not are_there(steps, before, parquet)
+    assert are_there(steps, after, parquet)
+
+
+def parquet_rows(folder: Path) -> list[dict[str, Any]]:
+    return [row for file in sorted((folder / "t").iterdir()) for row in pq.read_table(file).to_pylist()]
+
+
+def delta_rows(folder: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = DeltaTable(str(folder / "t")).to_pyarrow_table().sort_by("n").to_pylist()
+    return rows
+
+
+ROWS = pa.table({"a": ["1", "2", None, "x"], "b": ["p", None, "q", "r"], "n": [1, 2, 3, 4]})
+FITTING = ROWS.slice(0, 3)
+
+
+def make(module: Any, folder: Path, rows: pa.Table) -> None:
+    if module is parquet:
+        (folder / "t").mkdir(parents=True)
+        pq.write_table(rows.slice(0, 2), folder / "t" / "1.1.a.parquet")
+        pq.write_table(rows.slice(2), folder / "t" / "2.1.b.parquet")
+    else:
+        fields = pa.schema([pa.field("a", pa.string(), metadata={"comment": "said"}), *list(rows.schema)[1:]])
+        write_deltalake(str(folder / "t"), rows.cast(fields))
+
+
+@pytest.mark.parametrize(("module", "rows_of"), [(parquet, parquet_rows), (delta, delta_rows)])
+@pytest.mark.parametrize(
+    ("steps", "rows"), [((RENAME, ADD, RETYPE, FILL), FITTING), ((FILL, RENAME, DROP, RETYPE), FITTING), (EXPAND, ROWS)]
+)
+def test_steps_done_at_once_give_what_they_give_one_by_one(
+    tmp_path: Path, module: Any, rows_of: Callable[[Path], Any], steps: tuple[Step, ...], rows: pa.Table
+) -> None:
+    found = []
+    for place in (tmp_path / "one", tmp_path / "all"):
+        make(module, place, rows)
+        with module.connect(f"{module.__name__.rpartition('.')[2]}:{place}", "one", is_read_only=False) as session:
+            if place.name == "one":
+                for step in steps:
+                    session.run(step, ())
+            else:
+                first = [step for step in steps[:1] if isinstance(step, AddColumn)]
+                for step in first:
+                    session.run(step, ())
+                session.run_together(steps[len(first) :])
+            found.append((rows_of(place), session.catalogue().schema.tables, session.store.fields("t").metadata))
+            comments = [each.metadata for each in session.store.fields("t") if each.metadata]
+            assert comments == ([{b"comment": b"said"}] if module is delta else [])
+
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
+BEFORE = schema_of(ID, column("amount"), column("note"), column("old", "double"))
+AFTER = schema_of(
+    ID,
+    column("sum", "bigint", **{"x-renamed-from": "amount"}),
+    column("memo", **{"x-renamed-from": "note"}),
+    column("old", "bigint"),
+    column("paid", "date"),
+    before=BEFORE,
+)
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    put(BEFORE, "before.yaml")
+    put(AFTER, "after.yaml")
+    assert apply("./before.yaml").outcome is Outcome.DONE
+    rows = pa.table({"id": [1, 2], "amount": ["5", None], "note": ["x", "y"], "old": [1.0, 2.0]})
+    pq.write_table(rows, "lake/shop/orders/9999999999.1.a.parquet")
+    return "parquet:lake?dataset=shop"
+
+
+def apply(reference: str) -> Any:
+    request = ApplyRequest(reference, "parquet:lake?dataset=shop", Path("schemas"), PlanOptions())
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def undo(**changes: Any) -> Any:
+    request = RollbackRequest("shop", "parquet:lake?dataset=shop", allows_destructive=True)
+    return rollback(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
+
+
+def status() -> Any:
+    return find_status(StatusRequest("./after.yaml", "parquet:lake?dataset=shop", Path("schemas"), PlanOptions()))
+
+
+def rows() -> list[dict[str, Any]]:
+    files = sorted(Path("lake/shop/orders").iterdir())
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+WANTED = [
+    {"id": 1, "sum": 5, "memo": "x", "old": 1, "paid": None},
+    {"id": 2, "sum": None, "memo": "y", "old": 2, "paid": None},
+]
+STORED = [{"id": 1, "amount": "5", "note": "x", "old": 1.0}, {"id": 2, "amount": None, "note": "y", "old": 2.0}]
+
+
+def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewrites = []
+    real = ParquetStore.rewrite
+    monkeypatch.setattr(ParquetStore, "rewrite", lambda self, *args: (rewrites.append(args[0]), real(self, *args))[1])
+
+    report = apply("./after.yaml")
+
+    assert report.outcome is Outcome.DONE
+    assert rewrites == ["orders"]
+    assert rows() == WANTED
+    with parquet.connect(url, "shop", is_read_only=True) as session:
+        records = session.steps(session.runs()[-1].run_id)
+    assert [each.state for each in records] == [StepState.DONE] * len(report.planned.plan.steps)
+    assert undo().outcome is Outcome.DONE
+    assert rows() == STORED
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nobody cleans up."""
+
+
+@contextmanager
+def killed(state: StepState) -> Iterator[None]:
+    """Let the process end when steps are said to be in a state."""
+    real = ParquetStore.write_steps
+
+    def write(self: ParquetStore, steps: list[StepRecord]) -> None:
+        if any(each.state is state for each in steps):
+            raise Killed
+        real(self, steps)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ParquetStore, "write_steps", write)
+        try:
+            yield
+        except Killed:
+            return
+    pytest.fail("nothing was said of such a step")
+
+
+@pytest.mark.usefixtures("url")
+def test_steps_done_at_once_that_nobody_could_say_so_of_are_undone_one_by_one() -> None:
+    with killed(StepState.DONE):
+        apply("./after.yaml")
+    assert rows() == WANTED
+    count = status().runs[0].steps
+    assert status().planned.done == count
+    shutil.copytree("lake", "kept")
+    for left in range(count):
+        shutil.rmtree("lake")
+        shutil.copytree("kept", "lake")
+        if left:
+            assert undo(steps=left).outcome is Outcome.DONE
+        assert status().planned.done == count - left
+        assert apply("./after.yaml").outcome is Outcome.DONE
+        assert rows() == WANTED
+        assert status().is_settled
+
+
+@pytest.mark.usefixtures("url")
+def test_an_undo_that_breaks_off_among_them_goes_on_or_forward_again() -> None:
+    with killed(StepState.DONE):
+        apply("./after.yaml")
+    with killed(StepState.UNDONE):
+        undo()
+    count = status().runs[0].steps
+    assert status().planned.done == count - 1
+    shutil.copytree("lake", "kept")
+
+    assert apply("./after.yaml").outcome is Outcome.DONE
+    assert rows() == WANTED
+
+    shutil.rmtree("lake")
+    shutil.copytree("kept", "lake")
+    assert undo().outcome is Outcome.DONE
+    assert rows() == STORED
+
+
+@pytest.mark.usefixtures("url")
+def test_of_steps_done_at_once_a_failure_tells_all_and_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise DestinationError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ParquetStore, "rewrite", full)
+        with pytest.raises(DestinationError, match=r"steps 1 to \d of \d failed, 0 are done: the disk is full"):
+            apply("./after.yaml")
+    assert rows() == STORED
+    assert status().planned.done == 0
+    assert apply("./after.yaml").outcome is Outcome.DONE
+    assert rows() == WANTED
