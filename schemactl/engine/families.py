@@ -8,6 +8,7 @@ tests/engine/test_families.py holds families to classes over made-up values.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -19,11 +20,23 @@ from schemactl.inference.detectors.timestamp import window
 LARGE_KIND = "LARGE"
 """The kind of integers that ``parse.mark_large_integers`` has marked."""
 
-_MONTH = "(0[1-9]|1[0-2])"
-_SAFE_DAY = "(0[1-9]|1[0-9]|2[0-8])"
-_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
-_DATE = f"(19|20)[0-9]{{2}}-{_MONTH}-{_SAFE_DAY}"
-_ZONE = "(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
+_LEAP_YEAR = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
+
+
+def _days(separator: str) -> str:
+    """Return a regex for the days that there are: of years whose first digit is no zero, written in full."""
+    return (
+        rf"(?!0)([0-9]{{4}}{separator}((0[1-9]|1[0-2]){separator}(0[1-9]|1[0-9]|2[0-8])"
+        rf"|(0[13-9]|1[0-2]){separator}(29|30)|(0[13578]|1[02]){separator}31)|{_LEAP_YEAR}{separator}02{separator}29)"
+    )
+
+
+# Of the last year a moment may be past the last one in UTC.
+_DATE = f"(?!9999){_days('-')}"
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?"
+_BASIC_CLOCK = r"([01][0-9]|2[0-3])[0-5][0-9]([0-5][0-9](\.[0-9]+)?)?"
+_LOOSE_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?"
+_ZONE = "(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
 
 # Words and prose: nothing but a base64 text or a boolean can be made of them. Sure by their first letter; T may begin
 # a time, the others missing here a special word.
@@ -31,36 +44,52 @@ _WORD_START = [ord(letter) for letter in "ABCDEGHJKLMOPQRUVWXZabcdeghjklmopqruvw
 _SPECIAL_START = r'^[\s\p{Z}\p{C}]*([-+.\p{Nd}"\[{_]|T[\s\p{Nd}])'
 _SPECIAL_WORD = r"(?i)^[\s\p{Z}\p{C}]*(true|false|yes|no|t|f|y|n|null|s?nan[0-9]*|inf|infinity)?[\s\p{Z}\p{C}]*\z"
 
-# Starts like a number and holds a character that no number, date, time or hexadecimal number has.
+# Letters and signs that are in none of them. `0x` begins a hexadecimal number; of ten characters Python reads a date
+# where the first eight are one.
+_HAS_LETTERS = r'^(?!0x|[0-9]{8}..\z|[0-9]{4}-?W)[0-9][^"\[{]*[A-DF-SU-VX-Ya-df-z%&$#@!?;=<>()*\'~^\\]'
+# What else begins with a digit or a sign, and is none.
 _NO_NUMBER = (
-    r'^[0-9][^"\[{]*[g-sG-SuUvVyY%&$#@!?;=<>()*\']',
     r'^[-+._][^"\[{]*[gjklmopqruvwzGJKLMOPQRUVWZ%&$#@!?;=<>()*\']',
-    r"^[0-9]+[0-9a-f]*[a-df][0-9a-f]*\z",
-    r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\z",
-    r"^[0-9]{1,3}(\.[0-9]{1,3}){2,}\z",
-    r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}\z",
+    # Digits in groups: a date begins with four or more, a time with one or two and a colon.
+    r"^(?![0-9]{1,2}:)[0-9]{1,3}([ .,:/|-]+[0-9]+){2,}\z",
+    r"^[0-9]{1,3}( +|[,/|-])[0-9]+(\.[0-9]+)?\z",
+    r"^[0-9]+(\.[0-9]+){2,}\z",
+    r"^[0-9]{4,}[,|-][0-9]{4,}([ -][0-9]+)*\z",
+    r"^[0-9]{4}( [0-9]{3,})+\z",
+    r"^\+[0-9]+[ ()/-]+[0-9]+([ ()/-]+[0-9]+)*\z",
 )
 _BASE64 = r"^[A-Za-z0-9+/]+={0,2}\z"
 
-_LARGEST_EPOCH = "253402300799"
+_LAST_EPOCH = "253402300799"
 """Seconds of the end of the year 9999."""
+
+_FIRST_EPOCH = "62135596800"
+"""Seconds from the beginning of the year 1 to 1970."""
 
 _LARGEST_DOUBLE = 2**1024 - 2**970 - 1
 """The greatest integer that Python makes a double of: half a step more would be rounded past the last one."""
 
 _NAMED = {
-    "2024-05-06T07:08:09Z": rf"^{_DATE}[T ]{_TIME}{_ZONE}?\z",
+    "2024-05-06T07:08:09Z": rf"^{_DATE}[T ]{_CLOCK}{_ZONE}?\z",
     "2024-05-06": rf"^{_DATE}\z",
-    "07:08:09": rf"^{_TIME}\z",
-    "20240506": rf"^[1-9][0-9]{{3}}{_MONTH}{_SAFE_DAY}\z",
-    "2024127": r"^[1-9][0-9]{3}(00[1-9]|0[1-9][0-9]|[12][0-9][0-9]|3[0-5][0-9]|36[0-5])\z",
-    "0.5": r"^(0|[1-9][0-9]{0,8})\.[0-9]{1,6}\z",
-    "-0.5": r"^-(0|[1-9][0-9]{0,8})\.[0-9]{1,6}\z",
+    "07:08:09": rf"^{_CLOCK}{_ZONE}?\z",
+    "0.5": r"^(0|[1-9][0-9]{0,8})\.[0-9]+\z",
+    "-0.5": r"^-(0|[1-9][0-9]{0,8})\.[0-9]+\z",
+    "1.5e-7": r"^((0|[1-9][0-9]{0,8})\.[0-9]+[eE]-[0-9]{1,2}|[0-9]\.[0-9]+[eE]\+?0?[0-8])\z",
+    "-1.5e-7": r"^-((0|[1-9][0-9]{0,8})\.[0-9]+[eE]-[0-9]{1,2}|[0-9]\.[0-9]+[eE]\+?0?[0-8])\z",
+    "2024/05/06 07:08:09": rf"^(?!9999){_days('/')} {_LOOSE_CLOCK}\z",
+    "0x0": r"^0x[0-9a-fA-F]([0-9a-fA-F]{2}){0,100}\z",
+    "0x00": r"^0x([0-9a-fA-F]{2}){1,100}\z",
 }
+_BASIC_MOMENT = rf"^(?!9999){_days('')}T{_BASIC_CLOCK}{_ZONE}?\z"
+
+# By the number of digits alone, but for some that name days.
 _DIGITS = r"^[1-9][0-9]{1,24}\z"
-_AMBIGUOUS_DIGITS = r"^[0-9]{4}(366|[0-9]{2}(29|30|31))\z"
-_NEGATIVE_DIGITS = r"^-[1-9][0-9]{0,9}\z"
-_ZERO_DIGITS = r"^0([0-9]{1,2}|[0-9]{4,5}|[0-9]{8,9})\z"
+_BASIC_DAY = rf"^{_days('')}\z"
+_DAY_OF_YEAR = rf"^(?!0)([0-9]{{4}}(00[1-9]|0[1-9][0-9]|[12][0-9][0-9]|3[0-5][0-9]|36[0-5])|{_LEAP_YEAR}366)\z"
+_NEGATIVE_DIGITS = r"^-[1-9][0-9]{0,24}\z"
+_POSITIVE_DIGITS = r"^\+[1-9][0-9]{0,24}\z"
+_ZERO_DIGITS = r"^0([0-9]{1,2}|[0-9]{4,5}|[0-9]{8,24})\z"
 
 _JSON_START = r'^["\[{]'
 _ODD_JSON = r"\\u"
@@ -72,33 +101,97 @@ def text_family(text: Column) -> Column:
     branches = [
         # Most texts are words: they are told first, and by the cheapest look.
         (F.ascii(text).isin(_WORD_START), _word(text)),
+        (F.ascii(text).between(ord("0"), ord("9")), _number_or_moment(text)),
         (~text.rlike(_SPECIAL_START) & ~text.rlike(_SPECIAL_WORD), _word(text)),
-        *((text.rlike(pattern), F.lit(name)) for name, pattern in _NAMED.items()),
-        (text.rlike(_DIGITS) & ~text.rlike(_AMBIGUOUS_DIGITS), _digits(text)),
-        (text.rlike(_NEGATIVE_DIGITS), _masked(text, "[0-9]", "1")),
-        (text.rlike(_ZERO_DIGITS), _masked(text, "[0-9]", "0")),
-        *((text.rlike(pattern), _word(text)) for pattern in _NO_NUMBER),
-        (text.rlike(_JSON_START) & ~text.rlike(_ODD_JSON), _json(text)),
     ]
-    family = F.when(*branches[0])
+    return _first_of(branches, _signed(text))
+
+
+def _number_or_moment(text: Column) -> Column:
+    """Return the family of a text that begins with a digit."""
+    return _first_of(
+        [
+            (text.rlike(_DIGITS), _digits(text)),
+            (text.rlike(_HAS_LETTERS), _word(text)),
+            *((text.rlike(pattern), F.lit(name)) for name, pattern in _NAMED.items()),
+            (text.rlike(_ZERO_DIGITS), _zero_digits(text)),
+            (text.rlike(_BASIC_MOMENT), _basic_moment(text)),
+            *((text.rlike(pattern), _word(text)) for pattern in _NO_NUMBER),
+        ],
+        text,
+    )
+
+
+def _signed(text: Column) -> Column:
+    """Return the family of a text that begins with a sign, a bracket, a blank."""
+    return _first_of(
+        [
+            (text.rlike(_NEGATIVE_DIGITS), _negative_digits(text)),
+            (text.rlike(_POSITIVE_DIGITS), _positive_digits(text)),
+            *((text.rlike(pattern), F.lit(name)) for name, pattern in _NAMED.items() if name.startswith("-")),
+            *((text.rlike(pattern), _word(text)) for pattern in _NO_NUMBER),
+            (text.rlike(_JSON_START) & ~text.rlike(_ODD_JSON), _json(text)),
+        ],
+        text,
+    )
+
+
+def _first_of(branches: Sequence[tuple[Column, Column]], otherwise: Column) -> Column:
+    found = F.when(*branches[0])
     for condition, name in branches[1:]:
-        family = family.when(condition, name)
-    return family.otherwise(text)
+        found = found.when(condition, name)
+    return found.otherwise(otherwise)
 
 
 def _word(text: Column) -> Column:
-    is_base64 = (F.length(text) % 4 == 0) & text.rlike(_BASE64)
-    return F.when(is_base64, F.lit("word")).otherwise(F.lit("words"))
+    return F.when(_is_base64(text), F.lit("word")).otherwise(F.lit("words"))
+
+
+def _is_base64(text: Column) -> Column:
+    return (F.length(text) % 4 == 0) & text.rlike(_BASE64)
+
+
+def _basic_moment(text: Column) -> Column:
+    return F.when(_is_base64(text), F.lit("20240506T070809Z")).otherwise(F.lit("20240506T070809"))
 
 
 def _digits(text: Column) -> Column:
-    # Nines are no date, whatever their number; but twelve of them are past the last epoch.
-    is_early = (F.length(text) == len(_LARGEST_EPOCH)) & (text <= _LARGEST_EPOCH)
-    return F.when(is_early, F.lit("1" * len(_LARGEST_EPOCH))).otherwise(_masked(text, "[0-9]", "9"))
+    size = F.length(text)
+    return _first_of(
+        [
+            ((size == 8) & text.rlike(_BASIC_DAY), F.lit("20240506")),
+            ((size == 7) & text.rlike(_DAY_OF_YEAR), F.lit("2024127")),
+            # Nines are no day; but twelve of them are past the last epoch.
+            ((size == len(_LAST_EPOCH)) & (text <= _LAST_EPOCH), F.lit("1" * len(_LAST_EPOCH))),
+        ],
+        _repeated("9", size),
+    )
 
 
-def _masked(text: Column, pattern: str, replacement: str) -> Column:
-    return F.regexp_replace(text, pattern, replacement)
+def _zero_digits(text: Column) -> Column:
+    size = F.length(text)
+    is_early = text <= F.lpad(F.lit(_LAST_EPOCH), size, F.lit("0"))
+    return F.when((size <= len(_LAST_EPOCH)) | is_early, _repeated("0", size)).otherwise(
+        F.concat(F.lit("0"), _repeated("9", size - 1))
+    )
+
+
+def _negative_digits(text: Column) -> Column:
+    digits = F.substring(text, 2, 2**31 - 1)
+    size = F.length(digits)
+    is_early = (size < len(_FIRST_EPOCH)) | ((size == len(_FIRST_EPOCH)) & (digits <= _FIRST_EPOCH))
+    return F.concat(F.lit("-"), F.when(is_early, _repeated("1", size)).otherwise(_repeated("9", size)))
+
+
+def _positive_digits(text: Column) -> Column:
+    digits = F.substring(text, 2, 2**31 - 1)
+    size = F.length(digits)
+    is_early = (size < len(_LAST_EPOCH)) | ((size == len(_LAST_EPOCH)) & (digits <= _LAST_EPOCH))
+    return F.concat(F.lit("+"), F.when(is_early, _repeated("1", size)).otherwise(_repeated("9", size)))
+
+
+def _repeated(digit: str, size: Column) -> Column:
+    return F.rpad(F.lit(""), size, F.lit(digit))
 
 
 def _json(text: Column) -> Column:
