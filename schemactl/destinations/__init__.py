@@ -252,5 +252,25 @@ class SamplingSession(MigrationSession, Protocol):
         ...
 
 
+class FilesSession(MigrationSession, Protocol):
+    """A session of tables that are files, each of which says itself what columns it has."""
+
+    def disagreement(self, table: str) -> Hindrance | None:
+        """Return which files of a table say something else of its columns than others; None where none does."""
+        ...
+
+
+class MergingSession(MigrationSession, Protocol):
+    """A session that does several steps by writing a table's rows anew once."""
+
+    def run_together(self, steps: Sequence[Step]) -> None:
+        """Do steps about the columns of one table, in their order: all of them are kept, or none.
+
+        Args:
+            steps: those that write all rows anew, and new columns between them.
+        """
+        ...
+
+
 DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destinations")
 """All destinations by the scheme of their addresses."""

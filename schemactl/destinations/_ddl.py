@@ -103,7 +103,8 @@ def set_not_null(dataset: str, table: str, column: str, dialect: str) -> str:
     """Return the statement that forbids nulls in a column."""
     from sqlglot import exp
 
-    return _alter(dataset, table, exp.AlterColumn(this=_name(column), allow_null=False), dialect)
+    # `allow_null=False`, as sqlglot reads it, gives the same text and a warning: it takes it for DROP DEFAULT.
+    return _alter(dataset, table, exp.AlterColumn(this=_name(column), drop=False, allow_null=True), dialect)
 
 
 def drop_not_null(dataset: str, table: str, column: str, dialect: str) -> str:
@@ -203,8 +204,11 @@ def _table(dataset: str, name: str) -> exp.Table:
 
 
 def _sql(statement: Any, dialect: str) -> str:
+    from sqlglot import ErrorLevel
     from sqlglot.dialects.dialect import Dialect
 
     # Nobody else has the tree: to copy it would take as long as to write it.
-    written: str = Dialect.get_or_raise(dialect).generate(statement, copy=False, identify=True)
+    written: str = Dialect.get_or_raise(dialect).generate(
+        statement, copy=False, identify=True, unsupported_level=ErrorLevel.RAISE
+    )
     return written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from schemactl.normalization.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    read_type,
     write_type,
 )
 from schemactl.schema.types import Schema, Table
@@ -114,6 +115,63 @@ def _grown_struct(there: Struct, ours: Struct, wider: Collection[tuple[str, str]
             return found
         fields[name] = found
     return Struct(tuple(fields.items()))
+
+
+def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
+    """Return the fields by which loads make a table's type the schema's; None where they make it another, or refuse.
+
+    The order of fields does not count: what is new comes last.
+
+    Args:
+        there: the table's type.
+        wanted: the schema's.
+        wider: as in ``grown``.
+
+    >>> gained(read_type("struct<a:bigint>"), read_type("struct<b:array<date>,a:bigint>"))
+    ('b',)
+    """
+    found = grown(there, wanted, wider)
+    if isinstance(found, Clash) or _in_order(found) != _in_order(wanted):
+        return None
+    return tuple(_gained(there, found, ""))
+
+
+def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
+    """Do as ``gained`` for catalogues that write types as Spark's DDL."""
+    try:
+        return gained(read_type(there), read_type(wanted), wider)
+    except ValueError:  # a type that no load writes
+        return None
+
+
+def _gained(there: NestedType, found: NestedType, at: str) -> Iterator[str]:
+    match there, found:
+        case Struct(), Struct():
+            known = dict(there.fields)
+            for name, inner in found.fields:
+                place = f"{at}.{name}" if at else name
+                if name in known:
+                    yield from _gained(known[name], inner, place)
+                else:
+                    yield place
+        case (ListOf(before), ListOf(after)) | (MapOf(before), MapOf(after)):
+            yield from _gained(before, after, f"{at}[]")
+        case _ if there != found:
+            yield at
+        case _:
+            pass
+
+
+def _in_order(of: NestedType) -> NestedType:
+    match of:
+        case Struct(fields):
+            return Struct(tuple(sorted(((name, _in_order(inner)) for name, inner in fields), key=lambda each: each[0])))
+        case ListOf(element):
+            return ListOf(_in_order(element))
+        case MapOf(value):
+            return MapOf(_in_order(value))
+        case _:
+            return of
 
 
 def _has_room(name: str, for_name: str) -> bool:

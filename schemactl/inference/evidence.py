@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from schemactl.inference.classes import LIST, NULL, classify, has_row_key, is_row_key, kind_of
+from schemactl.inference.classes import NULL, classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import widen
+from schemactl.schema.types import DataType
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_LENGTH = 80
@@ -79,12 +80,20 @@ class Evidence:
         files: what was read, by input.
         typed: columns whose type the source itself states (Parquet, tables ...), in order: path -> dlt column
             properties. No value has to be looked at for these.
+        stated: for columns of ``typed`` that sources do not agree about, all data types that they state.
     """
 
     paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
     witnesses: Mapping[Position, Any] = field(default_factory=dict)
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
     typed: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
+    stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
+
+    def stated_types(self, path: Path) -> frozenset[DataType]:
+        """Return the data types that sources state at ``path``, none where none does."""
+        if path in self.stated:
+            return self.stated[path]
+        return frozenset({DataType(self.typed[path]["data_type"])}) if path in self.typed else frozenset()
 
     @property
     def documents(self) -> int:
@@ -121,8 +130,9 @@ def merge(left: Evidence, right: Evidence) -> Evidence:
     paths = _merge_keyed(left.paths, right.paths, lambda a, b: _merge_keyed(a, b, merge_classes))
     files = _merge_keyed(left.files, right.files, _merge_file)
     typed = _merge_keyed(left.typed, right.typed, widen)
+    stated = {path: types for path in typed if len(types := left.stated_types(path) | right.stated_types(path)) > 1}
     witnesses = {**left.witnesses, **right.witnesses}
-    return Evidence(paths=paths, witnesses=cut_witnesses(paths, witnesses), files=files, typed=typed)
+    return Evidence(paths, cut_witnesses(paths, witnesses), files, typed, stated)
 
 
 def _merge_keyed(left: Mapping[Any, Any], right: Mapping[Any, Any], both: Any) -> dict[Any, Any]:
@@ -278,14 +288,6 @@ def _find_examples(value: Any, path: Path, wanted: Mapping[Path, set[str]], foun
 def _example(value: str | float | bool) -> str:
     """Return a scalar as it stands in JSON, texts without quotes and cut to a line's length."""
     return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else json.dumps(value)
-
-
-def lists_lengths(evidence: Evidence, path: Path) -> tuple[int, int] | None:
-    """Return the shortest and longest length of the lists at ``path``, None where no list was met."""
-    seen = evidence.paths.get(path, {}).get(LIST)
-    if seen is None or seen.shortest is None or seen.longest is None:
-        return None
-    return seen.shortest, seen.longest
 
 
 def observe(documents: Iterable[tuple[Position, Any]]) -> Evidence:

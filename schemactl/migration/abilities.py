@@ -48,6 +48,10 @@ def _always_rewrites(*_: Column) -> Way:
     return Way.REWRITE
 
 
+def _never_gains(*_: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """What a destination can do. The defaults are those of a good SQL database: a module states where it differs.
@@ -59,6 +63,8 @@ class Abilities:
             by a new column, where columns can be added, filled and renamed.
         write_values: the way of filling a column of stored rows.
         names: what becomes of names.
+        gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
+            as a function of both types, as ``x-database-type`` has them; None where no load does.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
         enforces_types: whether a column holds values of its type only.
     """
@@ -80,6 +86,7 @@ class Abilities:
     add_primary_key: Way = Way.SCAN
     drop_primary_key: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
+    gains: Callable[[str, str], tuple[str, ...] | None] = _never_gains
     keeps_dlt_tables: bool = True
     enforces_types: bool = True
 

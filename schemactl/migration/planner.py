@@ -95,7 +95,7 @@ def plan_steps(
     drafts = draft_steps(comparison, abilities, chosen)
     return Proposal(
         steps=tuple(_planned(draft, abilities) for draft in drafts),
-        notes=tuple(remarks(comparison, [draft.step for draft in drafts], chosen)),
+        notes=tuple(remarks(comparison, [draft.step for draft in drafts], abilities, chosen)),
         tables=_looked_at(comparison),
         catalogue=comparison.catalogue,
     )

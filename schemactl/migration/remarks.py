@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
 from schemactl.migration.lookup import Lookup
@@ -19,19 +20,29 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
-from schemactl.schema.changes import ColumnRemoved, NullabilityChanged, TableRemoved, TableRenamed
+from schemactl.schema.changes import (
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    NullabilityChanged,
+    TableRemoved,
+    TableRenamed,
+)
 from schemactl.schema.naming import naming_of
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 _LEFT = "is left alone: the schema does not know it"
 _TAKE_OVER = "take it over into the schema"
 
 
-def remarks(comparison: Comparison, steps: Sequence[Step], options: PlanOptions) -> Iterator[Note]:
+def remarks(
+    comparison: Comparison, steps: Sequence[Step], abilities: Abilities, options: PlanOptions
+) -> Iterator[Note]:
     """Yield what is to tell of a comparison for which these steps were found."""
     yield from _guesses(comparison)
     yield from _left_alone(comparison, steps)
     yield from _added(comparison, steps)
+    yield from _of_structure(comparison, abilities)
     yield from _of_keys(comparison, steps)
     if options.compares_primary_keys:
         yield from _without_key(comparison, steps)
@@ -95,6 +106,22 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 def _lacks_value(column: Column) -> bool:
     """Return whether a column may hold no null, and nothing says what stored rows get."""
     return not column.nullable and not has_backfill(column)
+
+
+def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:
+    """Yield the columns of types that only the destination has, and that no step makes the schema's."""
+    for change in comparison.changes:
+        if not isinstance(change, ColumnPropertyChanged) or change.name != DATABASE_TYPE:
+            continue
+        gained = abilities.gains(str(change.before), str(change.after))
+        if gained is None:
+            message = "stays of the type that it has there, which is not the schema's: no step makes one the other"
+            hint = "write the table anew, or state the type that is there"
+            yield Note(NoteKind.DRIFT, change.table, change.column, message, hint)
+        elif gained:
+            listed = ", ".join(f"`{field}`" for field in gained)
+            message = f"gets with the next load what is new in it: {listed}"
+            yield Note(NoteKind.WAITS, change.table, change.column, message)
 
 
 def _of_keys(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:

@@ -193,7 +193,11 @@ class _Reader:
             return Leaf(_SAME[name])
         if name in _SIZED:
             own, default = _SIZED[name]
-            return Leaf(f"{own}({self._sizes() or default})")
+            defaults = default.split(",")
+            sizes = self._sizes()
+            if len(sizes) > len(defaults):
+                raise ValueError(f"`{name}` has at most {len(defaults)} sizes")
+            return Leaf(f"{own}({','.join((*sizes, *defaults[len(sizes) :]))})")
         raise ValueError(f"nested data is not kept in a type `{name}`")
 
     def _map(self) -> MapOf:
@@ -216,17 +220,23 @@ class _Reader:
                 self._expect(":")
             inner = self.type()
             fields[name] = Json() if self._comment() == "json" and inner == Leaf(STRING) else inner
-            if self._mark() == ">":
+            if self._mark(",", ">") == ">":
                 return Struct(tuple(fields.items()))
 
-    def _sizes(self) -> str:
+    def _sizes(self) -> list[str]:
         if self.is_done or self._peek()["mark"] != "(":
-            return ""
+            return []
         self._expect("(")
-        sizes = [self._word()]
-        while self._mark() == ",":
-            sizes.append(self._word())
-        return ",".join(sizes)
+        sizes = [self._size()]
+        while self._mark(",", ")") == ",":
+            sizes.append(self._size())
+        return sizes
+
+    def _size(self) -> str:
+        word = self._word()
+        if not (word.isascii() and word.isdigit()):
+            raise ValueError(f"`{word}` stands where a number was expected")
+        return str(int(word))
 
     def _comment(self) -> str | None:
         word = self._peek()["word"]
@@ -264,9 +274,9 @@ class _Reader:
         self._next()
         return str(quoted).replace("``", "`")
 
-    def _mark(self) -> str:
+    def _mark(self, *wanted: str) -> str:
         found = self._next()
-        if found["mark"] not in (",", ">", ")"):
+        if found["mark"] not in wanted:
             raise ValueError(f"`{found.group().strip()}` stands where `,` or the end was expected")
         return str(found["mark"])
 

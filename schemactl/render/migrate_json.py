@@ -18,9 +18,9 @@ from schemactl.migration.reports import (
     RollbackReport,
     SchemaThere,
     StatusReport,
-    VerifyReport,
 )
 from schemactl.migration.saved import plan_document
+from schemactl.migration.verification import VerifyReport
 from schemactl.render.reviews.json import change_document
 
 
@@ -77,6 +77,9 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
                 "examples": list(odd.examples),
             }
             for odd in report.odd
+        ],
+        "disagreements": [
+            {"table": each.table, "message": each.message, "hint": each.hint} for each in report.disagreements
         ],
     }
 

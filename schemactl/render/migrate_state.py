@@ -11,13 +11,12 @@ from rich.text import Text
 from schemactl.migration.plan import Place
 from schemactl.migration.reports import (
     BaselineReport,
-    OddValues,
     Outcome,
     PastRun,
     SchemaThere,
     StatusReport,
-    VerifyReport,
 )
+from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, place
 from schemactl.render.console import Look, indented, print_sections, warning
@@ -50,6 +49,7 @@ def print_verified(report: VerifyReport, look: Look) -> str:
     """Return whether a destination is as its schema says."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
     odd = [line for each in report.odd for line in _odd(each)]
+    odd += [line for each in report.disagreements for line in _disagreement(each)]
     drift = [*_drift(report.drift), *_variants(report.variants)]
     sections: list[list[RenderableType]] = [[] if look.is_quiet else head, drift, odd]
     if not (look.is_quiet and report.is_clean):
@@ -160,13 +160,19 @@ def _odd(odd: OddValues) -> Iterator[RenderableType]:
         yield indented(Text(escape(example), style=FAINT, overflow="fold"))
 
 
+def _disagreement(found: Disagreement) -> Iterator[RenderableType]:
+    yield warning("files", escape(found.message))
+    if found.hint:
+        yield indented(Text(escape(found.hint), style=FAINT))
+
+
 def _verified(report: VerifyReport) -> Text:
     looked = f"{count(report.tables, 'table')}, values of {count(report.columns, 'column')}"
     if report.rows < report.all_rows:
         looked += f" in {report.rows:,} of {count(report.all_rows, 'row')}"
     if report.is_clean:
         return Text(f"Verified: all is as the schema says ({looked}).", style=GOOD)
-    found = len(report.drift) + len(report.variants) + len(report.odd)
+    found = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
     return Text(f"{count(found, 'difference')} ({looked}).", style=BAD)
 
 

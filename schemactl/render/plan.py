@@ -117,7 +117,9 @@ def _note(note: Note) -> Iterator[RenderableType]:
 
 def _summary(plan: MigrationPlan) -> Iterator[Text]:
     if not plan.steps:
-        yield Text("No changes: the destination has all that the schema asks for.", style="green")
+        is_all = all(note.kind is NoteKind.KEPT for note in plan.notes)
+        what = "the destination has all that the schema asks for" if is_all else "what differs is told above"
+        yield Text(f"No changes: {what}.", style="green")
         return
     style = _BAD if plan.is_destructive or not plan.is_applicable else "bold"
     yield Text(words.summary(plan), style=style)

@@ -47,11 +47,6 @@ def stored_hash(stored: Mapping[str, Any]) -> str:
     return b64encode(digest.digest()).decode("ascii")
 
 
-def is_modified(schema: Schema) -> bool:
-    """Return whether the content is another than the one ``schema.version_hash`` was made of."""
-    return schema.version_hash != version_hash(schema)
-
-
 def bump(schema: Schema) -> Schema:
     """Return the schema with its content's hash, and the next version where that changed (dlt.md §2.3).
 

@@ -280,7 +280,9 @@ def test_a_partitioned_table_is_refused_before_the_first_step(lake: Lake, before
     assert status(lake).runs == ()
 
 
-def test_files_that_disagree_about_a_type_are_told_by_plan_status_and_rollback(lake: Lake, before: Schema) -> None:
+def test_files_that_disagree_about_a_type_are_told_by_plan_status_verify_and_rollback(
+    lake: Lake, before: Schema
+) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -299,7 +301,13 @@ def test_files_that_disagree_about_a_type_are_told_by_plan_status_and_rollback(l
     assert status(lake, reference).planned.refusals == (refusal,)
     old.unlink()
     assert apply(lake, schema).outcome is Outcome.DONE
+    assert verify(VerifyRequest(None, lake.url, Path("schemas"))).is_clean
     pq.write_table(pa.table({"amount": ["x"], "_dlt_id": ["z"]}), old)
+    verified = verify(VerifyRequest(None, lake.url, Path("schemas")))
+    assert not verified.is_clean
+    (found,) = verified.disagreements
+    assert (found.table, found.hint) == ("orders", "write the files anew that have another type, then migrate")
+    assert f"and text in `{old.name}`" in found.message
     report = undo(lake)
     assert report.outcome is Outcome.REFUSED
     assert "cannot be undone: files of" in report.refusals[0].message

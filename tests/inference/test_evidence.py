@@ -15,7 +15,6 @@ from schemactl.inference.evidence import (
     Position,
     add_examples,
     cut_witnesses,
-    lists_lengths,
     merge,
     merge_all,
     observe,
@@ -160,8 +159,8 @@ def test_what_is_counted():
         0,
     )
     assert integer.first == Position("data.jsonl", 1)
-    assert lists_lengths(evidence, ("l",)) == (0, 2)
-    assert lists_lengths(evidence, ("a",)) is None
+    lists = evidence.paths["l",]["list"]
+    assert (lists.shortest, lists.longest) == (0, 2)
 
 
 def _class_suffix(evidence, path):
@@ -209,3 +208,13 @@ def test_the_first_of_a_class_is_by_file_and_number():
         Evidence(paths={(): {"null": late}}), Evidence(paths={(): {"null": ClassEvidence(2, Position("a", 9))}})
     )
     assert merged.paths[()]["null"] == ClassEvidence(3, Position("a", 9))
+
+
+def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
+    stated = ("date", "text", "date")
+    parts = [Evidence(typed={("a",): {"data_type": kind}, ("b",): {"data_type": "bool"}}) for kind in stated]
+    together = merge_all(parts)
+    assert together.stated == {("a",): {"date", "text"}}
+    assert together == merge(parts[0], merge(parts[1], parts[2])) == merge_all(parts[::-1])
+    assert together.stated_types(("b",)) == {"bool"}
+    assert together.stated_types(("c",)) == set()

@@ -85,6 +85,20 @@ def test_spark_spellings_are_understood(text, written):
 
 
 @pytest.mark.parametrize(
+    ("text", "written"),
+    [("decimal(12)", "decimal(12,0)"), ("dec", "decimal(10,0)"), ("decimal( 05 , 2 )", "decimal(5,2)")],
+)
+def test_sizes_that_are_not_said_are_spark_s_own(text, written):
+    assert write_type(read_type(f"struct<n:{text}>")) == f"struct<n:{written}>"
+
+
+@pytest.mark.parametrize("text", ["decimal(a)", "decimal(10>", "struct<a:int)", "decimal(1,2,3)", "time(1,2)"])
+def test_a_type_with_other_marks_or_sizes_is_refused(text):
+    with pytest.raises(ValueError, match=r"stands where|sizes"):
+        read_type(text)
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("struct<a:strin>", "a type `strin`"),

@@ -156,6 +156,10 @@ class LakeMigration:
     def obstacle(self, step: Step) -> Hindrance | None:
         return self.store.obstacle(step, way_of(step, self.abilities))
 
+    def disagreement(self, table: str) -> Hindrance | None:
+        """See ``destinations.FilesSession``."""
+        return self.store.disagreement(table)
+
     def _check_column(self, table: str, column: str) -> None:
         if column not in self.store.fields(table).names:
             raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")

@@ -77,6 +77,10 @@ class LakeStore(Protocol):
         """
         ...
 
+    def disagreement(self, table: str) -> Hindrance | None:
+        """Return which files say something else of the table's columns than others; None where one place says all."""
+        ...
+
     def create(self, table: Table) -> None:
         """Make a table without rows."""
         ...

@@ -63,7 +63,7 @@ class Dialect:
     value: Callable[[Retype, str], str]
     unhex: Callable[[str], str]
     text: str
-    sql: str = ""
+    sql: str
     converted: Callable[[Retype, str], Converted] | None = None
 
     def shown(self, value: str, characters: int) -> str:
@@ -84,8 +84,14 @@ class Dialect:
         return f"{self.name(dataset)}.{self.name(name)}"
 
 
-def dialect_of(words: Words, limits: NameLimits) -> Dialect:
-    """Return what statements need of a database that converts values by itself."""
+def dialect_of(words: Words, limits: NameLimits, sql: str) -> Dialect:
+    """Return what statements need of a database that converts values by itself.
+
+    Args:
+        words: how the database says things.
+        limits: what it makes of names.
+        sql: sqlglot's name for its SQL.
+    """
 
     def found(retype: Retype, value: str) -> Converted:
         return convert(retype, value, words)
@@ -108,7 +114,7 @@ def dialect_of(words: Words, limits: NameLimits) -> Dialect:
     def fits(retype: Retype, value: str) -> str:
         return found(retype, value).fits
 
-    return Dialect(limits, words.type_of, fits, guarded, words.unhex, words.text, converted=found)
+    return Dialect(limits, words.type_of, fits, guarded, words.unhex, words.text, sql, found)
 
 
 def retype_of(step: ChangeType | Backfill) -> Retype:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from schemactl.destinations._catalogue import Catalogue, choose_dataset, schema_name
+from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration import ledger
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.destinations._migration.rendering import Dialect
@@ -22,8 +21,6 @@ from schemactl.schema.types import Column, Schema
 
 OURS: Final = "_schemactl_"
 """How the names of our own tables begin; they are no part of what is migrated."""
-
-_PAUSE_SECONDS: Final = 0.2
 
 
 class Database(Protocol):
@@ -63,54 +60,6 @@ It is given the table's full name, the table, and the share of its rows, between
 """
 
 D = TypeVar("D", bound=Database)
-Opened = TypeVar("Opened")
-
-
-def choose(database: Database, asked: str | None, schema: str) -> str:
-    """Return the dataset that is meant: the one asked for, that of the schema, the only one with tables, a new one.
-
-    Raises:
-        InputError: it may be one of several.
-    """
-    if asked is not None:
-        return asked
-    known = {name for name in database.datasets() if database.relation_names(name)}
-    main = {name for name in known if not (name.endswith("_staging") and name.removesuffix("_staging") in known)}
-    loaded = [name for name in sorted(main) if schema in ledger.schema_names(database, name)]
-    if len(loaded) == 1:
-        return loaded[0]
-    return choose_dataset(main, None, database.shown) if main else schema
-
-
-@contextmanager
-def waiting(opens: Callable[[], AbstractContextManager[Opened]], patience: float, sign: str) -> Iterator[Opened]:
-    """Open what another process may hold.
-
-    Args:
-        opens: opens it anew each time.
-        patience: seconds to go on trying.
-        sign: what an error's message says where another process holds it.
-
-    Raises:
-        DestinationError: it cannot be opened, or not in time.
-    """
-    end = time.monotonic() + patience
-    while True:
-        opened = opens()
-        try:
-            found = opened.__enter__()
-            break
-        except DestinationError as error:
-            if sign not in error.message or time.monotonic() >= end:
-                raise
-            time.sleep(_PAUSE_SECONDS)
-    try:
-        yield found
-    except BaseException as error:
-        if not opened.__exit__(type(error), error, error.__traceback__):
-            raise
-    else:
-        opened.__exit__(None, None, None)
 
 
 @dataclass(frozen=True, slots=True)

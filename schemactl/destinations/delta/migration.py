@@ -14,6 +14,7 @@ from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
+from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_migrate, read_address
 from schemactl.destinations.delta.catalogue import NAMES, stored
 from schemactl.destinations.delta.lake import DeltaLake
@@ -42,6 +43,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    gains=gained_by_ddl,
     keeps_dlt_tables=False,
 )
 

@@ -132,6 +132,10 @@ class DeltaStore:
         table = self._open(table_of(step))
         return hindrance(table, step, self.field) if way is Way.REWRITE else demand_of(table)
 
+    def disagreement(self, table: str) -> Hindrance | None:  # noqa: ARG002 - the Protocol's
+        """Return None: the table says what its files have."""
+        return None
+
     def create(self, table: Table) -> None:
         lake = self._writing()
         if lake.open(table.name) is not None:

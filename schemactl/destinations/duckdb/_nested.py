@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from schemactl.destinations._structure import gained
 from schemactl.normalization.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
 
 _NAMES: Final = {
@@ -77,6 +78,12 @@ def spelt(written: str) -> str:
     """Return a type as ``duckdb_type`` writes it: DuckDB itself quotes some names of fields only."""
     found = structure_in(written)
     return written if found is None else duckdb_type(found)
+
+
+def gains(there: str, wanted: str) -> tuple[str, ...] | None:
+    """Return the fields by which loads make a column's type another one; see ``migration.abilities.Abilities``."""
+    old, new = structure_in(there), structure_in(wanted)
+    return None if old is None or new is None else gained(old, new, WIDER)
 
 
 def _type_at(written: str, at: int) -> tuple[NestedType, int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final, assert_never
 
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.opening import choose, waiting
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
@@ -20,9 +20,10 @@ from schemactl.destinations._migration.rendering import (
     render_of_constraint,
     render_of_table,
 )
-from schemactl.destinations._migration.session import SqlMigration, choose, waiting
+from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value
 from schemactl.destinations._session import Relation
+from schemactl.destinations.duckdb._nested import gains
 from schemactl.destinations.duckdb._reader import read_connection
 from schemactl.destinations.duckdb._session import DuckDbSession, open_session
 from schemactl.destinations.duckdb._types import NAMES
@@ -62,10 +63,11 @@ ABILITIES: Final = Abilities(
     add_unique=Way.COPY,
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
+    gains=gains,
 )
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 
-DIALECT: Final[Dialect] = replace(dialect_of(WORDS, NAMES), sql="duckdb")
+DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "duckdb")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.catalog import Catalog
 
+WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
+"""Types that Iceberg widens in place (its specification, "schema evolution"); decimals by digits before the point."""
+
 _JOURNAL: Final = "schemactl.journal."
 _PIECE: Final = 900
 """Characters of a value that every catalogue takes: those in databases have columns of 1,000."""
@@ -52,8 +55,7 @@ class IcebergLake:
 
     @property
     def widens(self) -> Collection[tuple[str, str]]:
-        # Its specification, "schema evolution"; of decimals the digits before the point.
-        return frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
+        return WIDENS
 
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)

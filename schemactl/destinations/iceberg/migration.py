@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import choose_dataset
@@ -11,6 +12,7 @@ from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
 from schemactl.destinations.iceberg.altering import way_of_retype
 from schemactl.destinations.iceberg.catalogue import (
@@ -21,7 +23,7 @@ from schemactl.destinations.iceberg.catalogue import (
     stored,
     tables_in,
 )
-from schemactl.destinations.iceberg.lake import IcebergLake
+from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake
 from schemactl.destinations.iceberg.rewriting import end_rewriting
 from schemactl.destinations.iceberg.store import IcebergStore
 from schemactl.errors import DestinationError, InputError
@@ -40,6 +42,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    gains=partial(gained_by_ddl, wider=WIDENS),
 )
 
 

@@ -82,6 +82,10 @@ class IcebergStore:
             return None
         return hindrance(self._open(table_of(step)), step, way)
 
+    def disagreement(self, table: str) -> Hindrance | None:  # noqa: ARG002 - the Protocol's
+        """Return None: the table says what its files have."""
+        return None
+
     def create(self, table: Table) -> None:
         columns = [field_of(column) for column in table.columns.values() if column.is_complete]
         self.lake.create(table.name, columns, "")

@@ -15,8 +15,7 @@ from schemactl.destinations._catalogue import VERSIONS_TABLE
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage
 from schemactl.destinations.parquet.journal import Listing
 from schemactl.errors import DestinationError
-from schemactl.schema.naming import load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import ENGINE_VERSION, Schema
 
@@ -98,7 +97,7 @@ def loaded_inputs(listing: Listing, schema_name: str) -> Mapping[str, LoadedInpu
 
 def system_names(schema: Schema) -> tuple[str, str]:
     """Return the names of dlt's tables of versions and of loads under the schema's naming convention."""
-    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
+    naming = naming_of(schema)
     return naming.normalize_tables_path(VERSIONS_TABLE), naming.normalize_tables_path(LOADS_TABLE)
 
 

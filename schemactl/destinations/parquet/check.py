@@ -23,8 +23,7 @@ from schemactl.destinations.parquet.journal import Listing, list_files
 from schemactl.destinations.parquet.nested import difference, is_readable_as
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
-from schemactl.schema.naming import load_naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.naming import naming_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
 
@@ -75,8 +74,7 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
     Raises:
         DestinationError: they are not, or cannot.
     """
-    naming = load_naming(NormalizerConfig.of(schema.normalizers).naming)
-    row_id = naming.normalize_identifier("_dlt_id")
+    row_id = naming_of(schema).normalize_identifier("_dlt_id")
     for table in tables:
         check_name(table.name)
         _check_layout(listing, table)

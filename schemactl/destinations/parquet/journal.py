@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._lake.lock import holding as holding
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.replace import replace_text
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
@@ -23,7 +24,6 @@ from schemactl.destinations.parquet.journal import (
     Listing,
     check_device,
     commit,
-    holding,
     list_files,
     recover,
 )

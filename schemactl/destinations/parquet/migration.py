@@ -10,6 +10,7 @@ from typing import Final
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.catalogue import NAMES, find_dataset, stored
 from schemactl.destinations.parquet.check import check_name, check_writable
@@ -40,6 +41,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    gains=gained_by_ddl,
     keeps_dlt_tables=False,
 )
 """Nothing tells nulls apart from what a writer promises in a file, so no step is about them."""

@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -115,15 +115,15 @@ class ParquetStore:
         if inner is not None:
             message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
             return Hindrance(message, "write the table anew with the tool that partitions it")
-        found = self._disagreement(table, files)
-        return None if found is None else Hindrance(f"files of `{self.folder / table}` disagree: {found}", ANEW)
+        return self.disagreement(table)
 
-    def _disagreement(self, table: str, files: Mapping[str, Path]) -> str | None:
+    def disagreement(self, table: str) -> Hindrance | None:
+        files = self._files(table)
         names, found = self.looked_at.get(table, ((), None))
         if names != tuple(files):
             found = disagreement(files)
             self.looked_at[table] = tuple(files), found
-        return found
+        return None if found is None else Hindrance(f"files of `{self.folder / table}` disagree: {found}", ANEW)
 
     def create(self, table: Table) -> None:
         import pyarrow

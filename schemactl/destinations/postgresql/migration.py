@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.opening import choose
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
@@ -18,7 +18,7 @@ from schemactl.destinations._migration.rendering import (
     render_of_table,
     render_of_values,
 )
-from schemactl.destinations._migration.session import SqlMigration, choose
+from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
@@ -74,7 +74,7 @@ def _is_cast(before: Column, after: Column) -> bool:
 
 ABILITIES: Final = Abilities(names=NAMES, retype=_retype, adds_not_null=True)
 
-DIALECT: Final[Dialect] = replace(dialect_of(WORDS, NAMES), sql="postgres")
+DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "postgres")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
 from schemactl.errors import InputError
-from schemactl.flows.migrate.plan import Progress, check_plan, plan_for, rendering
+from schemactl.flows.migrate.plan import check_plan, plan_for, rendering
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
 from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.flows.progress import Progress
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal

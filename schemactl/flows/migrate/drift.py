@@ -12,9 +12,10 @@ from schemactl.flows.migrate.target import Found, Target
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.retyping import kept_origin, variant_origin
-from schemactl.schema.changes import Change, ColumnAdded, ColumnsReordered
+from schemactl.schema.changes import Change, ColumnAdded, ColumnPropertyChanged, ColumnsReordered
 from schemactl.schema.diff import diff
 from schemactl.schema.naming import naming_of
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Schema, Table
 
 
@@ -35,8 +36,8 @@ class Drift:
 def find_drift(session: MigrationSession, target: Target, found: Found, schema: Schema) -> Drift:
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
-    Left out are tables of other schemas in the same dataset, tables that wait for their first data, and old columns
-    that a migration has kept.
+    Left out are tables of other schemas in the same dataset, tables that wait for their first data, fields inside
+    columns that wait for the next load, and old columns that a migration has kept.
     """
     names = target.module.NAMES
     others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
@@ -55,18 +56,20 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     for change in changes:
         if isinstance(change, ColumnAdded) and _is_variant(change, schema):
             variants.append(change)
-        elif not _is_harmless(change, schema):
+        elif not _is_harmless(change, schema, target):
             by_hand.append(change)
     return Drift(tuple(by_hand), tuple(variants))
 
 
-def _is_harmless(change: Change, schema: Schema) -> bool:
+def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:
     match change:
         case ColumnsReordered():
             return True
         case ColumnAdded():
             table = schema.tables.get(change.table)
             return table is not None and kept_origin(change.column.name) in table.columns
+        case ColumnPropertyChanged(name=property_name) if property_name == DATABASE_TYPE:
+            return target.module.ABILITIES.gains(str(change.after), str(change.before)) is not None
         case _:
             return False
 

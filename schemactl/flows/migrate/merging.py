@@ -6,9 +6,9 @@ Such steps are done together or not at all, and the tables must tell which: only
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Protocol, TypeGuard
+from typing import Final, TypeGuard
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.counting import is_counted_late
 from schemactl.flows.migrate.effects_there import are_there
 from schemactl.flows.migrate.target import MigratingDestination
@@ -19,18 +19,6 @@ from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Table
 
 _WRITES_ALL: Final = (Way.REWRITE, Way.COPY)
-
-
-class MergingSession(MigrationSession, Protocol):
-    """A session that does several steps by writing a table's rows anew once."""
-
-    def run_together(self, steps: Sequence[Step]) -> None:
-        """Do steps about the columns of one table, in their order: all of them are kept, or none.
-
-        Args:
-            steps: those that write all rows anew, and new columns between them.
-        """
-        ...
 
 
 def is_merging(session: MigrationSession) -> TypeGuard[MergingSession]:

@@ -13,6 +13,7 @@ from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
 from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.flows.progress import Progress
 from schemactl.formats._collector import paused_collector
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
@@ -21,8 +22,6 @@ from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import Step
 from schemactl.schema.types import Schema, Table
 from schemactl.store.replace import replace_text
-
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)

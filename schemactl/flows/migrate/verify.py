@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from schemactl.destinations import MigrationSession, SamplingSession
+from schemactl.destinations import FilesSession, MigrationSession, SamplingSession
 from schemactl.destinations._migration.records import Unfit
 from schemactl.errors import InputError
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_text
 from schemactl.flows.migrate.drift import complete_tables, find_drift
-from schemactl.flows.migrate.plan import Progress
 from schemactl.flows.migrate.status import stated
 from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.flows.progress import Progress
 from schemactl.inference.sample import Sample
 from schemactl.migration.effects import stating
 from schemactl.migration.keys import stated_key
-from schemactl.migration.reports import OddValues, VerifyReport
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
+from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
@@ -71,7 +71,11 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         if schema is None:
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
         drift = find_drift(session, target, found, schema)
+        disagreements = tuple(_disagreements(session, target, schema))
+        # Rows of files that disagree cannot be read as one table's.
+        unread = {each.table for each in disagreements}
         checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
+        checks = [check for check in checks if check.table not in unread]
         odd, rows, all_rows = _look_at_rows(session, target, checks, request.sample, tell)
         return VerifyReport(
             place=target.place(session),
@@ -83,7 +87,19 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             columns=len({(check.table, column) for check in checks for column in check.columns}),
             rows=rows,
             all_rows=all_rows,
+            disagreements=disagreements,
         )
+
+
+def _disagreements(session: MigrationSession, target: Target, schema: Schema) -> Iterator[Disagreement]:
+    """Yield the tables whose files say different things, which their catalogue does not show."""
+    if not hasattr(session, "disagreement"):
+        return
+    asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
+    for name in session.catalogue().schema.tables:
+        found = cast(FilesSession, session).disagreement(name) if fold(name, target.module.NAMES) in asked else None
+        if found is not None:
+            yield Disagreement(name, found.message, found.hint or "")
 
 
 @dataclass(frozen=True, slots=True)
