@@ -31,7 +31,19 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
         hint = did_you_mean(input_format, SOURCES) or f"known: {', '.join(SOURCES)}"
         raise InputError(f"there is no input format `{input_format}`", hint=hint)
     paths = sorted({path for source in sources for path in _paths_of(source)})
-    return tuple(_input_of(path, input_format) for path in paths)
+    named = {path for source in sources if not _is_several(source) for path in _paths_of(source)}
+    return tuple(_input_of(path, input_format, hint=None if path in named else _among(paths)) for path in paths)
+
+
+def _is_several(source: str) -> bool:
+    return is_local(source) and (Path(source).is_dir() or (glob.has_magic(source) and not Path(source).exists()))
+
+
+def _among(paths: Sequence[str]) -> str:
+    """Return what helps where a file that is no data stands among others."""
+    known = {ending for name in SOURCES for ending in SOURCES[name].ENDINGS}
+    ending = next((suffix for path in paths if (suffix := Path(path).suffix.lower()) in known), ".jsonl")
+    return f"if it is no data, name the rest by a pattern in quotes, such as `'DIR/**/*{ending}'`"
 
 
 def shown_path(uri: str) -> str:
@@ -105,12 +117,16 @@ def _names_beside(path: Path) -> list[str]:
         return []
 
 
-def _input_of(path: str, input_format: str | None) -> Input:
+def _input_of(path: str, input_format: str | None, hint: str | None = None) -> Input:
     if path.startswith(TABLE_PREFIX):
         return Input(path, "table")
     head = peek(path) if is_local(path) else b""
     encoding = encoding_of(head)
-    name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
+    try:
+        name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
+    except InputError as error:
+        error.hint = hint or error.hint
+        raise
     if name in _MAGIC.values() and is_local(path) and not head:
         raise InputError("the file is empty", at=Location(path))
     return Input(path, name, encoding)

@@ -61,7 +61,7 @@ def collect_evidence(survey: Survey, progress: Progress = lambda *_: None) -> Ev
     Raises:
         EngineError: Spark cannot read it.
     """
-    stated = Evidence(files=survey.files, typed=survey.types)
+    stated = Evidence(files=survey.files, typed=survey.types, stated=survey.stated)
     return merge_all((stated, *(_collect(reading, progress) for reading in survey.readings)))
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,7 +20,7 @@ from schemactl.engine.inputs import shown_path
 from schemactl.engine.items import Form, Item, Use, document_item, staged_sql, struct_sql, typed_item, uses_of
 from schemactl.engine.parse import LARGE_MARK, is_blank
 from schemactl.engine.row_keys import content_hash, random_key
-from schemactl.engine.sources import FILE, Typed
+from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.engine.survey import Progress, Reading, Survey
 from schemactl.normalization.plan import Plan, RowKey
 
@@ -123,7 +122,7 @@ def _typed_frame(spark: SparkSession, batch: Typed, uses: Use, plan: Plan, load_
         document = struct_sql(item, (staged_sql(inner, _quoted(key)) for key, inner in item.fields.items()))
     else:
         document = text
-    placed = _numbered(spark, batch.frame)
+    placed = _numbered(spark, batch)
     key = _document_key(plan, load_id, F.expr(text), F.col(_SHOWN), F.col(_NUMBER))
     made = (F.col(_SHOWN), F.col(_NUMBER), key, F.expr(document))
     return placed.select(*made).toDF(*STAGED_COLUMNS), item
@@ -178,12 +177,13 @@ def _offset_frame(spark: SparkSession, offsets: Mapping[tuple[str, int], int], n
     return spark.createDataFrame(pa.table(columns, names=list(names)))
 
 
-def _numbered(spark: SparkSession, frame: DataFrame) -> DataFrame:
+def _numbered(spark: SparkSession, batch: Typed) -> DataFrame:
     """Return rows with their number in the file: the format's own where it has one, else as they are read."""
-    if _has_metadata(frame, "row_index"):
-        number = (F.col("_metadata.row_index") + 1).alias(_NUMBER)
+    frame = batch.frame
+    if batch.numbering is Numbering.ROW:
+        number = (F.col(batch.numbering) + 1).alias(_NUMBER)
         return frame.select("*", shown(F.col(FILE)).alias(_SHOWN), number)
-    block = F.col("_metadata.file_block_start") if _has_metadata(frame, "file_block_start") else F.spark_partition_id()
+    block = F.col(batch.numbering) if batch.numbering is Numbering.BLOCK else F.spark_partition_id()
     read = frame.select("*", block.cast("bigint").alias(_BLOCK), F.monotonically_increasing_id().alias(_ID))
     blocks = read.groupBy(FILE, _BLOCK).agg(F.count("*").alias("rows"), F.min(_ID).alias("first")).collect()
     offsets: dict[tuple[str, int], int] = {}
@@ -194,15 +194,6 @@ def _numbered(spark: SparkSession, frame: DataFrame) -> DataFrame:
     offset = _offset_frame(spark, offsets, (FILE, _BLOCK, "__schemactl_offset", _SHOWN))
     joined = read.join(F.broadcast(offset), [FILE, _BLOCK])
     return joined.select("*", (F.col("__schemactl_offset") + F.col(_ID)).alias(_NUMBER))
-
-
-def _has_metadata(frame: DataFrame, name: str) -> bool:
-    if "_metadata" in frame.columns:
-        return False
-    try:
-        return bool(frame.select(f"_metadata.{name}").columns)
-    except AnalysisException:
-        return False
 
 
 def _quoted(name: str) -> str:

@@ -28,6 +28,7 @@ from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all
 from schemactl.inference.paths import Path
 from schemactl.inference.sample import Sample
+from schemactl.schema.types import DataType
 
 Progress = Callable[[str, float | None], None]
 """Told the name of each phase as it begins, and the share of the work that is done, None where that is not known."""
@@ -82,15 +83,19 @@ class Survey:
         readings: the documents; there is a reading for each batch of sources that has any.
         typed: the batches of sources that state their own types.
         types: what these state: dlt column properties by path.
+        stated: all types of those columns that batches do not agree about (``Evidence.stated``).
         files: what was read, by input.
         bad_records: the first ones.
+        inputs: all that was read.
     """
 
     readings: tuple[Reading, ...] = ()
     typed: tuple[Typed, ...] = ()
     types: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
+    stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
     bad_records: tuple[BadRecord, ...] = ()
+    inputs: tuple[Input, ...] = ()
 
 
 def survey_inputs(
@@ -113,8 +118,10 @@ def survey_inputs(
         readings=tuple(reading for each in surveys for reading in each.readings),
         typed=tuple(batch for each in surveys for batch in each.typed),
         types=found.typed,
+        stated=found.stated,
         files=found.files,
         bad_records=tuple(sorted((bad for each in surveys for bad in each.bad_records), key=lambda bad: bad.position)),
+        inputs=tuple(inputs),
     )
 
 

@@ -18,7 +18,7 @@ from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.engine.survey import BadRecord, Survey
+    from schemactl.engine.survey import Survey
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
@@ -84,18 +84,17 @@ def check_bad_records(survey: Survey, on_bad_record: Literal["stop", "skip"]) ->
         InputError: there are such records.
     """
     if survey.bad_records and on_bad_record == "stop":
-        raise bad_records_error(survey.bad_records, survey.files)
+        raise bad_records_error(survey)
 
 
-def bad_records_error(bad: tuple[BadRecord, ...], files: Mapping[str, FileEvidence]) -> InputError:
+def bad_records_error(survey: Survey) -> InputError:
     """Return the error for records that cannot be read, with their places."""
-    count = sum(file.bad for file in files.values())
-    problems = [
-        Problem(f"this cannot be read: {record.text}", Location(record.position.file, record.position.number))
-        for record in bad
-    ]
-    if count > len(bad):
-        problems.append(Problem(f"and {count - len(bad):,} more"))
+    from schemactl.engine.bad_records import explain_bad_records
+
+    count, told = sum(file.bad for file in survey.files.values()), len(survey.bad_records)
+    problems = explain_bad_records(survey.bad_records, survey.inputs)
+    if count > told:
+        problems.append(Problem(f"and {count - told:,} more"))
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
     hint = "mend the data, or leave them out with `--on-bad-record skip`"
     return InputError(what, hint=hint, problems=tuple(problems))

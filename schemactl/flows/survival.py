@@ -109,7 +109,7 @@ def count_survivors(
     with open_session(request.spark or SparkOptions()) as spark:
         scan = scan_inputs(spark, inputs, sample, tell)
         if scan.survey.bad_records:
-            error = bad_records_error(scan.survey.bad_records, scan.survey.files)
+            error = bad_records_error(scan.survey)
             error.hint = "mend the data: the count would leave them out"
             raise error
         again = _Again(lambda: read_again(spark, inputs, sample, scan.evidence), tell)

@@ -36,7 +36,7 @@ def surmised_evidence(survey: Survey) -> Evidence | None:
             kinds[path] = _union(kinds[path], found) if path in kinds else found
     if any(is_row_key(path[-1]) for path in kinds if path and path[-1] is not ELEMENT):
         return None
-    return surmise(kinds, survey.files, survey.types)
+    return surmise(kinds, survey.files, survey.types, survey.stated)
 
 
 def _kinds_of(reading: Reading) -> dict[Path, Kinds]:

@@ -359,11 +359,17 @@ def _draft_of(table: Table) -> _Draft:
 def _typed_documents(evidence: Evidence) -> list[dict[str, Any]]:
     """Return documents whose values stand for the columns that sources state the types of.
 
-    One will do, unless there is a scalar in one source where another has an object or a list.
+    One will do, unless there is a scalar in one source where another has an object or a list. The types that a column
+    is widened from come after its own: they may need variants where the schema has another type.
     """
     documents: list[dict[str, Any]] = []
-    for path, properties in evidence.typed.items():
-        value = TypedValue(properties)
+    typed = [(path, TypedValue(properties)) for path, properties in evidence.typed.items()]
+    narrower = [
+        (path, TypedValue({"data_type": str(data_type)}))
+        for path, stated in evidence.stated.items()
+        for data_type in sorted(stated - {DataType(evidence.typed[path]["data_type"])})
+    ]
+    for path, value in (*typed, *narrower):
         if not any(_plant(document, path, value) for document in documents):
             documents.append({})
             _plant(documents[-1], path, value)

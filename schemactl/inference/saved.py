@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position
+from schemactl.inference.paths import Path
+from schemactl.schema.types import DataType
 
 MARK: Final = "schemactl_evidence"
 FORMAT: Final = 1
@@ -28,7 +30,7 @@ def write_evidence(evidence: Evidence) -> str:
             {"path": list(path), "classes": {name: _class_to_dict(seen) for name, seen in sorted(classes.items())}}
             for path, classes in sorted(evidence.paths.items(), key=lambda item: json.dumps(item[0]))
         ],
-        "typed": [{"path": list(path), "column": dict(column)} for path, column in evidence.typed.items()],
+        "typed": [_typed_to_dict(path, evidence) for path in evidence.typed],
         "witnesses": [
             {"file": position.file, "number": position.number, "document": document}
             for position, document in sorted(evidence.witnesses.items())
@@ -53,11 +55,12 @@ def read_evidence(text: str, path: str) -> Evidence:
         raise InputError(f"this evidence is of format {stored[MARK]}, and {FORMAT} is known", at=Location(path))
     try:
         return _evidence(stored)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"this evidence is damaged: {error}", at=Location(path)) from error
 
 
 def _evidence(stored: Mapping[str, Any]) -> Evidence:
+    disagreed = [each for each in stored["typed"] if "stated" in each]
     return Evidence(
         paths={
             tuple(each["path"]): {name: _class_from_dict(seen) for name, seen in each["classes"].items()}
@@ -66,7 +69,13 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
         witnesses={Position(each["file"], each["number"]): each["document"] for each in stored["witnesses"]},
         files={path: FileEvidence(**file) for path, file in stored["files"].items()},
         typed={tuple(each["path"]): each["column"] for each in stored["typed"]},
+        stated={tuple(each["path"]): frozenset(map(DataType, each["stated"])) for each in disagreed},
     )
+
+
+def _typed_to_dict(path: Path, evidence: Evidence) -> dict[str, Any]:
+    stored: dict[str, Any] = {"path": list(path), "column": dict(evidence.typed[path])}
+    return {**stored, "stated": sorted(evidence.stated[path])} if path in evidence.stated else stored
 
 
 def _class_to_dict(seen: ClassEvidence) -> dict[str, Any]:

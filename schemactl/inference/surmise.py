@@ -29,7 +29,10 @@ class Kinds:
 
 
 def surmise(
-    kinds: Mapping[Path, Kinds], files: Mapping[str, FileEvidence], types: Mapping[Path, Mapping[str, Any]]
+    kinds: Mapping[Path, Kinds],
+    files: Mapping[str, FileEvidence],
+    types: Mapping[Path, Mapping[str, Any]],
+    stated: Mapping[Path, frozenset[DataType]],
 ) -> Evidence:
     """Return evidence of data whose values all fit, as far as their kinds can.
 
@@ -37,12 +40,13 @@ def surmise(
         kinds: what stands at each path, paths before those below; a path without any has nulls alone.
         files: what was read, by input.
         types: columns whose types the sources state (``Evidence.typed``).
+        stated: all types of those that sources do not agree about (``Evidence.stated``).
     """
     here = Position("", 0)
     one = ClassEvidence(1, here)
     paths = {path: dict.fromkeys(_names(found), one) for path, found in kinds.items()}
     witnesses = {Position("", number): document for number, document in enumerate(_documents(kinds))}
-    return Evidence(paths=paths, witnesses=witnesses, files=files, typed=types)
+    return Evidence(paths=paths, witnesses=witnesses, files=files, typed=types, stated=stated)
 
 
 def _names(found: Kinds) -> Iterable[str]:

@@ -266,9 +266,20 @@ class _Types:
         found = _scalars(self._evidence.paths.get(path, {}))
         stated = self._evidence.typed.get(path)
         types = [found.type(old)] if found.kinds else []
-        types += [leaf_of(stated)] if stated is not None else []
+        types += [_stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None
+
+
+def _stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
+    """Return the type that keeps values of all stated types: as a text or a decimal some would change their look."""
+    if len(stated) > 1 and stated not in _WIDENED:
+        return Json()
+    return Json() if widest.get("precision", 0) > _MOST_DIGITS else leaf_of(widest)
+
+
+_WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
+_MOST_DIGITS: Final = 38
 
 
 def _scalars(classes: Mapping[str, ClassEvidence]) -> _Scalars:

@@ -43,14 +43,12 @@ def tree_of(evidence: Evidence) -> Node:
 
 def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | None, None]]) -> Node:
     names = evidence.paths.get(path, {})
-    kinds = {kind for name in names if (kind := _kind_of_class(name))}
-    if path in evidence.typed:
-        kinds.add(DataType(evidence.typed[path]["data_type"]))
+    kinds = evidence.stated_types(path) | {kind for name in names if (kind := _kind_of_class(name))}
     met = {kind_of(name) for name in names}
     inner = {step: _node((*path, step), evidence, below) for step in below[path]}
     keys = {step: node for step, node in inner.items() if step is not ELEMENT}
     return Node(
-        kinds=frozenset(kinds),
+        kinds=kinds,
         is_object=OBJECT in met or bool(keys),
         is_list=LIST in met or ELEMENT in inner,
         keys=keys,

@@ -99,7 +99,8 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
     options = (
         "--to", "duckdb:///shop.duckdb", "--table", "orders", "--contract", "columns=freeze", "--rejects", "bad",
         "--load-id", "7", "--new-only", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
-        "--lineage", "--staging", "tmp", "--schemas", "s", "--naming", "direct", "--normalizer", "nested", "--master", "local[2]", "--conf", "spark.a=1",
+        "--lineage", "--staging", "tmp", "--schemas", "s", "--naming", "direct",
+        "--normalizer", "nested", "--master", "local[2]", "--conf", "spark.a=1",
     )  # fmt: skip
 
     run(["normalize", "a.jsonl", "b*.csv", "--name", "shop", *options])

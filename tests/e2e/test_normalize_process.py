@@ -133,7 +133,7 @@ def test_bad_record_stops_the_load(work: Path) -> None:
     answer = normalize("orders.jsonl")
 
     assert (answer.returncode, answer.stdout) == (2, "")
-    assert answer.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2: ")
+    assert answer.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2:8: this cannot be read, ")
     assert list(files(work)) == ["orders.jsonl"]
     assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
 

@@ -320,3 +320,18 @@ def test_sparks_addresses_are_shown_as_paths(work: Path) -> None:
 def test_inputs_are_grouped_by_format_in_order() -> None:
     inputs = [Input("a", "csv"), Input("b", "ndjson"), Input("c", "csv")]
     assert by_format(inputs) == {"csv": [inputs[0], inputs[2]], "ndjson": [inputs[1]]}
+
+
+def test_the_hint_for_a_file_that_is_no_data_depends_on_how_it_was_named(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d").mkdir()
+    Path("d/README.md").write_text("# Read me")
+    Path("d/x.csv").write_text("id\n1\n")
+    with pytest.raises(InputError, match="cannot tell the format") as among:
+        find_inputs(["d"])
+    assert among.value.hint == "if it is no data, name the rest by a pattern in quotes, such as `'DIR/**/*.csv'`"
+    with pytest.raises(InputError, match="cannot tell the format") as alone:
+        find_inputs(["d/README.md"])
+    assert alone.value.hint is not None
+    assert "--input-format" in alone.value.hint
+    assert [each.path for each in find_inputs(["d/**/*.csv"])] == ["d/x.csv"]

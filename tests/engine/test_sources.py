@@ -18,6 +18,7 @@ import pytest
 import zstandard
 from pyspark.sql import SparkSession
 
+from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.failure import explain_failure
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import Scan, scan_inputs
@@ -226,6 +227,16 @@ def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) ->
     assert found.evidence.documents == 1
 
 
+def test_the_line_in_which_excel_states_the_separator_is_no_header(spark: SparkSession, read) -> None:
+    assert read("a.csv", 'sep=;\r\nid;name\r\n1;"a, b\nc"\r\n') == [{"id": "1", "name": "a, b\nc"}]
+    assert read("b.csv", '"sep=|"\nid|name|id|\n1|a|2|x\n') == [{"id0": "1", "name": "a", "id2": "2", "_c3": "x"}]
+    assert read("c.csv", "sep=;\nid;name\n") == []
+    Path("d.csv").write_text("sep=;\nid;name\n1;a\n2;b;c\n")
+    survey = scan(spark, "d.csv").survey
+    (problem,) = explain_bad_records(survey.bad_records, survey.inputs)
+    assert str(problem) == "d.csv:4: this row has more cells (3) than columns (2): 2;b;c"
+
+
 def test_csv_files_of_several_headers_are_read_by_their_own(spark: SparkSession) -> None:
     Path("a.csv").write_text("id,name\n1,a\n")
     Path("b.csv").write_text("name;id\nb;2\n")
@@ -401,6 +412,28 @@ def test_parquet_files_are_counted_and_their_columns_merged(spark: SparkSession)
     found = scan(spark, "d").evidence
     assert {file: seen.documents for file, seen in found.files.items()} == {"d/a.parquet": 2, "d/b 1.parquet": 1}
     assert [path[0] for path in found.typed] == ["id", "name"]
+
+
+def test_a_parquet_column_of_nulls_states_no_type(spark: SparkSession) -> None:
+    Path("d").mkdir()
+    nulls = pyarrow.nulls(1)
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1], "day": nulls, "none": nulls}), "d/a.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"id": [2], "day": [datetime.date(2024, 1, 2)]}), "d/b.parquet")
+    found = scan(spark, "d").evidence
+    assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"id": "bigint", "day": "date"}
+    assert found.documents == 2
+    assert not found.stated
+
+
+def test_parquet_files_that_do_not_agree_are_read_by_their_columns(spark: SparkSession) -> None:
+    Path("d").mkdir()
+    for name, numbers in {"a": [1, 2], "b": [1.5], "c": [3]}.items():
+        pyarrow.parquet.write_table(pyarrow.table({"id": numbers}), f"d/{name}.parquet")
+    found = scan(spark, "d")
+    assert len(found.survey.typed) == 2
+    assert found.evidence.documents == 4
+    assert found.evidence.typed == {("id",): {"data_type": "double"}}
+    assert found.evidence.stated == {("id",): {"bigint", "double"}}
 
 
 def test_a_table_of_the_catalogue(spark: SparkSession) -> None:

@@ -57,7 +57,7 @@ def own_kinds(value):
 
 
 def surmised(documents, schema: Schema):
-    evidence = surmise(kinds_of(documents), FILES, {})
+    evidence = surmise(kinds_of(documents), FILES, {}, {})
     return evidence, resolve(evidence, schema, "orders")
 
 
@@ -85,7 +85,7 @@ def test_a_key_a_kind_or_a_list_that_is_new_changes_the_schema():
 
 def test_files_and_stated_types_are_passed_on():
     stated = {("id",): {"data_type": "bigint"}}
-    evidence = surmise({}, FILES, stated)
+    evidence = surmise({}, FILES, stated, {})
     assert (evidence.documents, evidence.typed) == (2, stated)
 
 
@@ -97,7 +97,7 @@ def test_elements_of_all_kinds_stand_beside_one_another():
         ("a", ELEMENT, "b"): Kinds(frozenset({DataType.BIGINT})),
         ("a", ELEMENT, ELEMENT): Kinds(),
     }
-    (document,) = surmise(kinds, FILES, {}).witnesses.values()
+    (document,) = surmise(kinds, FILES, {}, {}).witnesses.values()
     text, inner, listed = document["a"]
     assert (kind(text), kind(inner["b"]), listed) == (DataType.TEXT, DataType.BIGINT, [None])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from schemactl.registry import Registry
@@ -31,15 +32,28 @@ class Documents:
     frame: DataFrame
 
 
+class Numbering(StrEnum):
+    """What Spark knows of the place of a row in what it reads; it logs an error where it is asked for more."""
+
+    ROW = "_metadata.row_index"
+    """Its number in the file, from 0."""
+    BLOCK = "_metadata.file_block_start"
+    """Where in the file the task that reads it began."""
+    PARTITION = "partition"
+    """No more than the task that reads it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Typed:
     """Rows whose columns have types of their own.
 
     Attributes:
         frame: the columns, and ``file`` beside them under the name in ``FILE``.
+        numbering: what rows can be numbered by.
     """
 
     frame: DataFrame
+    numbering: Numbering
 
 
 FILE = "__schemactl_file"

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Typed
+from schemactl.engine.sources import Numbering, Typed
 from schemactl.engine.sources._typed import typed
 
 ENDINGS = (".avro",)
@@ -20,4 +20,4 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     Spark's reader is a package of its own: ``--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:4.3.0``.
     """
     frame = spark.read.format("avro").load([each.address for each in inputs])
-    yield typed(frame, F.col("_metadata.file_path"))
+    yield typed(frame, F.col("_metadata.file_path"), Numbering.BLOCK)

@@ -1,0 +1,299 @@
+"""Looks again at records that could not be read: line, column and reason, where the file is on this machine.
+
+Files are streamed. Spark numbers records, which are lines only where each has one (``Position``); what a second look
+does not find in the file is told by its number.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+
+from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
+from schemactl.engine.json_faults import BLANKS, UNCLOSED, Fault, find_fault, scan_value
+from schemactl.engine.sources.csv import find_separator, first_row_of, stated_separator
+from schemactl.engine.survey import BadRecord
+from schemactl.errors import Location, Problem
+
+MOST_CHARACTERS: Final = 1 << 24
+"""Of a record that is looked at again; it is held whole."""
+
+_SHOWN = 100
+_TAKEN = 1 << 16
+_OPENERS: Final[Mapping[str, Callable[[str, str], object]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
+
+
+def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
+    """Return what is wrong with records, and where they stand.
+
+    Args:
+        bad: the records, sorted by place.
+        inputs: what was read.
+    """
+    known = {each.path: each for each in inputs}
+    by_file: dict[str, list[BadRecord]] = {}
+    for record in bad:
+        by_file.setdefault(record.position.file, []).append(record)
+    return [
+        problem
+        for file, records in by_file.items()
+        for problem in _explain(records, known.get(file))
+    ]  # fmt: skip
+
+
+def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
+    found: Mapping[int, Problem] = {}
+    if file is not None and file.is_local and _compression(file) in _OPENERS:
+        # What is gone since it was read stays told by its number.
+        with suppress(OSError, EOFError):
+            found = _look_again(file, records)
+    for record in records:
+        yield found.get(record.position.number) or _by_number(record, file)
+
+
+def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
+    match file.format:
+        case "ndjson":
+            return _in_lines(file, records)
+        case "json":
+            return _in_document(file)
+        case "csv" | "tsv":
+            return _in_rows(file, records)
+        case _:
+            return {}
+
+
+def _by_number(record: BadRecord, file: Input | None) -> Problem:
+    number, path = record.position.number, record.position.file
+    if file is not None and file.format == "ndjson":
+        return Problem(f"this cannot be read: {on_one_line(record.text)}", Location(path, number))
+    return Problem(f"record {number:,} cannot be read: {on_one_line(record.text)}", Location(path))
+
+
+def on_one_line(text: str) -> str:
+    r"""Return the beginning of a text, blanks and line breaks as one blank each.
+
+    >>> on_one_line('{"a": 1,\n   "b"')
+    '{"a": 1, "b"'
+    """
+    joined = " ".join(text.split())
+    return joined if len(joined) <= _SHOWN else f"{joined[: _SHOWN - 1]}…"
+
+
+def _compression(file: Input) -> str:
+    suffix = Path(file.path).suffix
+    return suffix if suffix in COMPRESSIONS else ""
+
+
+def _open(file: Input, newline: str | None = None) -> IO[str]:
+    """Open a file as text; octets that are none come as surrogates."""
+    binary = cast(IO[bytes], _OPENERS[_compression(file)](file.path, "rb"))
+    if file.encoding == UTF8:
+        return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
+    return io.TextIOWrapper(binary, encoding=file.encoding, errors="replace", newline=newline)
+
+
+# --- a document on each line ---
+
+
+def _in_lines(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
+    wanted = {record.position.number for record in records}
+    found: dict[int, Problem] = {}
+    with _open(file) as opened:
+        for number, line in enumerate(_lines(opened), start=1):
+            if number in wanted and line is not None:
+                text = line.removeprefix("\ufeff").rstrip("\n") if number == 1 else line.rstrip("\n")
+                if (fault := _fault_of(text)) is not None:
+                    found[number] = _problem(fault, text, Location(file.path, number, fault.offset + 1))
+            if len(found) == len(wanted) or number >= max(wanted):
+                break
+    return found
+
+
+def _lines(opened: IO[str]) -> Iterator[str | None]:
+    """Yield lines with their ends, None in place of those that are too long."""
+    while line := opened.readline(MOST_CHARACTERS):
+        is_whole = True
+        while not line.endswith("\n") and len(line) == MOST_CHARACTERS:
+            is_whole = False
+            line = opened.readline(MOST_CHARACTERS)
+        yield line if is_whole else None
+
+
+def _fault_of(text: str) -> Fault | None:
+    return _no_unicode(text) or find_fault(text)
+
+
+def _no_unicode(text: str) -> Fault | None:
+    found = re.search("[\udc80-\udcff]", text)
+    return Fault(found.start(), f"the octet 0x{ord(found[0]) - 0xDC00:02X} is no UTF-8") if found else None
+
+
+def _problem(fault: Fault, text: str, at: Location) -> Problem:
+    around = text[max(0, fault.offset - _SHOWN // 2) :] if fault.offset > _SHOWN // 2 else text
+    start = "…" if around is not text else ""
+    shown = on_one_line(start + re.sub("[\udc80-\udcff]", "\ufffd", around[: 4 * _SHOWN]))
+    return Problem(f"this cannot be read, {fault.reason}: {shown}", at)
+
+
+# --- one document, maybe a list of records ---
+
+
+@dataclass(slots=True)
+class _Window:
+    """A part of a file; what was taken is forgotten, and where it ended remembered."""
+
+    opened: IO[str]
+    text: str = ""
+    line: int = 1
+    column: int = 1
+    is_last: bool = False
+
+    def grow(self) -> None:
+        """Read as much again as there is."""
+        read = self.opened.read(max(_TAKEN, len(self.text)))
+        self.is_last = not read
+        self.text += read
+
+    def take(self, end: int) -> None:
+        """Forget the text before ``end``."""
+        at = self.location("", end)
+        self.line, self.column = at.line or 1, at.column or 1
+        self.text = self.text[end:]
+
+    def take_blanks(self) -> None:
+        """Forget blanks; afterwards a character stands first, or the file is at its end."""
+        self.take(len(self.text) - len(self.text.lstrip(BLANKS)))
+        while not self.text and not self.is_last:
+            self.grow()
+            self.take(len(self.text) - len(self.text.lstrip(BLANKS)))
+
+    def location(self, path: str, offset: int) -> Location:
+        """Return the place of a character."""
+        breaks = self.text.count("\n", 0, offset)
+        if not breaks:
+            return Location(path, self.line, self.column + offset)
+        return Location(path, self.line + breaks, offset - self.text.rfind("\n", 0, offset))
+
+
+def _in_document(file: Input) -> dict[int, Problem]:
+    with _open(file) as opened:
+        window = _Window(opened)
+        try:
+            fault = _fault_in_document(window)
+        except _TooLargeError:
+            return {}
+        if fault is None:
+            return {}
+        return {1: _problem(fault, window.text, window.location(file.path, fault.offset))}
+
+
+def _fault_in_document(window: _Window) -> Fault | None:
+    """Find the first fault; the window then begins with the value that has it."""
+    window.take_blanks()
+    if window.text.startswith("["):
+        window.take(1)
+        fault = _fault_in_list(window)
+    else:
+        fault = _fault_in_value(window)
+    if fault is not None:
+        return fault
+    window.take_blanks()
+    return Fault(0, "something follows the document") if window.text else None
+
+
+def _fault_in_list(window: _Window) -> Fault | None:
+    window.take_blanks()
+    if window.text.startswith("]"):
+        window.take(1)
+        return None
+    while True:
+        if (fault := _fault_in_value(window)) is not None:
+            return fault
+        window.take_blanks()
+        match window.text[:1]:
+            case "]":
+                window.take(1)
+                return None
+            case ",":
+                window.take(1)
+                window.take_blanks()
+            case "":
+                return Fault(0, "the list has no end")
+            case _:
+                return Fault(0, "expecting `,` or `]` after an element")
+
+
+def _fault_in_value(window: _Window) -> Fault | None:
+    """Take a value off the window, or tell what is wrong with it."""
+    while True:
+        found = scan_value(window.text, 0)
+        is_inside = (found.offset if isinstance(found, Fault) else found) < len(window.text) - _TAKEN // 2
+        is_open = isinstance(found, Fault) and found.reason == UNCLOSED
+        if not window.is_last and (is_open or not is_inside):
+            if len(window.text) > MOST_CHARACTERS:
+                raise _TooLargeError
+            window.grow()
+            continue
+        octet = _no_unicode(window.text[: found.offset if isinstance(found, Fault) else found])
+        if octet is not None or isinstance(found, Fault):
+            return octet or cast(Fault, found)
+        window.take(found)
+        return None
+
+
+class _TooLargeError(Exception):
+    """A value is larger than what is held of it."""
+
+
+# --- rows ---
+
+
+def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
+    """Find rows that are too long, as Spark counts them: without the header, and without rows that have nothing."""
+    wanted = {record.position.number: record for record in records}
+    stated, head = stated_separator(read_head(file))
+    separator = stated or ("\t" if file.format == "tsv" else find_separator(first_row_of(head)[0]))
+    found: dict[int, Problem] = {}
+    with _open(file, newline="") as opened:
+        reader = csv.reader(opened, delimiter=separator)
+        header: list[str] | None = None
+        number, before = -1, 0
+        if stated:
+            opened.readline()
+            before = 1
+        try:
+            for row in reader:
+                line, before = before + 1, reader.line_num + (1 if stated else 0)
+                if not row:
+                    continue
+                header = header or row
+                number += 1
+                if number in wanted and _is_row(row, header, wanted[number]):
+                    counts = f"more cells ({len(row)}) than columns ({len(header)})"
+                    shown = on_one_line(separator.join(row))
+                    found[number] = Problem(f"this row has {counts}: {shown}", Location(file.path, line))
+                if number >= max(wanted):
+                    break
+        except csv.Error:
+            # A cell that is longer than Python takes: the rows from there on keep their numbers.
+            return found
+    return found
+
+
+def _is_row(row: list[str], header: list[str], record: BadRecord) -> bool:
+    """Return whether a row is the record: where a quote is odd, Spark and Python count rows in different ways."""
+    text = _letters(record.text.partition(":")[2])
+    return len(row) > len(header) and _letters("".join(row)).startswith(text[: len(_letters("".join(row)))])
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\s,]", "", text)

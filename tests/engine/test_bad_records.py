@@ -1,0 +1,134 @@
+"""Records that could not be read are told by line, column and reason, as far as a second look finds them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from schemactl.engine import bad_records
+from schemactl.engine.bad_records import explain_bad_records
+from schemactl.engine.input import Input
+from schemactl.engine.survey import BadRecord
+from schemactl.inference.evidence import Position
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(name: str, content: str | bytes, *numbers: int, text: str = "?", encoding: str = "UTF-8") -> list[str]:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    forms = {".jsonl": "ndjson", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
+    file = Input(name, forms[Path(name.removesuffix(".gz")).suffix], encoding)
+    bad = [BadRecord(Position(name, number), text) for number in numbers]
+    return [str(problem) for problem in explain_bad_records(bad, [file])]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "reason"),
+    [
+        (r'{"a": "\ud800"}', 8, "half of a surrogate pair is no character"),
+        (r'{"a": "\\\udc00"}', 10, "half of a surrogate pair is no character"),
+        ('{"b": "NaN", "a": NaN}', 19, "`NaN` is no JSON number"),
+        ("[-Infinity]", 2, "`-Infinity` is no JSON number"),
+        ('{"a": 01}', 8, "a number begins with 0"),
+        ("01", 2, "a number begins with 0"),
+        ('{"a": 1 "b": 2}', 9, "expecting ',' delimiter"),
+        ("1 2", 3, "something follows the document"),
+        ('{"a": "\t"}', 8, "invalid control character"),
+        ("9" * 1001, 1, "a number has more than 1,000 digits"),
+    ],
+)
+def test_a_line_that_is_no_json_is_told_with_column_and_reason(line: str, column: int, reason: str) -> None:
+    (found,) = told("a.jsonl", f'{{"a": 1}}\n\n{line}\n', 3)
+    assert found.startswith(f"a.jsonl:3:{column}: this cannot be read, {reason}: ")
+
+
+def test_octets_that_are_no_utf8_are_told() -> None:
+    content = b'{"a": "\xc3\xa9"}\r\n{"a": "\xe9t\xe9"}\n'
+    assert told("a.jsonl", content, 2) == [
+        'a.jsonl:2:8: this cannot be read, the octet 0xE9 is no UTF-8: {"a": "\ufffdt\ufffd"}'
+    ]
+
+
+def test_of_a_long_line_the_part_around_the_fault_is_shown() -> None:
+    (found,) = told("a.jsonl", '{"a": "' + "x" * 1_000 + '", "b": q, "c": "' + "y" * 1_000 + '"}\n', 1)
+    assert found.startswith("a.jsonl:1:1016: this cannot be read, expecting value: …xxx")
+    assert 'x", "b": q, "c": "yyy' in found
+    assert len(found) < 200
+
+
+def test_a_fault_in_a_list_is_told_by_its_line_and_column() -> None:
+    (found,) = told("a.json", '[\n  {"a": 1},\n  {"a": 2,\n   "b": }\n]\n', 1)
+    assert found == 'a.json:4:9: this cannot be read, expecting value: {"a": 2, "b": } ]'
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('\n[{"a": 1}, ', "2:12"),
+        ('[{"a": 1}] x', "1:12"),
+        ('[1 2]', "1:4"),
+        ("[1, 2]]", "1:7"),
+        ('\ufeff[\n1,\n"a\\q"]', "3:3"),
+        ('{"a": "b', "1:7"),
+        ('{"a": 1\n', "2:1"),
+        ('{"a": 1}\n{"a": 2}', "2:1"),
+    ],
+)  # fmt: skip
+def test_a_document_that_is_no_json_is_told_by_its_place(text: str, place: str) -> None:
+    (found,) = told("a.json", text, 1)
+    assert found.startswith(f"a.json:{place}: ")
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize("name", ["big.json", "big.json.gz"])
+def test_a_fault_far_down_a_large_list_is_found(name: str) -> None:
+    rows = [f'{{"id": {number}, "text": "{"x" * 300}\\u00e9]"}}' for number in range(3_000)]
+    content = "[\n" + ",\n".join([*rows, '{"id": 01}', rows[0]]) + "\n]"
+    (found,) = told(name, gzip.compress(content.encode()) if name.endswith(".gz") else content, 1)
+    assert found.startswith(f"{name}:3002:9: this cannot be read, a number begins with 0: ")
+
+
+def test_a_value_that_is_too_large_to_be_held_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bad_records, "MOST_CHARACTERS", 100_000)
+    content = '{"a": "' + "x" * 300_000 + '", "b": }'
+    assert told("a.json", content, 1, text='{"a":\n "x') == ['a.json: record 1 cannot be read: {"a": "x']
+    assert told("a.jsonl", content + "\nq\n", 1, 2, text='{"a": "x') == [
+        'a.jsonl:1: this cannot be read: {"a": "x',
+        "a.jsonl:2:1: this cannot be read, expecting value: q",
+    ]
+
+
+def test_a_csv_row_is_told_by_the_line_it_begins_on() -> None:
+    content = 'id,name\n"1\nx",a\n\n2,b,c\n3,d\n4,"e\nf",g,h\n'
+    first, second = told("a.csv", content, 2, text="more cells than columns: 2, b, c") + told(
+        "a.csv", content, 4, text="more cells than columns: 4, e\nf, g"
+    )
+    assert first == "a.csv:5: this row has more cells (3) than columns (2): 2,b,c"
+    assert second == "a.csv:7: this row has more cells (4) than columns (2): 4,e f,g,h"
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16LE"])
+def test_csv_of_other_separators_and_encodings(encoding: str) -> None:
+    (found,) = told("a.csv", "\ufeffid;name\n1;é;c\n", 1, text="more cells than columns: 1, é, c", encoding=encoding)
+    assert found == "a.csv:2: this row has more cells (3) than columns (2): 1;é;c"
+
+
+def test_a_csv_row_that_is_not_the_one_spark_told_of_keeps_its_number() -> None:
+    (found,) = told("a.csv", "id,name\n1,b,c\n", 1, text="more cells than columns: 7, b, c")
+    assert found == "a.csv: record 1 cannot be read: more cells than columns: 7, b, c"
+
+
+def test_what_is_gone_or_elsewhere_is_told_by_number() -> None:
+    gone = BadRecord(Position("gone.jsonl", 3), "nul\nl")
+    far = BadRecord(Position("s3://bucket/a.json", 1), "[")
+    files = [Input("gone.jsonl", "ndjson"), Input("s3://bucket/a.json", "json")]
+    assert [str(problem) for problem in explain_bad_records([gone, far], files)] == [
+        "gone.jsonl:3: this cannot be read: nul l",
+        "s3://bucket/a.json: record 1 cannot be read: [",
+    ]
