@@ -14,14 +14,15 @@ from typing import Final
 
 from pyspark.sql import types as T
 
-from schemactl.engine.nested import Converter, structure_type
-from schemactl.engine.nested import read_type as nested_type
+from schemactl.engine.nested import Converter
+from schemactl.engine.nested_types import read_type as nested_type
+from schemactl.engine.nested_types import structure_type
 from schemactl.engine.shapes import Shape
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.walk import field_of
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.normalization.nested_types import NestedType
 from schemactl.normalization.plan import Cell, Plan
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import DataType
 
 

@@ -1,4 +1,4 @@
-"""Structs and arrays that are kept whole: how documents are read, and how their values become what columns store.
+"""Structs and arrays that are kept whole: how their values become what columns store.
 
 Expressions are built as SQL text (see ``walk``). A place whose values are not of one type (``Json``) is read as a
 VARIANT and stored as JSON text; integers past 64 bits are read as texts (``parse.LARGE_MARK``).
@@ -12,23 +12,11 @@ from typing import Final
 
 from pyspark.sql import types as T
 
-from schemactl.engine.coercion import stored_type
+from schemactl.engine.nested_types import ddl_of, leaf_type, read_type, structure_type
 from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.walk import field_of, literal, variant_child
-from schemactl.normalization.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
-from schemactl.normalization.plan import Plan
-from schemactl.schema.types import Column
+from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 
-_PLAIN: Final[Mapping[str, T.DataType]] = {
-    "bigint": T.LongType(),
-    "double": T.DoubleType(),
-    "boolean": T.BooleanType(),
-    "string": T.StringType(),
-    "binary": T.BinaryType(),
-    "date": T.DateType(),
-    "timestamp": T.TimestampType(),
-    "timestamp_ntz": T.TimestampNTZType(),
-}
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "bigint": ("BIGINT",),
     "double": ("DOUBLE", "DECIMAL", "BIGINT"),
@@ -42,44 +30,6 @@ _MARK: Final = literal(LARGE_MARK)
 _MARKED: Final = literal(f'"{LARGE_MARK}(-?[0-9]+)"')
 _EXACT: Final = 2**53
 """Up to here doubles tell all integers apart."""
-
-
-def column_type(column: Column, table: str, plan: Plan) -> T.DataType:
-    """Return the Spark type that a column of a plan is stored as."""
-    structure = plan.structures.get((table, column.name))
-    return stored_type(column) if structure is None else structure_type(structure)
-
-
-def structure_type(of: NestedType) -> T.DataType:
-    """Return the Spark type that a structure is stored as."""
-    return _spark_type(of, T.StringType(), None)
-
-
-def read_type(of: NestedType) -> T.DataType:
-    """Return the Spark type that documents are read with."""
-    return _spark_type(of, T.VariantType(), T.StringType())
-
-
-def _spark_type(of: NestedType, json: T.DataType, large: T.DataType | None) -> T.DataType:
-    match of:
-        case Struct(fields):
-            return T.StructType([T.StructField(name, _spark_type(inner, json, large)) for name, inner in fields])
-        case ListOf(element):
-            return T.ArrayType(_spark_type(element, json, large))
-        case MapOf(of_keys):
-            return T.MapType(T.StringType(), _spark_type(of_keys, json, large))
-        case Json():
-            return json
-        case Leaf(name):
-            return large if large is not None and name == LARGE else _leaf_type(name)
-
-
-def _leaf_type(name: str) -> T.DataType:
-    if name in _PLAIN:
-        return _PLAIN[name]
-    kind, _, sizes = name.rstrip(")").partition("(")
-    numbers = [int(size) for size in sizes.split(",")]
-    return T.TimeType(*numbers) if kind == "time" else T.DecimalType(*numbers)
 
 
 class Converter:
@@ -129,7 +79,7 @@ class Converter:
                         name,
                         self.of_typed(known[name], inner, field_of(value, name))
                         if name in known
-                        else f"cast(null as {_ddl(inner)})",
+                        else f"cast(null as {ddl_of(inner)})",
                     )
                     for name, inner in fields
                 ]
@@ -146,7 +96,7 @@ class Converter:
             case _, Json():
                 return _json_of_typed(source, value)
             case _:
-                return f"cast({value} as {_ddl(of)})"
+                return f"cast({value} as {ddl_of(of)})"
 
     # --- what a VARIANT holds, as far as it fits ---
 
@@ -213,7 +163,7 @@ class Converter:
             case Json(), _:
                 return self.of_variant(of, f"parse_json({value})")
             case _:
-                return f"cast(null as {_ddl(of)})"
+                return f"cast(null as {ddl_of(of)})"
 
     def is_lost(self, wide: NestedType, of: NestedType, value: str) -> str:
         """Return SQL for whether ``narrowed`` leaves something of a value out."""
@@ -240,29 +190,6 @@ class Converter:
                 return self.is_variant_lost(of, f"parse_json({value})")
             case _:
                 return f"{value} is not null"
-
-
-def _ddl(of: NestedType) -> str:
-    return sql_type(structure_type(of))
-
-
-def sql_type(of: T.DataType) -> str:
-    """Return Spark's DDL of a type, whatever its fields are called; ``simpleString`` does not quote them."""
-    match of:
-        case T.StructType():
-            fields = (f"{quoted(inner.name)}: {sql_type(inner.dataType)}" for inner in of.fields)
-            return f"struct<{', '.join(fields)}>"
-        case T.ArrayType():
-            return f"array<{sql_type(of.elementType)}>"
-        case T.MapType():
-            return f"map<{sql_type(of.keyType)}, {sql_type(of.valueType)}>"
-        case _:
-            return of.simpleString()
-
-
-def quoted(name: str) -> str:
-    """Quote an identifier of Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def json_text(variant: str) -> str:
@@ -297,7 +224,7 @@ def _entries(variant: str) -> str:
 def _leaf_of_variant(name: str, value: str) -> str:
     """Return SQL for a scalar, null where it is of another kind, or not a value of the type to the last digit."""
     if name not in _KINDS:
-        return f"cast(null as {_leaf_type(name).simpleString()})"
+        return f"cast(null as {leaf_type(name).simpleString()})"
     kinds = ", ".join(f"'{kind}'" for kind in _KINDS[name])
     is_kind = f"regexp_replace(schema_of_variant({value}), '(?s)[<(].*', '') in ({kinds})"
     text = f"try_variant_get({value}, '$', 'string')"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.engine.nested import column_type, quoted, sql_type
+from schemactl.engine.nested_types import column_type, quoted, sql_type
 from schemactl.engine.reach import is_container_sql, reach, reach_elements
 from schemactl.engine.rows import RowFrame, made_sql, refused_sql, refuses_row
 from schemactl.engine.values import values_by_column

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.nested import column_type, quoted
+from schemactl.engine.nested_types import column_type, quoted
 from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of
 from schemactl.engine.rows import RowFrame, row_frames
 from schemactl.engine.stage import Staged, prepare_parquet

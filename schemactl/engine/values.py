@@ -17,14 +17,15 @@ from pyspark.sql import types as T
 from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
 from schemactl.engine.coercions.canonical import canonical_json
 from schemactl.engine.items import Form, Item
-from schemactl.engine.nested import Converter, structure_type
+from schemactl.engine.nested import Converter
+from schemactl.engine.nested_types import structure_type
 from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.reach import Reached
 from schemactl.engine.walk import literal
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
-from schemactl.normalization.nested_types import Json, NestedType
 from schemactl.normalization.plan import Cell, Target
 from schemactl.schema import types
+from schemactl.schema.nested_types import Json, NestedType
 from schemactl.schema.types import DataType
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from schemactl.destinations import Migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.catalogues import comparable, told
 from schemactl.flows.pairs import Pair, find_pairs
@@ -24,6 +25,8 @@ from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
+from schemactl.schema.nested_ddl import structure_in
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.history import versions_of
@@ -127,7 +130,13 @@ def _compare(pair: Pair, today: date) -> Comparison:
         return compare(*_sides(pair), today)
     base, head = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, base), _structure(pair.head, head), today)
-    return replace(comparison, changes=told(comparison.changes))
+    return replace(comparison, changes=told(comparison.changes), structure_in=_reader_of(pair))
+
+
+def _reader_of(pair: Pair) -> Callable[[str], NestedType | None]:
+    """Return what reads the types of nested columns in a catalogue; where it cannot be migrated, Spark's DDL."""
+    sides = [side.destination for side in (pair.base, pair.head) if side and hasattr(side.destination, "ABILITIES")]
+    return cast(Migrator, sides[0]).ABILITIES.structure_in if sides else structure_in
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:

@@ -10,8 +10,9 @@ from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
 from schemactl.inference.resolve import Resolution, resolve
-from schemactl.normalization.nested_schema import keeps_structure, resolve_nested
+from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema.naming import Naming, load_naming, naming_of
+from schemactl.schema.nested_columns import keeps_structure
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
 

@@ -25,6 +25,8 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
+from schemactl.schema.nested_ddl import structure_in
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
@@ -65,6 +67,8 @@ class Abilities:
         names: what becomes of names.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
             as a function of both types, as ``x-database-type`` has them; None where no load does.
+        structure_in: reads the type of a column of structs, lists or maps, as ``x-database-type`` has it; None for
+            others. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
         enforces_types: whether a column holds values of its type only.
     """
@@ -87,6 +91,7 @@ class Abilities:
     drop_primary_key: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
     gains: Callable[[str, str], tuple[str, ...] | None] = _never_gains
+    structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
     enforces_types: bool = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from schemactl.migration.plan import Place
-from schemactl.migration.reports import SchemaThere
+from schemactl.migration.reports import PastRun, SchemaThere
 from schemactl.schema.changes import Change, ColumnAdded
 
 
@@ -54,6 +54,7 @@ class VerifyReport:
         all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
         variants: columns for values that do not fit another one, which the schema does not have yet.
         disagreements: tables whose files say different things.
+        unfinished: the run that stands half done, if there is one; what differs may be its doing.
     """
 
     place: Place
@@ -66,8 +67,9 @@ class VerifyReport:
     all_rows: int = 0
     variants: tuple[ColumnAdded, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
+    unfinished: PastRun | None = None
 
     @property
     def is_clean(self) -> bool:
-        """Whether all is as the schema says."""
-        return not (self.drift or self.odd or self.variants or self.disagreements)
+        """Whether all is as the schema says; while a run stands half done, it is not settled what will be there."""
+        return self.unfinished is None and not (self.drift or self.odd or self.variants or self.disagreements)

@@ -14,12 +14,14 @@ from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, resolve
-from schemactl.normalization.nested_types import (
+from schemactl.normalization.tree import Node, tree_of
+from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure, stated_type
+from schemactl.schema.nested_ddl import write_type
+from schemactl.schema.nested_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
     LARGE,
-    SPARK_TYPE,
     STRING,
     Json,
     Leaf,
@@ -28,14 +30,9 @@ from schemactl.normalization.nested_types import (
     NestedType,
     Struct,
     leaf_of,
-    stated_type,
-    write_type,
 )
-from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
-
-NAME: Final = "nested"
 
 MOST_LEVELS: Final = 50
 """Levels that are kept; Arrow and its friends stop not much deeper. What is below is JSON text."""
@@ -48,12 +45,6 @@ _EXACT: Final = 2.0**53
 
 _DIGITS: Final = 9.9e37
 """What certainly fits 38 digits."""
-
-
-def keeps_structure(normalizers: Properties) -> bool:
-    """Return whether a schema's ``normalizers`` section names the normaliser that keeps structure."""
-    module = str((normalizers.get("json") or {}).get("module") or "")
-    return module.rpartition(".")[2] == NAME
 
 
 def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:

@@ -81,6 +81,7 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
         "disagreements": [
             {"table": each.table, "message": each.message, "hint": each.hint} for each in report.disagreements
         ],
+        "unfinished": _run(report.unfinished) if report.unfinished else None,
     }
 
 

@@ -27,6 +27,7 @@ from schemactl.schema.changes import Change, ColumnAdded
 
 _SHORT_HASH = 8
 _MOST_RUNS = 5
+_WAYS_ON = "`apply` ends it, `rollback` undoes it"
 
 
 def print_status(report: StatusReport, look: Look) -> str:
@@ -50,8 +51,9 @@ def print_verified(report: VerifyReport, look: Look) -> str:
     head: list[RenderableType] = [_title(report.schema, report.place)]
     odd = [line for each in report.odd for line in _odd(each)]
     odd += [line for each in report.disagreements for line in _disagreement(each)]
+    half = list(_half_done(report.unfinished)) if report.unfinished else []
     drift = [*_drift(report.drift), *_variants(report.variants)]
-    sections: list[list[RenderableType]] = [[] if look.is_quiet else head, drift, odd]
+    sections: list[list[RenderableType]] = [[] if look.is_quiet else head, half, drift, odd]
     if not (look.is_quiet and report.is_clean):
         sections.append([_verified(report)])
     return print_sections([section for section in sections if section], look)
@@ -145,12 +147,17 @@ def _verdict(report: StatusReport) -> Text:
     planned = report.planned.plan.steps if report.planned else ()
     parts = []
     if report.unfinished:
-        parts.append("a run stands half done (`apply` ends it, `rollback` undoes it)")
+        parts.append(f"a run stands half done ({_WAYS_ON})")
     elif planned:
         parts.append(f"{count(len(planned), 'step')} pending")
     if report.drift:
         parts.append(f"{count(len(report.drift), 'change')} by hand, or by others")
     return Text(f"Not settled: {'; '.join(parts)}.", style="bold")
+
+
+def _half_done(run: PastRun) -> Iterator[RenderableType]:
+    yield warning("unfinished", f"{run.done:,} of {count(run.steps, 'step')} to the schema {run.after} are done")
+    yield indented(Text(_WAYS_ON, style=FAINT))
 
 
 def _odd(odd: OddValues) -> Iterator[RenderableType]:
@@ -173,7 +180,8 @@ def _verified(report: VerifyReport) -> Text:
     if report.is_clean:
         return Text(f"Verified: all is as the schema says ({looked}).", style=GOOD)
     found = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
-    return Text(f"{count(found, 'difference')} ({looked}).", style=BAD)
+    half = "A run stands half done; " if report.unfinished else ""
+    return Text(f"{half}{count(found, 'difference')} ({looked}).", style=BAD)
 
 
 def _recorded(report: BaselineReport) -> Text:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import TypeVar
 
 from schemactl.schema.changes import Change, TableRenamed
+from schemactl.schema.nested_ddl import structure_in
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema
 
@@ -42,12 +44,14 @@ class Comparison:
 
     Attributes:
         today: the day that announced removals are held against.
+        structure_in: reads the types of columns that stand in ``x-database-type``; None where it is not nested.
     """
 
     base: Side
     head: Side
     changes: tuple[Change, ...]
     today: date
+    structure_in: Callable[[str], NestedType | None] = structure_in
 
     def of(self, kind: type[Kind]) -> Iterator[Kind]:
         """Yield the changes of one kind, in their order."""

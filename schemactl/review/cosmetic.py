@@ -14,6 +14,8 @@ from schemactl.schema.changes import (
     NullabilityChanged,
     TablePropertyChanged,
 )
+from schemactl.schema.nested_columns import SPARK_TYPE
+from schemactl.schema.structure import DATABASE_TYPE
 
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
 """Keys at the top that are no content: the hash is not made of them (dlt.md §2.1)."""
@@ -21,7 +23,7 @@ _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "importe
 _MEANT = frozenset(
     (
         *("x-merge-strategy", "x-enum", "x-minimum", "x-maximum", "x-pattern", "x-unit"),
-        "x-source-names",
+        *("x-source-names", SPARK_TYPE, DATABASE_TYPE),
     )
 )
 """Hints that rules read: they say what data is let in, or what becomes of it."""

@@ -6,11 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
+from schemactl.render.json import read_schema
 
 
 @pytest.fixture
@@ -100,6 +102,23 @@ def test_status_and_verify_tell_what_was_changed_by_hand(dataset: Dataset, capsy
     assert out.endswith("Not settled: 1 change by hand, or by others.\n")
     assert run(["migrate", "status", "--to", dataset.url]) == 0
     assert run(["migrate", "verify", "--to", dataset.url]) == 1
+
+
+def test_verify_tells_that_a_run_stands_half_done(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes"]) == 0
+    assert run(["migrate", "rollback", "--to", dataset.url, "--yes", "--steps", "1"]) == 0
+    capsys.readouterr()
+    call = ["migrate", "verify", "./added.yaml", "--to", dataset.url]
+
+    assert run(call) == 1
+    out = capsys.readouterr().out
+    assert f"unfinished: 2 of 3 steps to the schema {ADDED.version_hash} are done" in " ".join(out.split())
+    assert "`apply` ends it, `rollback` undoes it" in out
+    assert "A run stands half done; 1 difference (" in out
+    assert run([*call, "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, read_schema("migrate-verify"))
+    assert (document["unfinished"]["done"], document["unfinished"]["state"]) == (2, "running")
 
 
 def test_verify_tells_how_many_rows_a_sample_has_read(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,10 +21,11 @@ from schemactl.engine.tables import write_tables
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.sample import Sample
 from schemactl.normalization.choose import make_plan
-from schemactl.normalization.nested_types import SPARK_TYPE, Json, ListOf, MapOf, Struct, stated_type
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgement import Judgement, Violation, judge
+from schemactl.schema.nested_columns import SPARK_TYPE, stated_type
+from schemactl.schema.nested_types import Json, ListOf, MapOf, Struct
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 

@@ -374,6 +374,44 @@ def test_a_run_of_steps_that_is_undone_in_part_stands_half_done(lake: Lake, befo
     assert lake.rows("id, amount, memo, currency, paid") == AFTER
 
 
+def test_an_odd_value_in_a_run_that_stands_half_done_is_to_be_mended_or_the_run_taken_back(
+    lake: Lake, before: Schema
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = kept(before)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    assert undo(lake, steps=1).outcome is Outcome.DONE
+    odd = lake.root / "shop" / "orders" / "0000000000.1.odd.parquet"
+    pq.write_table(pa.table({"amount": ["many"], "_dlt_id": ["z"], "_dlt_load_id": ["l"]}), odd)
+
+    refused = apply(lake, schema, on_unfit=OnUnfit.EXPAND)
+
+    assert refused.outcome is Outcome.REFUSED
+    (refusal,) = refused.planned.refusals
+    assert (refusal.obstacle, refusal.numbers) == (Obstacle.UNFIT, (4,))
+    assert refusal.hint == "mend them, or take back the run that stands half done: `schemactl migrate rollback`"
+    assert status(lake).planned.refusals == (refusal,)
+    assert undo(lake).outcome is Outcome.DONE
+    (again,) = apply(lake, schema).planned.refusals
+    assert again.hint.endswith("`--on-unfit expand` (or `variant`)")
+
+
+def test_verify_tells_of_a_run_that_stands_half_done(lake: Lake, before: Schema) -> None:
+    schema = kept(before)
+    assert apply(lake, schema).outcome is Outcome.DONE
+    assert verify(VerifyRequest(None, lake.url, Path("schemas"))).unfinished is None
+    assert undo(lake, steps=1).outcome is Outcome.DONE
+
+    found = verify(VerifyRequest("./wanted.yaml", lake.url, Path("schemas")))
+
+    assert found.unfinished is not None
+    assert (found.unfinished.done, found.unfinished.steps) == (3, 4)
+    assert found.unfinished.after == schema.version_hash
+    assert not replace(found, drift=()).is_clean
+
+
 def test_a_failing_undo_tells_how_far_it_came(lake: Lake, before: Schema, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = kept(before)
     assert apply(lake, schema).outcome is Outcome.DONE

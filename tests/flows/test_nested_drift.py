@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.status import StatusRequest, find_status
@@ -82,3 +84,25 @@ def test_fields_in_another_order_are_the_same(url: str) -> None:
 
     assert plan_migration(PlanRequest(wanted, url, SCHEMAS, PlanOptions())).plan.notes == ()
     assert verify(VerifyRequest(wanted, url, SCHEMAS)).is_clean
+
+
+def test_a_diff_with_a_catalogue_tells_the_fields_that_differ(url: str) -> None:
+    with duckdb.connect(url.removeprefix("duckdb:///")) as connection:
+        kind = "STRUCT(a BIGINT, gone ENUM('x', 'y'), kind ENUM('x', 'y'), lines STRUCT(price BIGINT)[])"
+        connection.execute(f"ALTER TABLE shop.orders ALTER COLUMN meta SET DATA TYPE {kind}")
+    wanted = stating("struct<a:bigint,kind:bigint,lines:array<struct<price:double,sku:string>>>")
+
+    report = diff_schemas(DiffRequest(base=url, head=wanted, schemas=SCHEMAS, today=date(2026, 1, 1)))
+
+    (review,) = report.reviews
+    told = {(finding.rule, finding.message) for finding in review.findings if finding.column == "meta"}
+    assert told == {
+        ("C214", "field `orders.meta.lines[].sku` (`string`) is new"),
+        ("C215", "field `orders.meta.gone` (`ENUM('x', 'y')`) is gone"),
+        ("D313", "`orders.meta.kind` changes from `ENUM('x', 'y')` to `bigint`: some values may not survive"),
+        (
+            "D313",
+            "`orders.meta.lines[].price` changes from `bigint` to `double`: values lose digits or their meaning",
+        ),
+    }
+    assert len({finding.fingerprint for finding in review.findings}) == len(review.findings)

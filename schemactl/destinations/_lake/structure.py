@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemactl.normalization.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
 
 if TYPE_CHECKING:
     import pyarrow

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._structure import gained
-from schemactl.normalization.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
 
 _NAMES: Final = {
     "bigint": "BIGINT",

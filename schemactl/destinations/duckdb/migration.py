@@ -23,7 +23,7 @@ from schemactl.destinations._migration.rendering import (
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value
 from schemactl.destinations._session import Relation
-from schemactl.destinations.duckdb._nested import gains
+from schemactl.destinations.duckdb._nested import gains, structure_in
 from schemactl.destinations.duckdb._reader import read_connection
 from schemactl.destinations.duckdb._session import DuckDbSession, open_session
 from schemactl.destinations.duckdb._types import NAMES
@@ -64,6 +64,7 @@ ABILITIES: Final = Abilities(
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
     gains=gains,
+    structure_in=structure_in,
 )
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 

@@ -9,7 +9,7 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from schemactl.normalization.nested_types import Json, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct
 
 if TYPE_CHECKING:
     import pyarrow as pa

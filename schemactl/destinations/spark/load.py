@@ -19,7 +19,8 @@ from schemactl.destinations._structure import as_stored, cut, first_difference, 
 from schemactl.destinations.spark.catalogue import INTERNAL, read_address
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
-from schemactl.normalization.nested_types import read_type, structure_of
+from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_ddl import read_type
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Schema, Table
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.nested import quoted
+from schemactl.engine.nested_types import quoted
 from schemactl.engine.sources import Numbering, Typed
 from schemactl.engine.sources._typed import allow_all_types, described, typed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Example, Unfit
@@ -21,6 +22,8 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.conversions import Conversion
+
+_TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate rollback`"
 
 
 def count_unfit(session: MigrationSession, steps: Sequence[Step], barred: Collection[int] = ()) -> tuple[Counted, ...]:
@@ -70,8 +73,16 @@ def example_text(example: Example) -> str:
     return f"{value} ({row})" if row else value
 
 
-def refuse_unfit(steps: Sequence[PlannedStep], counts: Sequence[Counted]) -> Iterator[Refusal]:
-    """Yield what speaks against steps by what was counted."""
+def refuse_unfit(
+    steps: Sequence[PlannedStep], counts: Sequence[Counted], *, is_begun: bool = False
+) -> Iterator[Refusal]:
+    """Yield what speaks against steps by what was counted.
+
+    Args:
+        steps: of the whole plan.
+        counts: by the numbers of the steps.
+        is_begun: whether the ledger has the run: then neither its schema nor its plan can be another one.
+    """
     for each in counts:
         step = steps[each.number - 1].step
         if not needs_count(step):
@@ -81,17 +92,19 @@ def refuse_unfit(steps: Sequence[PlannedStep], counts: Sequence[Counted]) -> Ite
         match step:
             case SetNotNull():
                 message = f"{name} holds {each.count:,} null{'' if each.count == 1 else 's'}"
-                hint = "fill them, or allow nulls in the schema"
+                mend, instead = "fill them", "allow nulls in the schema"
             case AddUnique():
                 message = f"{each.count:,} rows of {name} share their value with another row"
-                hint = "remove what is there twice, or leave `unique` out of the schema"
+                mend, instead = "remove what is there twice", "leave `unique` out of the schema"
             case AddPrimaryKey():
                 listed = ", ".join(f"`{column}`" for column in step.columns)
                 message = f"{each.count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
-                hint = "mend or remove them, or leave `primary_key` out of the schema"
+                mend, instead = "mend or remove them", "leave `primary_key` out of the schema"
             case _:
                 message = f"{each.count:,} {rows} of {name} would not survive"
-                hint = "mend them, or keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
+                mend = "mend them"
+                instead = "keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
+        hint = f"{mend}, or {_TAKE_BACK if is_begun else instead}"
         yield Refusal(Obstacle.UNFIT, message, hint, (each.number,))
 
 

@@ -127,7 +127,8 @@ def check_plan(
     forbidden = tuple(_refuse_forbidden(obstacles, done or 0))
     found_unfit = count_unfit(session, steps, {place for places in obstacles.values() for place in places})
     counts = tuple(replace(each, number=each.number + (done or 0)) for each in found_unfit)
-    refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *refuse_unfit(plan.steps, counts)]
+    unfit = refuse_unfit(plan.steps, counts, is_begun=done is not None)
+    refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *unfit]
     if done is None and found.unfinished is not None:
         refusals.append(_refuse_unfinished(found.unfinished.to_hash))
     is_recorded = found.known_hash == plan.target_hash

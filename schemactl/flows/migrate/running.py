@@ -155,14 +155,19 @@ class Runner:
         steps = [each.step for each in self.plan.steps[self.done :]]
         late = count_late(self.session, steps, place - self.done)
         counts = [replace(each, number=each.number + self.done) for each in late]
-        if refusals := list(refuse_unfit(self.plan.steps, counts)):
-            raise UnfitValues(refusals, counts)
+        self._refuse(counts)
 
     def _refuse_unfit(self) -> None:
         """Look again, now that nobody else writes."""
         steps = [each.step for each in self.plan.steps[self.done :]]
         counts = [replace(each, number=each.number + self.done) for each in count_unfit(self.session, steps)]
-        if refusals := list(refuse_unfit(self.plan.steps, counts)):
+        self._refuse(counts)
+
+    def _refuse(self, counts: Sequence[Counted]) -> None:
+        if not counts:
+            return
+        is_begun = bool(self.session.steps(self.run.run_id))
+        if refusals := list(refuse_unfit(self.plan.steps, counts, is_begun=is_begun)):
             raise UnfitValues(refusals, counts)
 
     def _tables(self) -> dict[str, Table]:

@@ -13,7 +13,7 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_text
 from schemactl.flows.migrate.drift import complete_tables, find_drift
-from schemactl.flows.migrate.status import stated
+from schemactl.flows.migrate.status import past_run, stated
 from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
 from schemactl.flows.progress import Progress
 from schemactl.inference.sample import Sample
@@ -88,6 +88,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             rows=rows,
             all_rows=all_rows,
             disagreements=disagreements,
+            unfinished=past_run(session, found.unfinished) if found.unfinished else None,
         )
 
 

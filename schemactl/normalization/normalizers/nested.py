@@ -14,10 +14,10 @@ from typing import Any
 
 from schemactl.errors import InputError
 from schemactl.normalization.nested_schema import flat, structures_in
-from schemactl.normalization.nested_types import structure_of
 from schemactl.normalization.plan import Cell, Plan, Target
 from schemactl.normalization.planner import plan_relational
 from schemactl.normalization.request import PlanRequest
+from schemactl.schema.nested_columns import structure_of
 from schemactl.schema.types import DataType, Schema
 
 

@@ -7,9 +7,11 @@ from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import HintChange, extra_hints, hint_match, is_protective, is_unset
+from schemactl.review.nested_fields import fields_of
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
+from schemactl.schema.changes import ColumnPropertyChanged
 
 _TOLD_ELSEWHERE: Final = frozenset(
     (
@@ -25,8 +27,12 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each such hint of a table or column that is new, gone or another."""
     for change in extra_hints(comparison):
         is_removal = is_protective(change.name) and not is_unset(change.before)
-        if change.name not in _TOLD_ELSEWHERE and not is_removal:
+        if change.name not in _TOLD_ELSEWHERE and not is_removal and not _is_told_by_field(comparison, change):
             yield hint_match(change, _told(change))
+
+
+def _is_told_by_field(comparison: Comparison, change: HintChange) -> bool:
+    return isinstance(change, ColumnPropertyChanged) and bool(fields_of(comparison, change))
 
 
 def _told(change: HintChange) -> str:

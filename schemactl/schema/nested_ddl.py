@@ -1,108 +1,15 @@
-"""Types of nested data that is kept whole: what a column's ``x-spark-type`` says, as values.
+"""Types of nested data as Spark's DDL: ``struct<id:bigint,tags:array<string>>``.
 
-It is Spark's DDL (``struct<id:bigint,tags:array<string>>``). A field that holds JSON texts, because values there are
-not of one type, is a ``string`` with the comment ``json``; a whole column of JSON texts is a ``string``.
+A field that holds JSON texts, because values there are not of one type, is a ``string`` with the comment ``json``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
-from schemactl.errors import InputError
-from schemactl.schema.types import Column, DataType, Properties
-
-SPARK_TYPE: Final = "x-spark-type"
-"""The property of a ``json`` column that states the type it is stored as."""
-
-BIGINT: Final = "bigint"
-DOUBLE: Final = "double"
-BOOLEAN: Final = "boolean"
-STRING: Final = "string"
-LARGE: Final = "decimal(38,0)"
-"""Integers past 64 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """Scalars of one type, by Spark's name of it."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Json:
-    """Values of any type, each as its JSON text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Struct:
-    """Objects: the keys of the data with their types, in order."""
-
-    fields: tuple[tuple[str, NestedType], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf:
-    """Lists; an element is never ``Json``, a list of those is ``Json`` itself."""
-
-    element: NestedType
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf:
-    """Objects whose keys are data, as texts; what stands under them is never ``Json``.
-
-    Nothing is inferred to be one: a schema that is to have them states it.
-    """
-
-    value: NestedType
-
-
-NestedType: TypeAlias = Leaf | Json | Struct | ListOf | MapOf
-
-
-def structure_of(column: Column) -> NestedType | None:
-    """Return the type that a column keeps its objects or lists in, None where it keeps JSON texts or scalars.
-
-    Raises:
-        InputError: what the column states is no such type.
-    """
-    stated = stated_type(column)
-    return None if stated is None or isinstance(stated, Json) else stated
-
-
-def stated_type(column: Column) -> NestedType | None:
-    """Return what a column of JSON states as its Spark type, None where it states none.
-
-    Raises:
-        InputError: it is no such type.
-    """
-    stated = column.properties.get(SPARK_TYPE)
-    if stated is None or column.data_type not in (DataType.JSON, None):
-        return None
-    if not isinstance(stated, str):
-        raise _wrong(str(stated), column.name)
-    try:
-        found = read_type(stated)
-    except ValueError as error:
-        raise _wrong(stated, column.name, str(error)) from error
-    if found == Leaf(STRING):
-        return Json()
-    if isinstance(found, Leaf):
-        raise _wrong(stated, column.name)
-    return found
-
-
-def _wrong(stated: str, column: str, reason: str = "") -> InputError:
-    message = f"the column `{column}` states `{SPARK_TYPE}: {stated}`, which is no type of objects or lists"
-    hint = "like `struct<id:bigint,tags:array<string>>`; leave it out to keep JSON texts"
-    return InputError(f"{message}: {reason}" if reason else message, hint=hint)
-
-
-# --- as text ---
+from schemactl.schema.nested_types import BIGINT, BOOLEAN, DOUBLE, STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct
 
 _PLAIN_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _JSON_COMMENT: Final = " COMMENT 'json'"
@@ -167,6 +74,15 @@ def read_type(text: str) -> NestedType:
     if not reader.is_done:
         raise ValueError(f"`{text[reader.at :]}` is too much")
     return found
+
+
+def structure_in(text: str) -> NestedType | None:
+    """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none."""
+    try:
+        found = read_type(text)
+    except ValueError:
+        return None
+    return None if isinstance(found, Leaf | Json) else found
 
 
 class _Reader:
@@ -284,41 +200,3 @@ class _Reader:
         found = self._next()
         if found["mark"] != mark:
             raise ValueError(f"`{found.group().strip()}` stands where `{mark}` was expected")
-
-
-# --- dlt's types as Spark's ---
-
-
-def leaf_of(properties: Properties) -> NestedType:
-    """Return the type of values whose source states their type, as dlt's column properties."""
-    match DataType(properties["data_type"]):
-        case DataType.JSON:
-            return Json()
-        case DataType.BOOL:
-            return Leaf(BOOLEAN)
-        case DataType.TEXT:
-            return Leaf(STRING)
-        case DataType.WEI:
-            return Leaf(LARGE)
-        case DataType.DECIMAL:
-            return Leaf(f"decimal({properties.get('precision') or 38},{properties.get('scale') or 0})")
-        case DataType.TIME:
-            return Leaf(f"time({properties.get('precision', 6)})")
-        case DataType.TIMESTAMP:
-            return Leaf("timestamp_ntz" if properties.get("timezone") is False else "timestamp")
-        case plain:
-            return Leaf(str(plain))
-
-
-def is_within(old: NestedType, new: NestedType) -> bool:
-    """Return whether what is stored as ``old`` can be read as ``new``: fields may be missing, no type differs."""
-    match old, new:
-        case Struct(), Struct():
-            fields = dict(new.fields)
-            return all(name in fields and is_within(inner, fields[name]) for name, inner in old.fields)
-        case ListOf(), ListOf():
-            return is_within(old.element, new.element)
-        case MapOf(), MapOf():
-            return is_within(old.value, new.value)
-        case _:
-            return write_type(old) == write_type(new)
