@@ -38,19 +38,24 @@ _SHORT_INTEGER = r"^-?(0|[1-9][0-9]{0,17})\z"
 _SHORT_NUMBER = r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?\z"
 _EXACT_NUMBER = r"^-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?\z"
 """Up to 15 digits: as many as a double holds."""
-_ONLY_DIGITS = r"^[-+]?[0-9]+\z"
+_TIME_OF_DAY = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+_PLAIN_MOMENT = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{_TIME_OF_DAY}(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?)?\z"
+_PLAIN_CLOCK = rf"^{_TIME_OF_DAY}\z"
+_PLAIN_SECONDS = r"^-?(0|[1-9][0-9]{0,8})\.[0-9]{1,6}\z"
 
 _MOMENT, _DAY, _CLOCK = "2024-05-06T07:08:09Z", "2024-05-06", "07:08:09"
-"""Families of ``families.text_family``: well-formed timestamps with up to six digits of a second, and times."""
+"""Families of ``families.text_family``: timestamps, days and times, well-formed ones."""
 _SECONDS = ("0.5", "-0.5")
-"""Families of decimal numbers with up to six digits after the point."""
-_WORD = "word"
-"""The family of texts that are base64 by their looks."""
+"""Families of decimal numbers."""
+_WORD, _WORDS = "word", "words"
+"""The families of what is no number and no moment; the first one of texts that are base64 by their looks."""
 
 
 def _look_at_text(target: Target) -> tuple[Column, Column]:
     text, own = F.col("text"), F.col("own")
-    itself = F.when(text.rlike(_ONLY_DIGITS), text).otherwise(own)
+    # Values of one family are of one class, but only its plain ones hold as many digits as one another.
+    is_plain = text.rlike(_PLAIN_MOMENT) | text.rlike(_PLAIN_CLOCK) | text.rlike(_PLAIN_SECONDS)
+    itself = F.when(own.isin(_WORD, _WORDS) | own.startswith("[") | is_plain, own).otherwise(text)
     match target.data_type:
         case DataType.TEXT:
             return _is_at_most(F.length(text), target.precision), own
@@ -65,13 +70,14 @@ def _look_at_text(target: Target) -> tuple[Column, Column]:
             return F.when(text.rlike(_SHORT_NUMBER), has_room), itself
         case DataType.TIMESTAMP | DataType.TIME if _is_coarse(target):
             families = (_MOMENT, *_SECONDS) if target.data_type is DataType.TIMESTAMP else (_CLOCK,)
-            return F.when(own.isin(*families), F.length(_fraction(text)) <= max(target.precision or 0, 0)), own
+            is_sure = is_plain & own.isin(*families)
+            return F.when(is_sure, F.length(_fraction(text)) <= max(target.precision or 0, 0)), itself
         case DataType.DATE:
-            is_moment = own == _MOMENT
+            is_moment = is_plain & (own == _MOMENT)
             is_odd = (F.substring(text, 18, 2) != "00") | (F.length(_fraction(text)) > 0)
             # The rest depends on the offset from UTC; the day itself does not matter.
             at = F.concat(F.lit(_DAY), F.regexp_replace(F.substring(text, 11, 2**31 - 1), r"\.0+", ""))
-            is_number = own.isin(*_SECONDS)
+            is_number = is_plain & own.isin(*_SECONDS)
             is_sure = (is_moment & is_odd) | (is_number & (F.length(_fraction(text)) > 0))
             return F.when(is_sure, False), F.when(is_moment, at).when(is_number, text).otherwise(itself)
         case DataType.BINARY:
