@@ -18,7 +18,7 @@ from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.inference.detectors.timestamp import window
 
 LARGE_KIND = "LARGE"
-"""The kind of integers that ``parse.mark_large_integers`` has marked."""
+"""The kind of integers that ``large_integers.mark_large_integers`` has marked."""
 
 _LEAP_YEAR = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
 

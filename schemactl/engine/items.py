@@ -56,7 +56,7 @@ class Item:
         is_kept: of ``JSON``: whether cells take it; else only its presence counts. Of ``VARIANT``s: whether cells take
             objects and lists among them as JSON.
         is_row: whether the values make rows; then objects are rows, and only lists among them may be kept whole.
-        is_marked: whether texts here may stand for large integers (``parse.LARGE_MARK``).
+        is_marked: whether texts here may stand for large integers (``large_integers``).
         texts: what is staged beside it, in the same structure down to the VARIANTs, where any of these are kept: their
             JSON texts (of texts the bare characters), as VARIANTs forget how keys were ordered and numbers written.
         structure: of ``NESTED``; documents are staged as ``nested.read_type`` has it, others as it is stored.

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructField, StructType
 from schemactl.engine import walk
 from schemactl.engine.detections import detect_installed, has_installed_detectors
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
-from schemactl.engine.parse import LARGE_MARK
+from schemactl.engine.large_integers import is_marked
 from schemactl.engine.shapes import Shape, cut_shape
 from schemactl.engine.walk import Listing, document_type, list_raw_values, list_values
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify
@@ -103,7 +103,7 @@ def describe_items(items: DataFrame, listing: Listing) -> DataFrame:
     known = F.element_at(F.array(*(F.lit(node.kind) for node in listing.nodes)), F.col("node") + 1)
     kind = (
         F.when(known.isNull(), F.substring_index(item, " ", 1))
-        .when(item == walk.NULL_TEXT, walk.NULL_KIND)
+        .when(item == F.expr(walk.NULL_TEXT), walk.NULL_KIND)
         .otherwise(known)
     )
     text = F.when(known.isNull(), F.substring(item, F.instr(item, " ") + 1, F.lit(2**31 - 1))).otherwise(item)
@@ -121,7 +121,7 @@ def describe_items(items: DataFrame, listing: Listing) -> DataFrame:
 def unmark(values: DataFrame) -> DataFrame:
     """Return large integers as they were before ``mark_large_integers``."""
     kind, text = F.col("kind"), F.col("text")
-    is_large = (kind == "STRING") & text.startswith(LARGE_MARK)
+    is_large = (kind == "STRING") & is_marked(text)
     return values.select(
         *_PLACE,
         "node",

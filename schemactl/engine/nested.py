@@ -1,7 +1,7 @@
 """Structs and arrays that are kept whole: how their values become what columns store.
 
 Expressions are built as SQL text (see ``walk``). A place whose values are not of one type (``Json``) is read as a
-VARIANT and stored as JSON text; integers past 64 bits are read as texts (``parse.LARGE_MARK``).
+VARIANT and stored as JSON text; integers past 64 bits are read as texts (``large_integers``).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 
 from pyspark.sql import types as T
 
+from schemactl.engine.large_integers import marked_digits_sql, unmarked_json_sql, unmarked_sql
 from schemactl.engine.nested_types import ddl_of, leaf_type, read_type, structure_type
-from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.walk import field_of, literal, variant_child
 from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 
@@ -26,8 +26,6 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The kinds of VARIANTs that a type may take; documents have no others."""
 
-_MARK: Final = literal(LARGE_MARK)
-_MARKED: Final = literal(f'"{LARGE_MARK}(-?[0-9]+)"')
 _EXACT: Final = 2**53
 """Up to here doubles tell all integers apart."""
 
@@ -61,7 +59,7 @@ class Converter:
             case Json():
                 return json_text(value)
             case _:
-                return f"cast(trim(leading {_MARK} from {value}) as {LARGE})"
+                return f"cast({unmarked_sql(value)} as {LARGE})"
 
     def _struct(self, value: str, fields: Sequence[tuple[str, str]]) -> str:
         made = ", ".join(f"{literal(name)}, {sql}" for name, sql in fields)
@@ -194,7 +192,7 @@ class Converter:
 
 def json_text(variant: str) -> str:
     """Return SQL for the JSON text of a VARIANT, null for null."""
-    text = f"regexp_replace(to_json({variant}), {_MARKED}, '$1')"
+    text = unmarked_json_sql(f"to_json({variant})")
     return f"if({_is_value(variant)}, {text}, null)"
 
 
@@ -231,7 +229,7 @@ def _leaf_of_variant(name: str, value: str) -> str:
     found = f"try_variant_get({value}, '$', '{name}')"
     match name:
         case "string":
-            return f"if({is_kind} and not startswith({text}, {_MARK}), {text}, null)"
+            return f"if({is_kind} and {marked_digits_sql(text)} is null, {text}, null)"
         case "double":
             integer = f"try_variant_get({value}, '$', 'bigint')"
             is_blurred = f"schema_of_variant({value}) = 'BIGINT' and abs({integer}) > {_EXACT}"
@@ -239,5 +237,5 @@ def _leaf_of_variant(name: str, value: str) -> str:
         case "bigint" | "boolean":
             return f"if({is_kind}, {found}, null)"
         case _:
-            is_number = f"(schema_of_variant({value}) = 'BIGINT' or startswith({text}, {_MARK}))"
-            return f"if({is_kind} and {is_number}, try_cast(trim(leading {_MARK} from {text}) as {name}), null)"
+            is_number = f"(schema_of_variant({value}) = 'BIGINT' or {marked_digits_sql(text)} is not null)"
+            return f"if({is_kind} and {is_number}, try_cast({unmarked_sql(text)} as {name}), null)"

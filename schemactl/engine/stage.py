@@ -18,15 +18,14 @@ from pyspark.sql import types as T
 
 from schemactl.engine.inputs import shown_path
 from schemactl.engine.items import Form, Item, Use, document_item, staged_sql, struct_sql, typed_item, uses_of
-from schemactl.engine.parse import LARGE_MARK, is_blank
+from schemactl.engine.large_integers import unmarked_json
+from schemactl.engine.parse import is_blank
 from schemactl.engine.row_keys import content_hash, random_key
 from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.engine.survey import Progress, Reading, Survey
 from schemactl.normalization.plan import Plan, RowKey
 
 STAGED_COLUMNS: Final = ("file", "number", "key", "doc")
-
-_MARKED = f'"{LARGE_MARK}(-?[0-9]+)"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def _reading_frame(
     item = document_item(reading.shape, uses, reading.is_marked)
     texts = reading.texts.where(~F.coalesce(is_blank(F.col("text")), F.lit(True)))
     placed = _placed(spark, texts, reading.places.offsets)
-    text = unmarked(F.col("text")) if reading.is_marked else F.col("text")
+    text = unmarked_json(F.col("text")) if reading.is_marked else F.col("text")
     key = _document_key(plan, load_id, text, F.col("file"), F.col("number"))
     beside = (_document(item.texts).alias("texts"),) if item.texts is not None else ()
     return placed.select("file", "number", key.alias("key"), _document(item).alias("doc"), *beside), item
@@ -106,11 +105,6 @@ def _document(item: Item) -> Column:
         root = T.StructType([T.StructField("document", item.source)])
         parsed = F.from_json(F.concat(F.lit('{"document":'), "text", F.lit("}")), root)["document"]
     return parsed if item.type == item.source else parsed.cast(item.type)
-
-
-def unmarked(text: Column) -> Column:
-    """Return a JSON text with its large integers as they were before ``mark_large_integers``."""
-    return F.when(text.contains(LARGE_MARK), F.regexp_replace(text, _MARKED, "$1")).otherwise(text)
 
 
 def _typed_frame(spark: SparkSession, batch: Typed, uses: Use, plan: Plan, load_id: str) -> tuple[DataFrame, Item]:

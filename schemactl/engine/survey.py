@@ -18,8 +18,9 @@ from pyspark.sql.types import StructType
 
 from schemactl.engine.input import Input
 from schemactl.engine.inputs import by_format, shown_path
+from schemactl.engine.large_integers import mark_large_integers, may_hold_large_integer
 from schemactl.engine.measure import Place, explode_listing, read_parts
-from schemactl.engine.parse import is_blank, mark_large_integers, may_hold_large_integer, parse_json
+from schemactl.engine.parse import is_blank, parse_json
 from schemactl.engine.shapes import Shape, may_hide_large_integers, parse_shape
 from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
@@ -59,7 +60,7 @@ class Reading:
         records: as ``survey_documents`` was given them.
         texts: columns ``file``, ``block``, ``id`` and ``text``: the JSON documents among them, none of them bad.
         shape: everything that they can hold.
-        is_marked: whether large integers in ``text`` are marked (``parse.mark_large_integers``).
+        is_marked: whether large integers in ``text`` are marked (``large_integers.mark_large_integers``).
         places: where each record stands.
     """
 

@@ -19,8 +19,8 @@ from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.fit import REAL_KIND, look, unsure
 from schemactl.engine.input import Input
 from schemactl.engine.inputs import by_format
+from schemactl.engine.large_integers import mark_large_integers
 from schemactl.engine.measure import Place, describe_items, explode_listing, read_parts, unmark
-from schemactl.engine.parse import mark_large_integers
 from schemactl.engine.scan import fetch_documents
 from schemactl.engine.shapes import Shape
 from schemactl.engine.sources import SOURCES, Documents

@@ -17,11 +17,10 @@ from pyspark.sql import types as T
 from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
 from schemactl.engine.coercions.canonical import canonical_json
 from schemactl.engine.items import Form, Item
+from schemactl.engine.large_integers import marked_digits_sql, unmarked_json_sql, unmarked_sql
 from schemactl.engine.nested import Converter
 from schemactl.engine.nested_types import structure_type
-from schemactl.engine.parse import LARGE_MARK
 from schemactl.engine.reach import Reached
-from schemactl.engine.walk import literal
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.normalization.plan import Cell, Target
 from schemactl.schema import types
@@ -143,8 +142,6 @@ def _kind_of(value: str) -> str:
 
 # --- from raw values to values by kind ---
 
-_MARKED: Final = literal(f'"{LARGE_MARK}(-?[0-9]+)"')
-
 
 def _by_kind(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
     match item.form:
@@ -159,7 +156,7 @@ def _by_kind(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
         case Form.JSON if item.is_kept and cell.structure is not None:
             yield _nested(cell, cell.structure, Converter().of_variant(cell.structure, f"parse_json({name})"))
         case Form.JSON if item.is_kept:
-            yield _raw(cell, DataType.JSON, _unmarked_json(name) if item.is_marked else name)
+            yield _raw(cell, DataType.JSON, unmarked_json_sql(name) if item.is_marked else name)
         case Form.VARIANT:
             yield from _of_variant(cell, item, name)
 
@@ -206,11 +203,7 @@ def _of_variant(cell: Cell, item: Item, name: str) -> Iterator[_Raw]:
             yield _nested(cell, cell.structure, Converter().of_variant(cell.structure, value))
             return
         whole = f"if({name}k in {kinds}, {name}t, null)" if _is_asked(item) else f"{name}t"
-        yield _raw(cell, DataType.JSON, _unmarked_json(whole) if item.is_marked else whole)
-
-
-def _unmarked_json(text: str) -> str:
-    return f"regexp_replace({text}, {_MARKED}, '$1')"
+        yield _raw(cell, DataType.JSON, unmarked_json_sql(whole) if item.is_marked else whole)
 
 
 # --- large integers, which come as marked texts ---
@@ -223,12 +216,11 @@ def _may_be_large(cell: Cell, item: Item) -> bool:
 
 def _texts(cell: Cell, item: Item, text: str) -> Iterator[_Raw]:
     """Tell texts from large integers, and those by what dlt can do with them (``inference.values.kind``)."""
-    mark = literal(LARGE_MARK)
     if not _may_be_large(cell, item):
         # Those past all numbers are texts.
-        yield _raw(cell, DataType.TEXT, f"trim(leading {mark} from {text})" if item.is_marked else text)
+        yield _raw(cell, DataType.TEXT, unmarked_sql(text) if item.is_marked else text)
         return
-    digits = f"if(startswith({text}, {mark}), substring({text}, 2), null)"
+    digits = marked_digits_sql(text)
     is_small = f"try_cast({digits} as bigint) is not null"
     size = f"try_cast({digits} as decimal(38, 0))"
     is_unsigned = f"({size} >= {INT64.stop}BD and {size} < {UINT64_LIMIT}BD) is true"

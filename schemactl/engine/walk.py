@@ -25,8 +25,8 @@ KEYED_KIND = "KEYED"
 LIST_KIND = "ARRAY"
 NULL_KIND = "VOID"
 
-NULL_TEXT = "\0null"
-"""Stands for a null where texts are listed; no other text does, unless data holds this very one."""
+NULL_TEXT = "cast(X'FF' as string)"
+"""SQL of what stands for a null where texts are listed: no UTF-8, so that no text of the data is the same."""
 
 _SURE_SCALARS = frozenset({"STRING", "BIGINT", "BOOLEAN"})
 """Scalar types which, met alone at a path, are the type of every value there; ``DOUBLE`` may stand for a mix."""
@@ -101,7 +101,7 @@ def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> st
     if kind is not None:
         # As its own type first: other than texts, Spark makes each value an expression to turn it into a text.
         own = f"cast(try_variant_get({value}, '$', '{kind}') as string)"
-        return f"if({value} is null, null, coalesce({own}, {literal(NULL_TEXT)}))"
+        return f"if({value} is null, null, coalesce({own}, {NULL_TEXT}))"
     return asked or f"if({value} is null, null, concat(schema_of_variant({value}), ' ', coalesce({text}, '')))"
 
 

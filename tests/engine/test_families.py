@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
-from schemactl.engine.parse import LARGE_MARK, mark_large_integers
+from schemactl.engine.large_integers import LARGE_MARK, mark_large_integers
 from schemactl.inference.classes import WEI_LIMIT, classify
 
 pytestmark = pytest.mark.spark

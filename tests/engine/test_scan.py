@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import find_inputs, shown_path
-from schemactl.engine.parse import mark_large_integers, parse_json
+from schemactl.engine.large_integers import mark_large_integers
+from schemactl.engine.parse import parse_json
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.survey import MAX_BAD_RECORDS, MOST_LEVELS
 from schemactl.inference import paths
@@ -108,6 +109,16 @@ def test_examples_are_the_first_values_as_they_stand_in_the_data(spark: SparkSes
     assert {seen.examples for seen in paths_seen[("b",)].values()} == {("1.5",), ("9223372036854775808",)}
 
 
+def test_texts_like_the_marks_of_large_integers_and_nulls_are_texts(spark: SparkSession, tmp_path: Path) -> None:
+    texts = ("\0null", "\ufdd0", "\ufdd0 1", "\ufdd0-12", "VOID", "BIGINT 1")
+    documents: list[Any] = [{"a": text, "b": [text, None], "c": {"d": text}} for text in texts]
+    documents += [{"a": 2**64, "b": [2**65]}, {"c": 2**66}]
+    plain = write_lines(tmp_path / "plain.jsonl", map(json.dumps, documents[: len(texts)]))
+    assert_same(scan(spark, plain).evidence, reference(plain))
+    mixed = write_lines(tmp_path / "mixed.jsonl", (json.dumps(each, ensure_ascii=False) for each in documents))
+    assert_same(scan(spark, mixed).evidence, reference(mixed))
+
+
 # --- hostile data ---
 
 HARD_KEYS = (
@@ -127,7 +138,7 @@ HARD_NUMBERS = (
 HARD_TEXTS = (
     "", " ", "plain", "1", "01", "1.5", "1e5", "true", "No", "null", "NaN", "2024-02-29", "2024-02-30",
     "2024-05-06T07:08:09Z", "10:30", "[1]", '{"a": 1}', "[1", "deadbeef", "aGVsbG8=", "٣", "🏳️‍🌈", "e\u0301",
-    "\u0000", "line\nbreak", "\u2028", "x" * 300,
+    "\u0000", "line\nbreak", "\u2028", "x" * 300, "\0null", "\ufdd0", "\ufdd0-12",
 )  # fmt: skip
 
 

@@ -216,6 +216,17 @@ def test_integers_among_other_numbers_stay_integers(spark, tmp_path):
     assert_interpreted(made, file, documents)
 
 
+def test_texts_like_the_marks_of_large_integers_and_nulls_stay_texts(spark, tmp_path):
+    documents = [
+        {"t": "\ufdd0", "n": 2**64, "j": {"t": "word", "n": [2**64, "1"]}},
+        {"t": "\ufdd012", "n": "\ufdd0", "j": {"t": "\ufdd0", "n": ["\0null", "\ufdd0 1"]}},
+        {"t": "\0null", "n": -(2**70)},
+    ]
+    file = write(tmp_path / "marks.jsonl", documents)
+    assert_interpreted(Made(spark, tmp_path, [file], with_table(j={"data_type": "json"})), file, documents)
+    assert_interpreted(Made(spark, tmp_path / "again", [file]), file, documents)
+
+
 def test_documents_need_not_be_objects(spark, tmp_path):
     documents = ["hello", [1, "b"], None, {"value": 3}, 2.5, {"a": {"b": [{"c": 1}]}}, []]
     file = write(tmp_path / "bare.jsonl", documents)
