@@ -20,7 +20,7 @@ from schemactl.review.catalogue import all_rules
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.cosmetic import is_cosmetic
 from schemactl.review.report import Compatibility, Counted, Finding, Report, Review, Silence, Version
-from schemactl.review.review import ReviewSettings, compare, review
+from schemactl.review.review import CountKey, ReviewSettings, compare, review
 from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
@@ -34,8 +34,6 @@ from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.flows.survival import DataRequest
-
-CountKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,12 +202,17 @@ def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> 
     from schemactl.flows.survival import Question, count_survivors
 
     matches = (match for rule in all_rules() for match in rule.find(comparison))
-    asked = {(match.table, match.column, match.question): None for match in matches if match.question}
-    questions = [Question(table, column, kind) for table, column, kind in asked if table and column and kind]
+    questions = list(
+        dict.fromkeys(
+            Question(match.table, match.column, match.question, match.field)
+            for match in matches
+            if match.table and match.column and match.question
+        )
+    )
     if not questions:
         return {}
     found = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
-    return {(question.table, question.column, question.kind): counted for question, counted in found.items()}
+    return {(each.table, each.column, each.kind, each.field): counted for each, counted in found.items()}
 
 
 def _with_older(

@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.flows.demands import Demand, find_demands, judge_both, states_types
 from schemactl.flows.evidence import (
     bad_records_error,
     check_documents,
@@ -24,16 +25,18 @@ from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.survival.absences import is_in_rows, judge_absences
-from schemactl.inference.survival.columns import Judged, feeds, judge_values
+from schemactl.inference.survival.columns import feeds
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.survival.target import Target
 from schemactl.inference.values import TYPED
 from schemactl.review.comparison import Comparison, Side
+from schemactl.review.nested_paths import FieldPath
 from schemactl.review.origins import renamed_columns
 from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_columns import stated_type
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -47,12 +50,15 @@ class Question:
 
     Attributes:
         table, column: names in the head schema.
-        kind: whether values survive the column's new type, or rows lack a value.
+        kind: whether values survive the column's new type, or rows lack a value, or values at a field inside of the
+            column survive its new type.
+        field: where the field is.
     """
 
     table: str
     column: str
-    kind: Literal["type", "null"]
+    kind: Literal["type", "null", "field"]
+    field: FieldPath = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +201,11 @@ class _Survey:
         resolution = resolve_data(evidence, self._base, table, separates=False)
         asked = {question: self._origin(question) for question in self._questions}
         asked = {question: origin for question, origin in asked.items() if self._is_about(resolution, root, origin)}
-        types = {each: feeds(resolution, *origin) for each, origin in asked.items() if each.kind == "type"}
+        fed = {each: feeds(resolution, *origin) for each, origin in asked.items() if each.kind != "null"}
         nulls = {each: origin for each, origin in asked.items() if each.kind == "null"}
+        demands = {each: found for each, taken in fed.items() if (found := self._demands(each, taken, evidence))}
         tallies = {
-            **self._count_types(types, saved, scanned, again),
+            **_count_unfit(demands, saved, scanned, again),
             **({} if evidence.typed else _count_nulls(nulls, resolution, saved, scanned, again)),
         }
         return {question: _counted(tallies[question]) for question in self._questions if question in tallies}
@@ -213,41 +220,41 @@ class _Survey:
         is_made_by_dlt = column in self._system and not feeds(resolution, table, column)
         return not is_made_by_dlt and _root_of(resolution.schema, table) == root
 
-    def _target(self, question: Question) -> Target | None:
+    def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[Demand, ...]:
+        """Return what values have to fit; none where nobody can look at them."""
         table = self._head.tables.get(question.table)
         column = table.columns.get(question.column) if table else None
-        full = full_type(column.properties) if column else None
-        return Target(full.data_type, full.precision, full.scale) if full else None
-
-    def _count_types(
-        self, fed: Mapping[Question, tuple[Taken, ...]], saved: Evidence, scanned: Evidence, again: _Again | None
-    ) -> dict[Question, Tally]:
-        known: dict[Question, list[Tally]] = {}
-        open_values: dict[Question, tuple[tuple[paths.Path, ...], Target]] = {}
-        for question, taken in fed.items():
-            target = self._target(question)
-            if target is None or any(name == TYPED for _, name in taken):
-                continue
-            judged = _judge_both(saved, scanned, taken, target)
-            if judged is None:
-                continue
-            known[question] = [each.tally for each in judged]
-            if open_paths := judged[1].open_paths:
-                open_values[question] = (open_paths, target)
-        if open_values and again is not None:
-            for question, tally in zip(open_values, again.values(list(open_values.values())), strict=True):
-                known[question].append(tally)
-        return {question: add(tallies) for question, tallies in known.items()}
+        if column is None or any(name == TYPED for _, name in fed):
+            return ()
+        if question.kind == "field":
+            kept = stated_type(column)
+            if kept is None or states_types(evidence, fed):
+                return ()
+            # A field that the data never holds has no values, which is an answer as well.
+            return find_demands(evidence, fed, kept, question.field) or (Demand((), None),)
+        full = full_type(column.properties)
+        return (Demand(fed, Target(full.data_type, full.precision, full.scale)),) if full else ()
 
 
-def _judge_both(
-    saved: Evidence, scanned: Evidence, taken: tuple[Taken, ...], target: Target
-) -> tuple[Judged, Judged] | None:
-    """Judge both parts of the data; None where what evidence leaves open cannot be looked at."""
-    of_saved, of_scanned = judge_values(saved, taken, target), judge_values(scanned, taken, target)
-    if of_saved is None or of_scanned is None or of_saved.open_paths:
-        return None
-    return of_saved, of_scanned
+def _count_unfit(
+    asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: _Again | None
+) -> dict[Question, Tally]:
+    known: dict[Question, list[Tally]] = {}
+    open_values: list[tuple[Question, tuple[paths.Path, ...], Target]] = []
+    for question, demands in asked.items():
+        judged = [judge_both(saved, scanned, each) for each in demands]
+        found = [both for both in judged if both is not None]
+        if len(found) < len(judged):
+            continue
+        known[question] = [each.tally for both in found for each in both]
+        for demand, (_, of_scanned) in zip(demands, found, strict=True):
+            if of_scanned.open_paths and demand.target is not None:
+                open_values.append((question, of_scanned.open_paths, demand.target))
+    if open_values and again is not None:
+        tallies = again.values([(at, target) for _, at, target in open_values])
+        for (question, _, _), tally in zip(open_values, tallies, strict=True):
+            known[question].append(tally)
+    return {question: add(tallies) for question, tallies in known.items()}
 
 
 def _root_of(schema: Schema, table: str) -> str | None:

@@ -1,19 +1,34 @@
-"""Finds what changed inside columns that keep objects and lists: fields that are new, gone, or of another type."""
+"""Finds what changed inside columns that keep objects and lists: fields new, gone, of another name or type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Literal
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.nested_paths import INSIDE, FieldPath, told_path
+from schemactl.review.origins import base_table, head_column, renamed_columns
 from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
-from schemactl.schema.changes import ColumnPropertyChanged
+from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure
-from schemactl.schema.nested_ddl import structure_in
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_ddl import read_type, write_type
+from schemactl.schema.nested_types import STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.renames import column_renames
 from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, DataType, Table
+
+
+class FieldEvent(Enum):
+    """What happened to a field."""
+
+    ADDED = auto()
+    REMOVED = auto()
+    RENAMED = auto()
+    RETYPED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,45 +37,75 @@ class FieldChange:
 
     Attributes:
         change: of the column's type.
-        path: names joined by dots, ``[]`` after those of lists and maps; empty for the column itself.
+        path: names and ``INSIDE``; empty for the column itself. Of a field that has another name, the new one.
         before, after: its type; None where it is not there.
+        origin: the name that the field had, None where it has it still.
     """
 
     change: ColumnPropertyChanged
-    path: str
+    path: FieldPath
     before: NestedType | None
     after: NestedType | None
+    origin: str | None = None
+
+    @property
+    def event(self) -> FieldEvent:
+        """What happened."""
+        if self.origin is not None:
+            return FieldEvent.RENAMED
+        if self.before is None:
+            return FieldEvent.ADDED
+        return FieldEvent.REMOVED if self.after is None else FieldEvent.RETYPED
 
     @property
     def where(self) -> str:
         """The field's full name in backquotes, from its table on."""
-        return place(self.change.table, f"{self.change.column}{self.path}")
+        return place(self.change.table, self.name)
 
-    def match(self, sentence: str, impact: Impact | None = None) -> Match:
+    @property
+    def old_where(self) -> str:
+        """The same with the name that the field had."""
+        return place(self.change.table, f"{self.change.column}{told_path(self._old_path)}")
+
+    @property
+    def name(self) -> str:
+        """The field's full name, from its column on."""
+        return f"{self.change.column}{told_path(self.path)}"
+
+    @property
+    def _old_path(self) -> FieldPath:
+        return self.path if self.origin is None else (*self.path[:-1], self.origin)
+
+    def match(self, sentence: str, impact: Impact | None = None, question: Literal["field"] | None = None) -> Match:
         """Return the match with a sentence."""
         return Match(
             sentence=sentence,
             table=self.change.table,
             column=self.change.column,
             keys=("tables", self.change.table, "columns", self.change.column, self.change.name),
-            before=_plain(self.path, self.before),
+            before=_plain(self._old_path, self.before),
             after=_plain(self.path, self.after),
             impact=impact,
+            question=question,
+            field=self.path if question else (),
         )
 
 
-def field_changes(comparison: Comparison) -> Iterator[FieldChange]:
-    """Yield what changed inside the columns that are nested before and after."""
+def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldChange]:
+    """Yield what happened inside the columns that are nested before and after; fields of new ones are not told."""
     for change in comparison.of(ColumnPropertyChanged):
-        yield from fields_of(comparison, change)
+        yield from (found for found in fields_of(comparison, change) or () if found.event is event)
 
 
-def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[FieldChange, ...]:
-    """Return what a changed property says of fields; nothing where it does not, or says only their order."""
+def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[FieldChange, ...] | None:
+    """Return what a changed property says of fields, nothing where only their order is another; None where it cannot.
+
+    Other properties do not, types that nobody can read, and schemas whose normaliser keeps no structure.
+    """
     before, after = _structures(comparison, change)
     if before is None or after is None:
-        return ()
-    return tuple(FieldChange(change, *found) for found in _differences(before, after, ""))
+        return None
+    return tuple(FieldChange(change, *found) for found in _differences(before, after, ()))
 
 
 def told_type(of: NestedType) -> str:
@@ -78,37 +123,84 @@ def told_type(of: NestedType) -> str:
             return "map"
 
 
+# --- the types ---
+
+
 def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[NestedType | None, NestedType | None]:
     """Return what a column kept and keeps; None where it is not nested, or the property says nothing of it."""
-    if not isinstance(change.before, str) or not isinstance(change.after, str):
-        return None, None
-    if change.name == DATABASE_TYPE:
+    if change.name == SPARK_TYPE and _is_kept(comparison, change):
+        return _stated(change.before), _stated(change.after)
+    if change.name == DATABASE_TYPE and isinstance(change.before, str) and isinstance(change.after, str):
         return comparison.structure_in(change.before), comparison.structure_in(change.after)
-    sides = (comparison.base.schema, comparison.head.schema)
-    # Other normalisers load JSON texts, whatever is stated.
-    if change.name == SPARK_TYPE and all(keeps_structure(schema.normalizers) for schema in sides):
-        return structure_in(change.before), structure_in(change.after)
     return None, None
 
 
-def _differences(
-    before: NestedType, after: NestedType, path: str
-) -> Iterator[tuple[str, NestedType | None, NestedType | None]]:
+def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
+    """Return whether both schemas keep the column as its ``x-spark-type`` says.
+
+    Other normalisers load JSON texts, whatever is stated; columns of another data type are no objects.
+    """
+    origin = renamed_columns(comparison).get((change.table, change.column), change.column)
+    table = base_table(comparison, change.table)
+    columns = (table.columns.get(origin) if table else None, head_column(comparison, change.table, change.column))
+    if any(column is None or column.data_type is not DataType.JSON for column in columns):
+        return False
+    return all(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head))
+
+
+def _stated(value: Any) -> NestedType | None:
+    """Return the type that ``x-spark-type`` states, JSON texts where it states none; None where it is no type."""
+    if value is ABSENT or value is None:
+        return Json()
+    try:
+        found = read_type(str(value))
+    except ValueError:
+        return None
+    if isinstance(found, Leaf):
+        return Json() if found == Leaf(STRING) else None
+    return found
+
+
+# --- what differs ---
+
+_Difference = tuple[FieldPath, NestedType | None, NestedType | None, str | None]
+
+
+def _differences(before: NestedType, after: NestedType, path: FieldPath) -> Iterator[_Difference]:
     match before, after:
         case Struct(), Struct():
-            old, new = dict(before.fields), dict(after.fields)
-            for name in dict.fromkeys((*new, *old)):
-                inner = f"{path}.{name}"
-                if name in old and name in new:
-                    yield from _differences(old[name], new[name], inner)
-                else:
-                    yield inner, old.get(name), new.get(name)
+            yield from _of_structs(before, after, path)
         case (ListOf(inner_before), ListOf(inner_after)) | (MapOf(inner_before), MapOf(inner_after)):
-            yield from _differences(inner_before, inner_after, f"{path}[]")
+            yield from _differences(inner_before, inner_after, (*path, INSIDE))
         case _ if before != after:
-            yield path, before, after
+            yield path, before, after, None
 
 
-def _plain(path: str, of: NestedType | None) -> dict[str, str] | None:
+def _of_structs(before: Struct, after: Struct, path: FieldPath) -> Iterator[_Difference]:
+    old, new = dict(before.fields), dict(after.fields)
+    origins = {
+        change.after: change.before for change in column_renames(_as_table(old), _as_table(new), is_guessing=True)
+    }
+    gone = set(origins.values())
+    for name in dict.fromkeys((*new, *old)):
+        inner = (*path, name)
+        if name in old and name in new:
+            yield from _differences(old[name], new[name], inner)
+        elif name in origins:
+            yield inner, old[origins[name]], new[name], origins[name]
+        elif name not in gone:
+            yield inner, old.get(name), new.get(name), None
+
+
+def _as_table(fields: dict[str, NestedType]) -> Table:
+    """Return fields as columns, so that the same is taken for a rename as with these.
+
+    Types stand there as text: like columns, fields are only renamed where they keep their type.
+    """
+    typed = {name: "json text" if isinstance(of, Json) else write_type(of) for name, of in fields.items()}
+    return Table("", {name: Column(name, {"data_type": text}) for name, text in typed.items()})
+
+
+def _plain(path: FieldPath, of: NestedType | None) -> dict[str, str] | None:
     """Return a field as JSON data: fingerprints tell the fields of one column apart by it."""
-    return None if of is None else {"field": path.removeprefix("."), "type": told_type(of)}
+    return None if of is None else {"field": told_path(path).removeprefix("."), "type": told_type(of)}

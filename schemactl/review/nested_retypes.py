@@ -1,14 +1,151 @@
-"""What becomes of the values of a field inside a column when its type changes."""
+"""What becomes of the values of a field inside a column when its type changes: as with a column of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
-from schemactl.schema.conversions import Conversion, conversion
+from schemactl.review.full_types import grows, is_finer, keeps_integer_digits
+from schemactl.review.severity import Impact, Severity
+from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion, conversion
 from schemactl.schema.full_types import FullType, full_type, holds_all
-from schemactl.schema.nested_types import Json, Leaf, NestedType
+from schemactl.schema.nested_types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    LARGE,
+    STRING,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+)
 from schemactl.schema.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class _Consequence:
+    told: str
+    impact: Impact
+
+
+class Fate(Enum):
+    """What becomes of values; each with the impact of the rule that tells of columns (tests hold them to it)."""
+
+    WIDENED = _Consequence("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
+    """D301, D307"""
+    DEPENDS = _Consequence("some values may not survive", Impact(Severity.WARN, Severity.ERROR, Severity.DEPENDS))
+    """D302, D308"""
+    LOSES = _Consequence("values lose digits or their meaning", Impact(Severity.WARN, Severity.ERROR, Severity.ERROR))
+    """D303, D309"""
+    REFUSED = _Consequence("no value survives", Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR))
+    """D304"""
+    GROWS = _Consequence("every value fits", Impact(readers=Severity.INFO, writers=Severity.INFO))
+    """D305, D311"""
+    SHRINKS = _Consequence("some values may not fit", Impact(Severity.INFO, Severity.ERROR, Severity.DEPENDS))
+    """D306"""
+    REZONED = _Consequence("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
+    """D310"""
+    COARSER = _Consequence("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
+    """D311"""
+    SPELLED = _Consequence("stored texts are spelled otherwise", Impact(Severity.WARN, Severity.INFO, Severity.WARN))
+    """D312, and JSON texts: these have quotes."""
+    TEXTS = _Consequence("every value survives, as text", Impact(readers=Severity.ERROR, writers=Severity.INFO))
+    """Objects and lists: queries name fields and elements that texts do not have."""
+
+    @property
+    def told(self) -> str:
+        return self.value.told
+
+    @property
+    def impact(self) -> Impact:
+        return self.value.impact
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the values decide."""
+        return self.impact.data is Severity.DEPENDS
+
+
+def fate(before: NestedType, after: NestedType) -> Fate:
+    """Return what becomes of values of one type in a field of another.
+
+    Objects and lists all fit JSON texts, and so do scalars; which of the texts fit another type nobody knows.
+
+    >>> fate(Leaf("bigint"), Leaf("decimal(10,0)")).told
+    'some values may not survive'
+    """
+    old, new = full_leaf(before), full_leaf(after)
+    if isinstance(after, Json) or after == Leaf(STRING):
+        return _as_text(before, after)
+    if isinstance(before, Json):
+        return Fate.DEPENDS
+    if old is None or new is None:
+        return _of_others(before, after)
+    if old.data_type == new.data_type:
+        return _resized(old, new)
+    found = conversion(old.data_type, new.data_type)
+    return _FATES[Conversion.DEPENDS if found is Conversion.WHOLE and not holds_all(old, new) else found]
+
+
+_FATES: Final[Mapping[Conversion, Fate]] = {
+    Conversion.WHOLE: Fate.WIDENED,
+    Conversion.DEPENDS: Fate.DEPENDS,
+    Conversion.LOSES: Fate.LOSES,
+    Conversion.REFUSED: Fate.REFUSED,
+}
+
+
+def _as_text(before: NestedType, after: NestedType) -> Fate:
+    """Return what becomes of values in a field of texts, JSON or not."""
+    match before:
+        case Struct() | ListOf() | MapOf():
+            return Fate.TEXTS
+        case Json():
+            return Fate.SPELLED
+        case _ if isinstance(after, Json):
+            return Fate.WIDENED if before in _SPELLED_AS_JSON else Fate.SPELLED
+    full = full_leaf(before)
+    return Fate.SPELLED if full is not None and full.data_type in SPELLED_DIFFERENTLY else Fate.WIDENED
+
+
+_SPELLED_AS_JSON: Final = (Leaf(BIGINT), Leaf(DOUBLE), Leaf(BOOLEAN))
+
+
+def takes_as_it_is(before: NestedType, after: NestedType) -> bool:
+    """Return whether values of one type make no load ask for another type than ``after``, however they fit it.
+
+    What loads keep the type for: values for JSON texts, and integers for doubles and for large integers.
+    """
+    return isinstance(after, Json) or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE)))
+
+
+def _of_others(before: NestedType, after: NestedType) -> Fate:
+    match before, after:
+        case (Struct(), MapOf()) | (MapOf(), Struct()):
+            return Fate.DEPENDS
+        case Leaf(), Leaf():
+            # Types that only a database has.
+            return Fate.DEPENDS
+        case _:
+            return Fate.REFUSED
+
+
+def _resized(old: FullType, new: FullType) -> Fate:
+    if old.timezone != new.timezone:
+        return Fate.REZONED
+    if old.data_type is DataType.TIME:
+        return Fate.GROWS if (new.precision or 0) > (old.precision or 0) else Fate.COARSER
+    if is_finer(old, new):
+        return Fate.WIDENED if keeps_integer_digits(old, new) else Fate.DEPENDS
+    if is_finer(new, old):
+        return Fate.LOSES
+    return Fate.GROWS if grows(old, new) else Fate.SHRINKS
+
 
 _TYPES: Final[Mapping[str, DataType]] = {
     "bigint": DataType.BIGINT,
@@ -24,39 +161,7 @@ _TYPES: Final[Mapping[str, DataType]] = {
 }
 
 
-def fate(before: NestedType, after: NestedType) -> Conversion:
-    """Return what becomes of values of one type in a field of another.
-
-    Objects and lists all fit JSON texts, and so do scalars; which of the texts fit another type nobody knows.
-
-    >>> fate(Leaf("bigint"), Leaf("decimal(10,0)"))
-    <Conversion.DEPENDS: 'v'>
-    """
-    old, new = _full(before), _full(after)
-    if isinstance(after, Json) or (old is None and new is not None and new.data_type is DataType.TEXT):
-        return Conversion.WHOLE
-    if isinstance(before, Json):
-        return Conversion.DEPENDS
-    if old is None or new is None:
-        # Types that only a database has are leaves as well.
-        is_scalar = isinstance(before, Leaf) and isinstance(after, Leaf)
-        return Conversion.DEPENDS if is_scalar else Conversion.REFUSED
-    if old.data_type == new.data_type:
-        return _resized(old, new)
-    found = conversion(old.data_type, new.data_type)
-    return Conversion.DEPENDS if found is Conversion.WHOLE and not holds_all(old, new) else found
-
-
-def _resized(old: FullType, new: FullType) -> Conversion:
-    if old.timezone != new.timezone:
-        return Conversion.LOSES
-    if old.data_type is DataType.TIME:
-        return Conversion.WHOLE if (new.precision or 0) >= (old.precision or 0) else Conversion.LOSES
-    is_wider = (new.integer_digits or 0) >= (old.integer_digits or 0) and (new.scale or 0) >= (old.scale or 0)
-    return Conversion.WHOLE if is_wider else Conversion.DEPENDS
-
-
-def _full(of: NestedType) -> FullType | None:
+def full_leaf(of: NestedType) -> FullType | None:
     """Return a scalar's type with its sizes; None for others, and for types that only a database has."""
     if not isinstance(of, Leaf):
         return None

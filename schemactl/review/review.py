@@ -12,6 +12,7 @@ from typing import Any, Final
 from schemactl.errors import Location
 from schemactl.review.catalogue import all_rules
 from schemactl.review.comparison import Comparison, Side
+from schemactl.review.nested_paths import FieldPath
 from schemactl.review.report import Compatibility, Counted, Finding, Silence
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Impact, Severity
@@ -21,6 +22,7 @@ from schemactl.schema.diff import diff
 
 Keys = tuple[str | int, ...]
 Locate = Callable[[Keys], Location | None]
+CountKey = tuple[str, str, str, FieldPath]
 
 _AXES: Final = {
     Compatibility.READERS: ("readers", "data"),
@@ -49,14 +51,14 @@ class ReviewSettings:
         compatibility: whom the changes must not break.
         severities: of single rules, by id, in place of all that is worked out; ``NONE`` drops a rule's findings.
         silences: findings that a team accepts.
-        counted: what the data said, by table, column and question.
+        counted: what the data said, by table, column, question and field.
         locate_head, locate_base: give the place of keys in the file of the head and of the base.
     """
 
     compatibility: Compatibility = Compatibility.FULL
     severities: Mapping[str, Severity] = field(default_factory=dict)
     silences: tuple[Silence, ...] = ()
-    counted: Mapping[tuple[str, str, str], Counted] = field(default_factory=dict)
+    counted: Mapping[CountKey, Counted] = field(default_factory=dict)
     locate_head: Locate = _nowhere
     locate_base: Locate = _nowhere
 
@@ -140,7 +142,7 @@ class _Judge:
     def _counted(self, match: Match) -> Counted | None:
         if match.question is None or match.table is None or match.column is None:
             return None
-        return self._settings.counted.get((match.table, match.column, match.question))
+        return self._settings.counted.get((match.table, match.column, match.question, match.field))
 
     def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
         configured = self._settings.severities.get(rule.id)

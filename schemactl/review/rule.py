@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.nested_paths import FieldPath
 from schemactl.review.severity import Direction, Impact
 
 
@@ -22,7 +23,9 @@ class Match:
         before, after: what it was and is, as plain JSON data.
         impact: in place of the rule's own.
         question: what has to be counted in the data, where the impact on stored data ``DEPENDS``: the values that do
-            not survive the new type (``type``), or the nulls (``null``) of this column.
+            not survive the new type (``type``), or the nulls (``null``) of this column, or the values at ``field``
+            inside of it that do not survive (``field``).
+        field: where the field of the question is.
     """
 
     sentence: str
@@ -32,7 +35,8 @@ class Match:
     before: Any = None
     after: Any = None
     impact: Impact | None = None
-    question: Literal["type", "null"] | None = None
+    question: Literal["type", "null", "field"] | None = None
+    field: FieldPath = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,7 @@ VARIANT = schema(orders=table(id=BIGINT, id__v_text={**TEXT, "variant": True}))
     ],
 )
 def test_data_decides_what_depends_on_it(counted, severity, data):
-    by_place = {("orders", "id", "type"): counted} if counted else {}
+    by_place = {("orders", "id", "type", ()): counted} if counted else {}
     finding = only(VARIANT, WITHOUT_NOTE, "C209", counted=by_place, compatibility=Compatibility.WRITERS)
     assert (finding.severity, finding.impact.data, finding.counted) == (severity, data, counted)
 
@@ -294,6 +294,7 @@ PROPERTIES = st.fixed_dictionaries(
         "primary_key": st.booleans(),
         "x-stability": st.sampled_from(["draft", "beta", None]),
         "x-renamed-from": st.sampled_from(["a", "b"]),
+        "x-spark-type": st.sampled_from(["struct<a:bigint,lines:array<date>>", "struct<b:bigint>", "string", "no", 5]),
     },
 )
 COLUMNS = st.dictionaries(st.sampled_from(["a", "b", "items", "a__v_text", "items__x", "_dlt_id"]), PROPERTIES)
@@ -318,7 +319,9 @@ def schemas(draw) -> Schema:
     contract = draw(
         st.sampled_from([{}, {"schema_contract": "freeze"}, {"schema_contract": {"tables": "discard_row"}}])
     )
-    return schema(contract, **{**tables, **nested})
+    made = schema(contract, **{**tables, **nested})
+    module = draw(st.sampled_from(["dlt.common.normalizers.json.relational", "nested"]))
+    return replace(made, normalizers={**made.normalizers, "json": {"module": module}})
 
 
 @given(schemas(), schemas())

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from schemactl.review.additions import base_table
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_fields import field_changes, told_type
+from schemactl.review.nested_fields import FieldEvent, field_changes, told_type
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import column_tombstones
+
+_RETIRED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
+"""That of C207."""
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each field that is new; those inside of it are not told as well."""
-    for found in field_changes(comparison):
-        if found.before is None and found.after is not None:
-            yield found.match(f"field {found.where} (`{told_type(found.after)}`) is new")
+    for found in field_changes(comparison, FieldEvent.ADDED):
+        assert found.after is not None
+        since = column_tombstones(base_table(comparison, found.change.table)).get(found.name)
+        retired = f", but the name is retired since {since}" if since else ""
+        sentence = f"field {found.where} (`{told_type(found.after)}`) is new{retired}"
+        yield found.match(sentence, _RETIRED if since else None)
 
 
 RULE = Rule(
@@ -23,7 +32,9 @@ RULE = Rule(
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
     direction=Direction.LOOSENS,
     why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
-    "to the column, where the destination's columns of structs can take new fields.",
+    "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "
+    "the column's `data_type`: where that is not to evolve, rule X703 tells it as well. A name that the base schema "
+    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207).",
     fix="Nothing has to be done. Programs that take the column with exactly the fields it had get one more.",
     find=find,
 )

@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
+from typing import Final
 
+from schemactl.review.additions import base_table
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_fields import field_changes, told_type
+from schemactl.review.nested_contracts import freezes_fields
+from schemactl.review.nested_fields import FieldEvent, field_changes, told_type
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.tombstones import column_tombstones, is_over
+
+_WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
+_ANNOUNCED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)
+"""That of C205."""
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each field that is gone; those inside of it are not told as well."""
-    for found in field_changes(comparison):
-        if found.before is not None and found.after is None:
-            yield found.match(f"field {found.where} (`{told_type(found.before)}`) is gone")
+    for found in field_changes(comparison, FieldEvent.REMOVED):
+        assert found.before is not None
+        table = found.change.table
+        until = column_tombstones(base_table(comparison, table)).get(found.name)
+        sentence = f"field {found.where} (`{told_type(found.before)}`) is gone{_told(until, comparison.today)}"
+        where_frozen = _WHERE_FROZEN if freezes_fields(comparison.head.schema, table) else None
+        yield found.match(sentence, _ANNOUNCED if is_over(until, comparison.today) else where_frozen)
+
+
+def _told(until: date | None, today: date) -> str:
+    if until is None:
+        return ""
+    if is_over(until, today):
+        return f", as announced: its last day was {until}"
+    return f", though it was to stay until {until}"
 
 
 RULE = Rule(
@@ -22,8 +43,12 @@ RULE = Rule(
     title="field removed inside a column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="A query that selects the field fails once it is dropped, and its values are lost. No load and no step of a "
-    "migration drops a field, so until somebody does, it stays at the destination, and is null in new rows.",
-    fix="Keep the field in `x-spark-type` until nobody reads it any more.",
+    why="A query that selects the field fails once it is dropped, and its values are lost. A pipeline that still sends "
+    "the field makes it anew; where the contract freezes `data_type`, which fields count for, its loads fail. No load "
+    "and no step of a migration drops a field, so until somebody does, it stays at the destination, and is null in "
+    "new rows.",
+    fix="Keep the field in `x-spark-type` until nobody reads it any more. Announce its end with "
+    "`x-removed-columns: {COLUMN.FIELD: DATE}` on the table (`lines[].price` in a list), where DATE is the last day "
+    "on which it is there.",
     find=find,
 )

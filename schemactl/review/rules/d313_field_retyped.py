@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import replace
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_fields import field_changes, told_type
-from schemactl.review.nested_retypes import fate
+from schemactl.review.nested_contracts import freezes_fields
+from schemactl.review.nested_fields import FieldChange, FieldEvent, field_changes, told_type
+from schemactl.review.nested_retypes import fate, takes_as_it_is
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.schema.conversions import Conversion
-
-_IMPACTS: Final[Mapping[Conversion, Impact | None]] = {
-    Conversion.WHOLE: Impact(readers=Severity.WARN, writers=Severity.INFO),
-    Conversion.DEPENDS: Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS),
-    Conversion.LOSES: Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
-    Conversion.REFUSED: None,
-}
-"""Those of D301 to D304."""
-
-_TOLD: Final[Mapping[Conversion, str]] = {
-    Conversion.WHOLE: "every value survives",
-    Conversion.DEPENDS: "some values may not survive",
-    Conversion.LOSES: "values lose digits or their meaning",
-    Conversion.REFUSED: "no value survives",
-}
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each field that is there before and after, of another type."""
-    for found in field_changes(comparison):
-        if found.before is not None and found.after is not None:
-            kind = fate(found.before, found.after)
-            types = f"from `{told_type(found.before)}` to `{told_type(found.after)}`"
-            yield found.match(f"{found.where} changes {types}: {_TOLD[kind]}", _IMPACTS[kind])
+    for found in field_changes(comparison, FieldEvent.RETYPED):
+        yield _match(found, freezes_fields(comparison.head.schema, found.change.table))
+
+
+def _match(found: FieldChange, is_frozen: bool) -> Match:
+    assert found.before is not None
+    assert found.after is not None
+    kind = fate(found.before, found.after)
+    impact = kind.impact
+    if is_frozen and not takes_as_it_is(found.before, found.after):
+        impact = replace(impact, writers=Severity.ERROR)
+    types = f"from `{told_type(found.before)}` to `{told_type(found.after)}`"
+    return found.match(f"{found.where} changes {types}: {kind.told}", impact, "field" if kind.is_open else None)
 
 
 RULE = Rule(
@@ -44,8 +37,9 @@ RULE = Rule(
     direction=Direction.BOTH,
     why="Queries and programs see another type. No step of a migration changes a type inside a column: where the "
     "destination has the old one, loads are refused that do not fit it. How bad it is for the values is as with a "
-    "column of its own that changes so (D301 to D304).",
+    "column of its own that changes so (D301 to D311). Where the contract freezes `data_type`, pipelines fail that "
+    "still send the old type.",
     fix="Add a field of another name with the new type, and keep the old one until nobody reads it. Or load the "
-    "table anew.",
+    "table anew. Where the values decide, count those that do not fit by giving the data (`--data`).",
     find=find,
 )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import states_contract
+from schemactl.review.nested_contracts import broken_by_fields
+from schemactl.review.nested_fields import FieldChange, FieldEvent, told_type
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.contract import Entity
@@ -13,20 +15,37 @@ from schemactl.schema.judgement import Violation, judge
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each change that dlt would not let data make; a renamed table is a new one to dlt."""
+    """Yield each change that dlt would not let data make; a renamed table, column or field is a new one."""
     base, head = comparison.base.schema, comparison.head.schema
     if not comparison.changes or not (states_contract(base) or states_contract(head)):
         return
     for violation in judge(base, head).violations:
-        column = () if violation.column is None else ("columns", violation.column)
-        yield Match(
-            sentence=_told(violation),
-            table=violation.table,
-            column=violation.column,
-            keys=("tables", violation.table, *column),
-            before=violation.expected,
-            after=violation.found,
-        )
+        fields = broken_by_fields(comparison, violation)
+        if fields is None:
+            yield _match(violation)
+        else:
+            yield from (field.match(_told_of_field(violation, field)) for field in fields)
+
+
+def _match(violation: Violation) -> Match:
+    column = () if violation.column is None else ("columns", violation.column)
+    return Match(
+        sentence=_told(violation),
+        table=violation.table,
+        column=violation.column,
+        keys=("tables", violation.table, *column),
+        before=violation.expected,
+        after=violation.found,
+    )
+
+
+def _told_of_field(violation: Violation, field: FieldChange) -> str:
+    """Return the sentence of a field that is new, under a new name, or of another type."""
+    rule = f"the contract `{violation.entity}: {violation.mode}` of `{violation.table}`"
+    now = told_type(field.after) if field.after else None
+    if field.event is FieldEvent.RETYPED and field.before:
+        return f"{rule} holds `{field.name}` to `{told_type(field.before)}`, and it is `{now}` now"
+    return f"{rule} lets no new field in, and `{field.name}` (`{now}`) is new"
 
 
 def _told(violation: Violation) -> str:
