@@ -3,7 +3,8 @@
 So a load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``),
 the rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, tells the
 steps: from then on the load is certain. Each step can be taken again: rows are appended unless their key is there,
-tables are overwritten. What is left of a load that was killed before is dropped, after it is carried out.
+tables are overwritten, or the new one takes the old one's name, where the rows have fields that the old one cannot
+hold. What is left of a load that was killed before is dropped, after it is carried out.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from schemactl.engine.catalogue import (
     quoted,
     select,
 )
+from schemactl.engine.catalogue_growth import Structures, added_fields, as_grown, grown_schema, grows
+from schemactl.engine.catalogue_migration import Tables, fill_copy, take_place
 from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
+from schemactl.schema.nested_ddl import read_type
 from schemactl.schema.types import Table
 
 PENDING: Final = "_schemactl_pending"
@@ -43,12 +47,14 @@ class Step:
         source: the table that holds the rows; None to empty the table.
         overwrites: the rows are all that the table holds afterwards.
         key: the column by which rows are not appended twice; all columns where it is None.
+        takes_place: the table that holds the rows takes the other one's place, and its name.
     """
 
     table: str
     source: str | None
     overwrites: bool = False
     key: str | None = None
+    takes_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +78,14 @@ class Brought:
         files: new rows; none where the table is emptied, or is merged with others that have some.
         key: the column that tells the rows; None where all columns do.
         overwrites: the old rows go.
+        structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
     """
 
     table: Table
     files: tuple[Path, ...]
     key: str | None = None
     overwrites: bool = False
+    structures: Structures = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +123,52 @@ def refreshed(target: Target) -> Target:
     return Target(target.spark, target.namespace, held_tables(target.spark, target.namespace))
 
 
-def prepare(target: Target, tables: Sequence[Table]) -> Target:
-    """Make the schema, the tables and the columns that are missing; return what is there then."""
+def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Target:
+    """Make the schema, the tables, the columns and, where a statement can, the fields that are missing.
+
+    Args:
+        target: where the load goes.
+        tables: of the load.
+        structures: what their columns of structs, lists and maps are to hold, by table.
+
+    Returns:
+        The target with what is there then.
+    """
     target.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {target.namespace}")
     for table in tables:
         held = target.held.get(table.name)
         columns = [each for each in complete(table) if held is None or each.name not in held.columns]
-        listed = ", ".join(f"{quoted(each.name)} {column_type(each)}" for each in columns)
+        listed = [f"{quoted(each.name)} {column_type(each)}" for each in columns]
         name = target.namespace.table(table.name)
         if held is None:
-            target.spark.sql(f"CREATE TABLE {name} ({listed}){_using(target)}")
-        elif columns:
-            target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({listed})")
+            target.spark.sql(f"CREATE TABLE {name} ({', '.join(listed)}){_using(target)}")
+            continue
+        if not grows_by_copy(target.namespace):
+            listed += _new_fields(held, structures.get(table.name, {}))
+        if listed:
+            target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
     return refreshed(target)
+
+
+def grows_by_copy(namespace: Namespace) -> bool:
+    """Return whether tables get new fields inside their columns by a copy; other catalogues have a statement."""
+    return namespace.catalogue == SESSION_CATALOGUE
+
+
+def _new_fields(held: HeldTable, structures: Structures) -> list[str]:
+    return [
+        each
+        for name, of in structures.items()
+        if name in held.columns
+        for each in added_fields(name, read_type(held.columns[name]), of)
+    ]
 
 
 def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
-    new = {each.table.name: _read(target.spark, each.files) for each in brought}
+    new = {each.table.name: _new_rows(target, each) for each in brought}
     if merge is not None:
-        family = [rows_of(each.table, _table(target, each.table), new[each.table.name]) for each in brought]
+        family = [rows_of(each.table, _old_rows(target, each), new[each.table.name]) for each in brought]
         frames: Mapping[str, DataFrame | None] = merge_tables(family, merge)
     else:
         frames = new
@@ -148,12 +182,29 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
     name = each.table.name
     if frame is None:
         return Step(name, None, overwrites=True)
-    old = _table(target, each.table)
-    if not overwrites and old is not None and _shares_key(frame, old, each.key):
+    old = _old_rows(target, each)
+    takes_place = name in target.held and grows(target.held[name].columns, each.structures)
+    if not overwrites and old is not None and (takes_place or _shares_key(frame, old, each.key)):
         # Rows are not told from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
-    _create(target, f"{NEW}{name}", frame)
-    return Step(name, f"{NEW}{name}", overwrites, each.key)
+    if takes_place:
+        _create_grown(target, each, frame)
+    else:
+        _create(target, f"{NEW}{name}", frame)
+    return Step(name, f"{NEW}{name}", overwrites, each.key, takes_place)
+
+
+def _create_grown(target: Target, each: Brought, frame: DataFrame) -> None:
+    """Make a table like the one that is there, of rows with more fields inside its columns."""
+    name = each.table.name
+    there = target.spark.table(target.namespace.table(name)).schema
+    kinds = grown_schema(there, each.structures)
+    values = [
+        F.col(quoted(field.name)) if field.name in frame.columns else F.lit(None).cast(field.dataType)
+        for field in kinds.fields
+    ]
+    named = [value.alias(field.name) for value, field in zip(values, kinds.fields, strict=True)]
+    fill_copy(Tables(target.spark, target.namespace), name, f"{NEW}{name}", kinds, frame.select(*named))
 
 
 def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
@@ -197,6 +248,10 @@ def forget(target: Target) -> None:
 
 def _take(target: Target, step: Step) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
+    if step.takes_place and step.source is not None:
+        if step.source in target.held:  # else it has done so already
+            take_place(Tables(spark, target.namespace), step.table, step.source)
+        return
     if step.source is None:
         if step.table in target.held:
             spark.sql(f"TRUNCATE TABLE {table}")
@@ -229,9 +284,14 @@ def _using(target: Target) -> str:
     return " USING parquet" if target.namespace.catalogue == SESSION_CATALOGUE else ""
 
 
-def _table(target: Target, table: Table) -> DataFrame | None:
-    return target.spark.table(target.namespace.table(table.name)) if table.name in target.held else None
+def _old_rows(target: Target, each: Brought) -> DataFrame | None:
+    if each.table.name not in target.held:
+        return None
+    return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
 
-def _read(spark: SparkSession, files: Sequence[Path]) -> DataFrame | None:
-    return spark.read.parquet(*(Input(str(file), "parquet").address for file in files)) if files else None
+def _new_rows(target: Target, each: Brought) -> DataFrame | None:
+    if not each.files:
+        return None
+    addresses = (Input(str(file), "parquet").address for file in each.files)
+    return as_grown(target.spark.read.parquet(*addresses), each.structures)

@@ -162,19 +162,42 @@ def _refusing(column: Filled, value: Column) -> Column:
 
 def _replace(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
     """Put a new table in the place of an old one; killed at any point, one of them is whole."""
-    spark, copy = tables.spark, tables.namespace.table(f"{COPY}{name}")
+    copy = f"{COPY}{name}"
+    fill_copy(tables, name, copy, kinds, rows)
+    take_place(tables, name, copy)
+
+
+def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: DataFrame) -> None:
+    """Make a table with rows beside another one, with all that is said of that one but its columns.
+
+    Args:
+        tables: of the schema.
+        name: the table that is there.
+        copy: the new one's name; what is there under it goes.
+        kinds: its columns.
+        rows: with these columns, in their order.
+
+    Raises:
+        DestinationError: the table is one of those that ``copy_obstacle`` tells.
+    """
+    spark, made = tables.spark, tables.namespace.table(copy)
     layout = _layout(tables, name)
-    spark.sql(f"DROP TABLE IF EXISTS {copy}")  # of a step that failed
-    spark.catalog.createTable(copy, source=layout.provider, schema=kinds, description=layout.comment)
+    spark.sql(f"DROP TABLE IF EXISTS {made}")  # of a step that failed
+    spark.catalog.createTable(made, source=layout.provider, schema=kinds, description=layout.comment)
     if layout.properties:
-        spark.sql(f"ALTER TABLE {copy} SET TBLPROPERTIES ({layout.properties})")
+        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({layout.properties})")
     try:
-        rows.write.insertInto(copy)
+        rows.write.insertInto(made)
     except Exception:
-        spark.sql(f"DROP TABLE IF EXISTS {copy}")
+        spark.sql(f"DROP TABLE IF EXISTS {made}")
         raise
-    spark.sql(f"DROP TABLE {tables.full(name)}")
-    spark.sql(f"ALTER TABLE {copy} RENAME TO {new_name(tables.namespace, name)}")
+
+
+def take_place(tables: Tables, name: str, copy: str) -> None:
+    """Drop a table, if it is there, and give its name to another one."""
+    if tables.has(name):
+        tables.spark.sql(f"DROP TABLE {tables.full(name)}")
+    tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {new_name(tables.namespace, name)}")
 
 
 @dataclass(frozen=True, slots=True)

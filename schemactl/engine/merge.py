@@ -165,12 +165,18 @@ def _deduplicated(root: Rows, merge: Merge) -> DataFrame:
 
 def _one_of_each(frame: DataFrame, key: Sequence[str], order: Sequence[Column] = ()) -> DataFrame:
     """Return one row for each value of a key: the first by the order; where that leaves several, always the same."""
-    content = F.xxhash64(*(_col(name) for name in frame.columns))
+    content = F.xxhash64(*(_hashable(frame, name) for name in frame.columns))
     window = Window.partitionBy(*(_col(name) for name in key)).orderBy(*order, content)
     return frame.withColumn(_RANK, F.row_number().over(window)).where(F.col(_RANK) == 1).drop(_RANK)
 
 
 _RANK = "__schemactl_rank"
+
+
+def _hashable(frame: DataFrame, name: str) -> Column:
+    """Return a column as Spark hashes it, which it does not with maps; texts of JSON tell these apart as well."""
+    has_maps = "map<" in frame.schema[name].dataType.simpleString()
+    return F.to_json(F.struct(_col(name))) if has_maps else _col(name)
 
 
 def _marked(frame: DataFrame, merge: Merge) -> DataFrame:

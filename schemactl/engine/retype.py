@@ -16,7 +16,9 @@ from schemactl.engine.coercions import from_numbers, from_text
 from schemactl.engine.coercions.by_python import by_python
 from schemactl.engine.coercions.instants import DAY_SECONDS, MICROS, in_calendar, midnight
 from schemactl.engine.coercions.stored import stored_type
+from schemactl.engine.nested_types import ddl_of
 from schemactl.schema import types
+from schemactl.schema.nested_columns import structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
 
@@ -33,6 +35,9 @@ def spark_type(column: types.Column) -> str:
     Raises:
         ValueError: the column has neither.
     """
+    structure = structure_of(column)
+    if DATABASE_TYPE not in column.properties and structure is not None:
+        return ddl_of(structure)
     return str(column.properties.get(DATABASE_TYPE) or stored_type(column).simpleString())
 
 

@@ -1,14 +1,22 @@
-"""Row keys, ``_dlt_id``: 14 characters of Base64 for 10 bytes of a hash (dlt.md §5.4)."""
+"""Row keys, ``_dlt_id``: 14 characters of Base64 for 10 bytes of a hash (dlt.md §5.4).
+
+What sources state as more than text and numbers dlt marks by a character of Unicode's private area when it stores the
+rows between its steps, and hashes it with its mark.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import count
 from typing import Any, Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from schemactl.engine.coercions.canonical import read_json
 from schemactl.engine.udf import arrow_udf
+from schemactl.engine.walk import field_of, literal
 from schemactl.schema.types import DataType
 
 _HASH_BYTES: Final = 10
@@ -48,10 +56,7 @@ def primary_key_hash(values_json: Column) -> Column:
 
 
 def hashed_text(kind: DataType, value: str) -> str:
-    """Return SQL for the text that a value of a primary key is hashed as.
-
-    What sources state as more than text and numbers dlt marks by a character of Unicode's private area when it stores
-    the rows between its steps, and hashes it with its mark.
+    """Return SQL for the text that a value of a stated type is hashed as, with its mark.
 
     Args:
         kind: of the value.
@@ -59,7 +64,7 @@ def hashed_text(kind: DataType, value: str) -> str:
     """
     match kind:
         case DataType.DECIMAL:
-            return f"concat('\uf026', cast({value} as string))"
+            return f"concat('\uf026', {_decimal_text(f'cast({value} as string)')})"
         case DataType.TIMESTAMP:
             offset = f"if(typeof({value}) = 'timestamp', '+00:00', '')"
             moment = f"date_format({value}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")"
@@ -74,6 +79,65 @@ def hashed_text(kind: DataType, value: str) -> str:
             return f"concat('\uf02d', substring({text}, 1, 8), {digits})"
         case _:
             return f"cast({value} as string)"
+
+
+def _decimal_text(plain: str) -> str:
+    """Return SQL for a decimal as Python writes it: with an exponent where it would begin with seven zeros."""
+    small, zero = "^(-?)0[.](0{6,})([1-9])([0-9]*)$", "^0[.]0{7,}$"
+    sign, zeros, first, rest = (f"regexp_extract({plain}, '{small}', {at})" for at in range(1, 5))
+    written = f"concat({sign}, {first}, if({rest} = '', '', '.'), {rest}, 'E-', length({zeros}) + 1)"
+    return (
+        f"case when {plain} rlike '{zero}' then concat('0E-', length({plain}) - 2) "
+        f"when {plain} rlike '{small}' then {written} else {plain} end"
+    )
+
+
+def marked(of: T.DataType, value: str) -> str:
+    """Return SQL for a value of a stated type as it is hashed: everything in it that dlt marks is a text with its mark.
+
+    Args:
+        of: its type.
+        value: SQL for it.
+    """
+    return _Marking().sql(of, value)
+
+
+_MARKED: Final[Mapping[type[T.DataType], DataType]] = {
+    T.DecimalType: DataType.DECIMAL,
+    T.TimestampType: DataType.TIMESTAMP,
+    T.TimestampNTZType: DataType.TIMESTAMP,
+    T.DateType: DataType.DATE,
+    T.BinaryType: DataType.BINARY,
+    T.TimeType: DataType.TIME,
+}
+
+
+class _Marking:
+    """Writes the SQL of ``marked``; its lambdas need names."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def sql(self, of: T.DataType, value: str) -> str:
+        match of:
+            case T.StructType():
+                inner = [(each.name, self.sql(each.dataType, field_of(value, each.name))) for each in of.fields]
+                made = ", ".join(f"{literal(name)}, {sql}" for name, sql in inner)
+                return f"if({value} is null, null, named_struct({made}))"
+            case T.ArrayType():
+                each = f"m{next(self._numbers)}"
+                return f"transform({value}, {each} -> {self.sql(of.elementType, each)})"
+            case T.MapType():
+                key, each = f"m{next(self._numbers)}", f"m{next(self._numbers)}"
+                return f"transform_values({value}, ({key}, {each}) -> {self.sql(of.valueType, each)})"
+            case T.FloatType() | T.DoubleType():
+                # Python has no floats of 32 bits, JSON neither infinities nor what is no number.
+                number = f"cast({value} as double)"
+                return f"if(isnan({number}) or abs({number}) = double('infinity'), null, {number})"
+            case T.VariantType() | T.BooleanType() | T.ByteType() | T.ShortType() | T.IntegerType() | T.LongType():
+                return value
+            case _:
+                return hashed_text(_MARKED.get(type(of), DataType.TEXT), value)
 
 
 def content_hash(text: Column) -> Column:

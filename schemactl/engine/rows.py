@@ -15,8 +15,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.items import Form, Item
+from schemactl.engine.nested_types import sql_type
 from schemactl.engine.reach import Reached, is_container_sql, reach, reach_elements
-from schemactl.engine.row_keys import child_key, content_hash, hashed_text, primary_key_hash, random_key
+from schemactl.engine.row_keys import child_key, content_hash, hashed_text, marked, primary_key_hash, random_key
 from schemactl.engine.stage import Staged
 from schemactl.engine.values import Source, Value, evaluate
 from schemactl.engine.walk import literal
@@ -248,7 +249,7 @@ def _made_key(rows: RowFrame, values: Sequence[tuple[str, str]], load_id: str) -
             place = F.concat_ws(".", "number", *(f"i{at}" for at in range(1, level + 1)))
             return random_key(load_id, last.table, F.col("file"), place)
         case RowKey.CONTENT if level:
-            return content_hash(row_json(rows))
+            return content_hash(row_json(rows, is_marked=True))
         case _:
             return F.col("key")
 
@@ -283,10 +284,16 @@ def made_sql(rows: RowFrame, level: int, column: str, plan: Plan, load_id: str) 
     return "null"
 
 
-def row_json(rows: RowFrame) -> Column:
-    """Return what makes the last rows, as JSON with the keys of the data."""
-    value, item = F.col(f"e{rows.level}"), rows.items[-1]
+def row_json(rows: RowFrame, *, is_marked: bool = False) -> Column:
+    """Return what makes the last rows, as JSON with the keys of the data.
+
+    Args:
+        rows: the rows.
+        is_marked: whether it is for a key (``row_keys.marked``).
+    """
+    name, item = f"e{rows.level}", rows.items[-1]
     if item.form is Form.JSON:
-        return value
-    listed = F.to_json(F.array(value.cast(item.shown_type())))
+        return F.col(name)
+    shown = f"cast({name} as {sql_type(item.shown_type())})"
+    listed = F.to_json(F.array(F.expr(marked(item.shown_type(), shown) if is_marked else shown)))
     return F.substring(listed, F.lit(2), F.length(listed) - 2)

@@ -20,9 +20,10 @@ from schemactl.engine.inputs import shown_path
 from schemactl.engine.items import Form, Item, Use, document_item, staged_sql, struct_sql, typed_item, uses_of
 from schemactl.engine.large_integers import unmarked_json
 from schemactl.engine.parse import is_blank
-from schemactl.engine.row_keys import content_hash, random_key
+from schemactl.engine.row_keys import content_hash, marked, random_key
 from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.engine.survey import Progress, Reading, Survey
+from schemactl.engine.walk import literal
 from schemactl.normalization.plan import Plan, RowKey
 
 STAGED_COLUMNS: Final = ("file", "number", "key", "doc")
@@ -117,9 +118,15 @@ def _typed_frame(spark: SparkSession, batch: Typed, uses: Use, plan: Plan, load_
     else:
         document = text
     placed = _numbered(spark, batch)
-    key = _document_key(plan, load_id, F.expr(text), F.col(_SHOWN), F.col(_NUMBER))
+    key = _document_key(plan, load_id, _hashed_row(columns), F.col(_SHOWN), F.col(_NUMBER))
     made = (F.col(_SHOWN), F.col(_NUMBER), key, F.expr(document))
     return placed.select(*made).toDF(*STAGED_COLUMNS), item
+
+
+def _hashed_row(columns: Sequence[T.StructField]) -> Column:
+    """Return a row of a source that states its types as the JSON text that its key is made of."""
+    values = (f"{literal(each.name)}, {marked(each.dataType, _quoted(each.name))}" for each in columns)
+    return F.expr(f"to_json(named_struct({', '.join(values)}), map('ignoreNullFields', 'false'))")
 
 
 def _document_key(plan: Plan, load_id: str, text: Column, file: Column, number: Column) -> Column:

@@ -19,6 +19,9 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
 from schemactl.errors import InputError
+from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_ddl import structure_in, write_type
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -129,6 +132,8 @@ def namespace_of(dataset: str) -> Namespace:
 
 
 def _kind(written: str) -> Properties:
+    if (structure := whole_structure(written)) is not None:
+        return _structured(structure)
     found = parse_type(written)
     if found is None:
         return unknown(written)
@@ -140,11 +145,28 @@ def _kind(written: str) -> Properties:
     return _PLAIN.get(found.name) or unknown(written)
 
 
+def _structured(of: NestedType) -> Properties:
+    return unknown(write_type(of, has_comments=False))
+
+
+def whole_structure(written: str) -> NestedType | None:
+    """Return the type of objects or lists that Spark writes so; None for others, and for what no schema can state.
+
+    The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
+    """
+    from schemactl.engine.nested_types import ddl_of
+
+    found = structure_in(written)
+    return found if found is not None and ddl_of(found) == written else None
+
+
 def stored(column: Column) -> Properties:
     """Return what Spark's catalogue says of such a column. Nothing is said of nulls: all columns may be null."""
     properties = column.properties
     if DATABASE_TYPE in properties:
         return unknown(properties[DATABASE_TYPE])
+    if (structure := structure_of(column)) is not None:
+        return _structured(structure)
     match column.data_type:
         case DataType.JSON:
             return {"data_type": "text"}

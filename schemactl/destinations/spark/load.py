@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
-from schemactl.destinations._structure import as_stored, cut, first_difference, package_as_stored
+from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.destinations.spark.catalogue import INTERNAL, read_address
+from schemactl.destinations.spark.nested import Growing, outgrown, structures_after
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
-from schemactl.schema.nested_columns import structure_of
-from schemactl.schema.nested_ddl import read_type
 from schemactl.schema.templates import LOADS_TABLE
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
-    from schemactl.engine.catalogue import HeldTable
+    from schemactl.engine.catalogue import Namespace
+    from schemactl.engine.catalogue_growth import Structures
     from schemactl.engine.catalogue_load import Brought, Step, Target
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -101,17 +101,17 @@ def check_tables(url: str, schema: Schema) -> None:
         DestinationError: they cannot be loaded, or Spark failed.
     """
     from schemactl.engine.catalogue import held_tables
+    from schemactl.engine.catalogue_load import Target
     from schemactl.engine.running import active_session, running_session
 
     namespace = read_address(url)
-    held: Mapping[str, HeldTable] = {}
-    if active_session() is not None:
-        with running_session() as spark:
-            held = held_tables(spark, namespace)
     chains = chains_of(as_stored(schema))
-    for chain in chains:
-        _check_chain(chain, held, namespace.catalogue)
     _check_spelling(table.name for chain in chains for table in chain.tables)
+    if active_session() is None:
+        _check_chains(chains, None, namespace)
+        return
+    with running_session() as spark:
+        _check_chains(chains, Target(spark, namespace, held_tables(spark, namespace)), namespace)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -135,9 +135,9 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
             return
         chains = chains_of(package.schema, package)
-        for chain in chains:
-            _check_chain(chain, target.held, namespace.catalogue)
-        target = prepare(target, _tables(package, chains, kept))
+        _check_chains(chains, target, namespace)
+        tables = _tables(package, chains, kept)
+        target = prepare(target, tables, {table.name: _structures(table, target) for table in tables})
         try:
             steps = [*_steps(target, package, chains, progress), *_kept(target, package, kept)]
         except BaseException:
@@ -161,22 +161,27 @@ def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], prog
         if chain.disposition is Disposition.MERGE and not appends(chain.root):
             merge = merge_of(chain.root, package.inserted_at)
             family = [table for table in chain.tables if table.name in target.held]
-            yield from stage(target, [_brought(table, chain.staged.get(table.name)) for table in family], merge)
+            yield from stage(target, [_brought(target, table, chain.staged.get(table.name)) for table in family], merge)
             continue
         replaces = chain.disposition is Disposition.REPLACE
-        brought = [_brought(each.table, each, overwrites=replaces) for each in chain.staged.values()]
+        brought = [_brought(target, each.table, each, overwrites=replaces) for each in chain.staged.values()]
         yield from stage(target, brought, None)
         emptied -= set(chain.staged)
     yield from (Step(name, None, overwrites=True) for name in sorted(emptied) if name in target.held)
     if package.rejects:
-        yield from stage(target, [_brought(package.rejects.table, package.rejects)], None)
+        yield from stage(target, [_brought(target, package.rejects.table, package.rejects)], None)
 
 
-def _brought(table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
+def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
     from schemactl.engine.catalogue_load import Brought
 
     files = tuple(sorted(staged.folder.glob("*.parquet"))) if staged else ()
-    return Brought(table, files, first(table, "row_key"), overwrites)
+    return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target))
+
+
+def _structures(table: Table, target: Target) -> Structures:
+    held = target.held.get(table.name)
+    return structures_after(table, held.columns) if held is not None else {}
 
 
 def _kept(target: Target, package: LoadPackage, kept: Bookkeeping) -> Iterator[Step]:
@@ -203,7 +208,17 @@ def _row(table: Table, values: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip(table.columns, values, strict=True))
 
 
-def _check_chain(chain: Chain, held: Mapping[str, HeldTable], catalogue: str) -> None:
+def _check_chains(chains: tuple[Chain, ...], target: Target | None, namespace: Namespace) -> None:
+    """Refuse what a catalogue cannot take; where no session is open, of the tables there nothing is known."""
+    for chain in chains:
+        _check_chain(chain, namespace.catalogue)
+        is_replaced = chain.disposition is Disposition.REPLACE
+        for table in chain.tables:
+            if target is not None and table.name in target.held:
+                _check_table(table, target, is_replaced=is_replaced)
+
+
+def _check_chain(chain: Chain, catalogue: str) -> None:
     from schemactl.engine.catalogue import SESSION_CATALOGUE
 
     if chain.disposition is Disposition.MERGE and not appends(chain.root):
@@ -217,35 +232,35 @@ def _check_chain(chain: Chain, held: Mapping[str, HeldTable], catalogue: str) ->
         if catalogue == SESSION_CATALOGUE and not _SESSION_NAME.fullmatch(name):
             hint = "the naming convention `sql_cs_v1` makes names that it takes"
             raise DestinationError(f"Spark's own catalogue takes no table named `{name}`", hint=hint)
-        if name in held:
-            _check_table(table, held[name], is_replaced=chain.disposition is Disposition.REPLACE)
 
 
-def _check_table(table: Table, held: HeldTable, *, is_replaced: bool) -> None:
-    from schemactl.engine.catalogue import column_type
-
+def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
+    held = target.held[table.name]
     key = first(table, "row_key")
     if held.is_view or (key and key not in held.columns):
         why = "is a view" if held.is_view else f"was not made by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
     for column in complete(table):
-        there, wanted = held.columns.get(column.name), column_type(column)
-        if there and there != wanted:
-            hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-            message = _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
-            raise DestinationError(f"`{table.name}.{column.name}` {message} in the catalogue", hint=hint)
+        there = held.columns.get(column.name)
+        match outgrown(column, there) if there else None:
+            case str(misfit):
+                hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
+                raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalogue", hint=hint)
+            case Growing(field):
+                _check_growth(table.name, f"{column.name}.{field}", target)
 
 
-def _misfit(column: Column, there: str) -> str | None:
-    """Return in words which field of a column is not as it is in the catalogue; None where it holds no structure."""
-    ours = structure_of(column)
-    if ours is None:
-        return None
-    try:
-        found = first_difference(read_type(there), ours)
-    except ValueError:  # a type of Spark's that nested data is not kept in
-        return None
-    return None if found is None else f"has {found}"
+def _check_growth(table: str, field: str, target: Target) -> None:
+    """Refuse a new field inside a column of a table whose place no copy can take."""
+    from schemactl.engine.catalogue_load import grows_by_copy
+    from schemactl.engine.catalogue_migration import Tables, copy_obstacle
+
+    if not grows_by_copy(target.namespace):
+        return
+    obstacle = copy_obstacle(Tables(target.spark, target.namespace), table)
+    if obstacle is not None:
+        hint = "load into another schema, or drop the table first"
+        raise DestinationError(f"`{table}.{field}` is a new field, for which Spark needs a copy. {obstacle}", hint=hint)
 
 
 def _check_spelling(names: Iterator[str]) -> None:

@@ -22,6 +22,7 @@ from schemactl.destinations._migration.records import (
     Unfit,
     Version,
 )
+from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import ledger
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
 from schemactl.destinations.spark.statements import is_same_type
@@ -60,6 +61,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    gains=gained_by_ddl,
 )
 
 

@@ -33,6 +33,8 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
+from schemactl.schema.nested_ddl import structure_in, write_type
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
 
 _MOST_DIGITS = 38
@@ -70,6 +72,10 @@ def column_type(column: Column) -> str:
     Raises:
         InputError: it is no type, or Spark has no such type.
     """
+    stated = str(column.properties.get(DATABASE_TYPE, ""))
+    structure = structure_in(stated)
+    if structure is not None and write_type(structure, has_comments=False) == stated:
+        return stated  # whose names may hold what no other type does
     return ddl.checked_type(column, _spark_type)
 
 
