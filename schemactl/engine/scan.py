@@ -22,17 +22,12 @@ from pyspark.sql import functions as F
 from schemactl.engine.input import Input
 from schemactl.engine.measure import Place, count_values
 from schemactl.engine.survey import Progress, Reading, Survey, survey_inputs
-from schemactl.inference.evidence import (
-    ClassEvidence,
-    Evidence,
-    Position,
-    add_examples,
-    cut_witnesses,
-    merge_all,
-    merge_classes,
-)
+from schemactl.engine.typed_evidence import count_typed
+from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_all, merge_classes
+from schemactl.inference.examples import add_examples
 from schemactl.inference.paths import Path
 from schemactl.inference.sample import Sample
+from schemactl.inference.witnesses import cut_witnesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +41,18 @@ class Scan:
 def scan_inputs(
     spark: SparkSession, inputs: Sequence[Input], sample: Sample, progress: Progress = lambda *_: None
 ) -> Scan:
-    """Collect evidence from files and tables.
+    """Collect evidence from files and tables, and count what stands in columns whose types they state.
 
     Raises:
         InputError, EngineError: Spark cannot read them.
     """
     survey = survey_inputs(spark, inputs, sample, progress)
-    return Scan(collect_evidence(survey, progress), survey)
+    evidence = collect_evidence(survey, progress)
+    return Scan(merge(evidence, count_typed(survey, progress)), survey)
 
 
 def collect_evidence(survey: Survey, progress: Progress = lambda *_: None) -> Evidence:
-    """Count the values of what was surveyed.
+    """Count the values of the documents that were surveyed; columns of stated types are taken as they are stated.
 
     Raises:
         EngineError: Spark cannot read it.

@@ -39,6 +39,11 @@ def typed_columns(row: T.StructType) -> dict[Path, dict[str, Any]]:
     return dict(_columns(row, ()))
 
 
+def stated_type(of: T.DataType) -> DataType:
+    """Return dlt's type of what is neither a struct nor a list."""
+    return DataType(_scalar(of)["data_type"])
+
+
 def _columns(data_type: T.DataType, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     match data_type:
         case T.StructType():

@@ -1,15 +1,14 @@
 """Finds out what documents can hold at all: their shapes, and which records are none. No value is counted.
 
 ``schema_of_variant_agg`` gives the shape of the documents by input block, with line counts and records that are no
-JSON; where kinds mix, it is asked again for each kind by itself. What comes back to the driver is bounded by the
-number of paths and input blocks, not by the rows.
+JSON; where kinds mix, it is asked again for each kind by itself (``shape_reading``). What comes back to the driver is
+bounded by the number of paths and input blocks, not by the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -19,13 +18,13 @@ from pyspark.sql.types import StructType
 from schemactl.engine.input import Input
 from schemactl.engine.inputs import by_format, shown_path
 from schemactl.engine.large_integers import mark_large_integers, may_hold_large_integer
-from schemactl.engine.measure import Place, explode_listing, read_parts
+from schemactl.engine.measure import Place
 from schemactl.engine.parse import is_blank, parse_json
-from schemactl.engine.shapes import Shape, may_hide_large_integers, parse_shape
+from schemactl.engine.shape_reading import depth_told, read_shape
+from schemactl.engine.shapes import Shape, may_hide_large_integers
 from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
-from schemactl.engine.walk import list_raw_values
-from schemactl.errors import InputError, Location
+from schemactl.engine.typed_rows import count_rows, is_sampled
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all
 from schemactl.inference.paths import Path
 from schemactl.inference.sample import Sample
@@ -36,12 +35,6 @@ Progress = Callable[[str, float | None], None]
 
 MAX_BAD_RECORDS = 20
 """Bad records that are shown; all are counted."""
-
-MOST_LEVELS = 200
-"""Levels of nesting; not much deeper, Python's own recursion ends."""
-
-_TOO_DEEP = "StreamWriteConstraints.getMaxNestingDepth"
-"""What Spark says of types that nest far deeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +81,7 @@ class Survey:
         files: what was read, by input.
         bad_records: the first ones.
         inputs: all that was read.
+        typed_share: the share of the rows in ``typed`` that is in the sample.
     """
 
     readings: tuple[Reading, ...] = ()
@@ -97,6 +91,7 @@ class Survey:
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
     bad_records: tuple[BadRecord, ...] = ()
     inputs: tuple[Input, ...] = ()
+    typed_share: float = 1.0
 
 
 def survey_inputs(
@@ -109,9 +104,11 @@ def survey_inputs(
     """
     batches = [batch for name, group in by_format(inputs).items() for batch in SOURCES[name].read(spark, group)]
     documents = [batch for batch in batches if isinstance(batch, Documents)]
+    typed = [survey_typed(batch, progress) for batch in batches if isinstance(batch, Typed)]
     share = sample.share_of(count_records(documents, progress)) if sample.records else sample.share_of(0)
     surveys = [survey_documents(sampled(batch.frame, share), progress) for batch in documents]
-    surveys += [survey_typed(batch, progress) for batch in batches if isinstance(batch, Typed)]
+    typed_share = sample.share_of(sum(file.records for each in typed for file in each.files.values()))
+    surveys += typed if typed_share == 1 else [_sampled_rows(each, typed_share) for each in typed]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     # Two batches may state types of one column.
     found = merge_all((unread, *(Evidence(files=each.files, typed=each.types) for each in surveys)))
@@ -123,14 +120,13 @@ def survey_inputs(
         files=found.files,
         bad_records=tuple(sorted((bad for each in surveys for bad in each.bad_records), key=lambda bad: bad.position)),
         inputs=tuple(inputs),
+        typed_share=typed_share,
     )
 
 
 def sampled(records: DataFrame, share: float) -> DataFrame:
     """Mark the records to read: the same ones whatever the order and the partitions, spread over all files."""
-    buckets = 1_000_000
-    is_taken = F.pmod(F.xxhash64("text"), F.lit(buckets)) < round(share * buckets) if share < 1 else F.lit(True)
-    return records.select("*", is_taken.alias("sampled"))
+    return records.select("*", is_sampled(share, "text").alias("sampled"))
 
 
 def count_records(batches: Iterable[Documents], progress: Progress) -> int:
@@ -142,10 +138,13 @@ def count_records(batches: Iterable[Documents], progress: Progress) -> int:
 def survey_typed(batch: Typed, progress: Progress = lambda *_: None) -> Survey:
     """Count rows whose columns state their types."""
     progress("counting rows", None)
-    counts = batch.frame.groupBy(FILE).count().collect()
     columns = StructType([column for column in batch.frame.schema.fields if column.name != FILE])
-    files = {shown_path(row[FILE]): FileEvidence(documents=row["count"], records=row["count"]) for row in counts}
-    return Survey(typed=(batch,), types=typed_columns(columns), files=files)
+    return Survey(typed=(batch,), types=typed_columns(columns), files=count_rows(batch))
+
+
+def _sampled_rows(found: Survey, share: float) -> Survey:
+    (batch,) = found.typed
+    return replace(found, files=count_rows(batch, share))
 
 
 def survey_documents(records: DataFrame, progress: Progress = lambda *_: None) -> Survey:
@@ -171,7 +170,7 @@ def survey_documents(records: DataFrame, progress: Progress = lambda *_: None) -
     has_bad = any(row.bad for row in blocks)
     good = checked.where("document is not null") if has_bad else records.where("sampled")
     readable = good.select("file", "block", "id", text.alias("text"))
-    shape = _shape_of(readable, blocks, progress)
+    shape = read_shape(readable, blocks, progress)
     bad = _bad_records(checked, places) if has_bad else ()
     reading = Reading(records, readable, shape, is_marked, places)
     return Survey((reading,), files=places.files(), bad_records=bad)
@@ -204,7 +203,7 @@ def _read_blocks(documents: DataFrame) -> list[Row]:
         F.min(F.when(_is_bad(), F.col("id"))).alias("first_bad"),
         F.schema_of_variant_agg("document").alias("shape"),
     )
-    with _depth_told():
+    with depth_told():
         return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
 
 
@@ -238,69 +237,6 @@ class Places:
                 records=known.records + row.records,
             )
         return found
-
-
-def _shape_of(records: DataFrame, blocks: Iterable[Row], progress: Progress) -> Shape:
-    shape = Shape()
-    for row in blocks:
-        if row.shape is not None:
-            found = parse_shape(row.shape)
-            _check_depth(found, Location(shown_path(row.file)))
-            shape.absorb(found)
-    while mixed := {path for path, found in shape.walk() if found.is_mixed}:
-        progress("reading mixed values", None)
-        _settle(records, shape, mixed)
-        _check_depth(shape)
-    return shape
-
-
-def _check_depth(shape: Shape, at: Location | None = None) -> None:
-    if any(len(path) > MOST_LEVELS for path, _ in shape.walk()):
-        raise _too_deep(at)
-
-
-@contextmanager
-def _depth_told() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if _TOO_DEEP in str(error):
-            raise _too_deep() from error
-        raise
-
-
-def _too_deep(at: Location | None = None) -> InputError:
-    return InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=at)
-
-
-def _settle(records: DataFrame, shape: Shape, mixed: set[Path]) -> None:
-    """Find out what stands at paths where kinds mix, each kind by itself."""
-    kind = F.schema_of_variant("item")
-    is_object, is_list = kind.startswith("OBJECT"), kind.startswith("ARRAY")
-    is_scalar = ~is_object & ~is_list & (kind != "VOID")
-    nodes = dict(shape.walk())
-    for part in read_parts(records, shape):
-        paths = {path: (*part.base, *path) for path, _ in part.shape.walk() if path not in part.leave_out}
-        listing = list_raw_values(part.shape, "document", {path for path, whole in paths.items() if whole in mixed})
-        found = (
-            explode_listing(part.documents, listing)
-            .groupBy("node")
-            .agg(
-                F.schema_of_variant_agg(F.when(is_object, F.col("item"))).alias("objects"),
-                F.schema_of_variant_agg(F.when(is_list, F.col("item"))).alias("lists"),
-                F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
-            )
-        )
-        with _depth_told():
-            rows = found.collect()
-        for row in rows:
-            node = nodes[paths[listing.nodes[row.node].path]]
-            node.scalars.update(row.scalars)
-            for text in (row.objects, row.lists):
-                if text not in (None, "VOID"):
-                    node.absorb(parse_shape(text))
-    for path in mixed:
-        nodes[path].is_mixed = False
 
 
 def _bad_records(documents: DataFrame, places: Places) -> tuple[BadRecord, ...]:

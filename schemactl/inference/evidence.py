@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from schemactl.inference.classes import NULL, classify, has_row_key, is_row_key, kind_of
+from schemactl.inference.classes import NULL, OBJECT, classify, kind_of
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import widen
+from schemactl.inference.witnesses import cut_witnesses
 from schemactl.schema.types import DataType
 
 MAX_EXAMPLES = 3
@@ -81,6 +82,8 @@ class Evidence:
         typed: columns whose type the source itself states (Parquet, tables ...), in order: path -> dlt column
             properties. No value has to be looked at for these.
         stated: for columns of ``typed`` that sources do not agree about, all data types that they state.
+        counted: what stands in sources that state types, where it was counted: nothing that a schema depends on.
+            Classes are named by the stated data type, beside ``null``, ``object`` and ``list``.
     """
 
     paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
@@ -88,6 +91,7 @@ class Evidence:
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
     typed: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
     stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
+    counted: Mapping[Path, PathEvidence] = field(default_factory=dict)
 
     def stated_types(self, path: Path) -> frozenset[DataType]:
         """Return the data types that sources state at ``path``, none where none does."""
@@ -102,19 +106,24 @@ class Evidence:
 
     def nulls(self, path: Path) -> int:
         """Return how many values at ``path`` are null."""
-        seen = self.paths.get(path, {}).get(NULL)
-        return seen.count if seen else 0
+        return self._count(path, NULL)
 
     def count(self, path: Path) -> int:
         """Return how many values stand at ``path``, nulls included."""
-        return sum(seen.count for seen in self.paths.get(path, {}).values())
+        return sum(seen.count for _, seen in self._at(path))
 
     def absences(self, path: Path) -> int:
         """Return how many objects that could hold the last key of ``path`` do not; 0 for elements of lists."""
         if not path or path[-1] is ELEMENT:
             return 0
-        parents = self.paths.get(path[:-1], {})
-        return sum(seen.count for name, seen in parents.items() if kind_of(name) == "object") - self.count(path)
+        return self._count(path[:-1], OBJECT) - self.count(path)
+
+    def _count(self, path: Path, kind: str) -> int:
+        return sum(seen.count for name, seen in self._at(path) if kind_of(name) == kind)
+
+    def _at(self, path: Path) -> Iterator[tuple[str, ClassEvidence]]:
+        yield from self.paths.get(path, {}).items()
+        yield from self.counted.get(path, {}).items()
 
 
 def merge_all(parts: Iterable[Evidence]) -> Evidence:
@@ -127,12 +136,17 @@ def merge(left: Evidence, right: Evidence) -> Evidence:
 
     The parts must not overlap: a file that both have read would count twice, so callers refuse that before.
     """
-    paths = _merge_keyed(left.paths, right.paths, lambda a, b: _merge_keyed(a, b, merge_classes))
+    paths = _merge_paths(left.paths, right.paths)
     files = _merge_keyed(left.files, right.files, _merge_file)
     typed = _merge_keyed(left.typed, right.typed, widen)
     stated = {path: types for path in typed if len(types := left.stated_types(path) | right.stated_types(path)) > 1}
     witnesses = {**left.witnesses, **right.witnesses}
-    return Evidence(paths, cut_witnesses(paths, witnesses), files, typed, stated)
+    counted = _merge_paths(left.counted, right.counted)
+    return Evidence(paths, cut_witnesses(paths, witnesses), files, typed, stated, counted)
+
+
+def _merge_paths(left: Mapping[Path, PathEvidence], right: Mapping[Path, PathEvidence]) -> dict[Path, PathEvidence]:
+    return _merge_keyed(left, right, lambda a, b: _merge_keyed(a, b, merge_classes))
 
 
 def _merge_keyed(left: Mapping[Any, Any], right: Mapping[Any, Any], both: Any) -> dict[Any, Any]:
@@ -172,120 +186,7 @@ def _greatest(left: Any, right: Any) -> Any:
     return max((value for value in (left, right) if value is not None), default=None)
 
 
-def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]) -> dict[Position, Any]:
-    """Cut each document down to the values that it is the first of, and drop documents that are first of nothing.
-
-    What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
-    (``propagation`` in the config of dlt's normaliser).
-    """
-    kept: dict[Position, Any] = {}
-    for position in sorted(documents):
-        cut = _cut_row(documents[position], (), position, paths)
-        if cut is not _NOTHING:
-            kept[position] = cut
-    return kept
-
-
-_NOTHING: Any = object()
-
-
-def _cut_row(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
-    """Cut a value that makes a row of its own: a document or an element of a list."""
-    cut = _cut(value, path, position, paths)
-    return _with_scalars(cut, value) if isinstance(cut, dict) and _holds_list(cut) else cut
-
-
-def _cut(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
-    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left."""
-    seen = paths.get(path, {}).get(classify(value))
-    is_first = seen is None or seen.first == position
-    match value:
-        case dict():
-            parts = {key: _cut(item, (*path, key), position, paths) for key, item in value.items()}
-            if not is_first and all(part is _NOTHING for part in parts.values()):
-                return _NOTHING
-            is_keyed = has_row_key(value)
-            # Without its own row key the object would become another kind of row.
-            kept = {key: value[key] if is_keyed and is_row_key(key) else part for key, part in parts.items()}
-            return {key: part for key, part in kept.items() if part is not _NOTHING}
-        case list():
-            elements = [_cut_row(item, (*path, ELEMENT), position, paths) for item in value]
-            left = _first_of_each([item for item in elements if item is not _NOTHING])
-            return left if left or is_first else _NOTHING
-        case _:
-            return value if is_first else _NOTHING
-
-
-def _holds_list(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, dict) and any(map(_holds_list, value.values())))
-
-
-def _with_scalars(cut: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """Return ``cut`` with all scalars of ``whole`` outside its lists."""
-    kept: dict[str, Any] = {}
-    for key, item in whole.items():
-        match item:
-            case dict():
-                inner = _with_scalars(cut.get(key, {}), item)
-                if inner or key in cut:
-                    kept[key] = inner
-            case list():
-                if key in cut:
-                    kept[key] = cut[key]
-            case _:
-                kept[key] = item
-    return kept
-
-
-def _first_of_each(elements: list[Any]) -> list[Any]:
-    """Drop scalars of a class that an earlier element of the same list has; objects and lists were cut already."""
-    met: set[str] = set()
-    left: list[Any] = []
-    for element in elements:
-        name = classify(element)
-        if isinstance(element, (dict, list)) or name not in met:
-            left.append(element)
-        met.add(name)
-    return left
-
-
-def add_examples(
-    paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]
-) -> dict[Path, dict[str, ClassEvidence]]:
-    """Give each class the first value of it in its first document for an example; whole documents are wanted."""
-    wanted: dict[Position, dict[Path, set[str]]] = {}
-    for path, classes in paths.items():
-        for name, seen in classes.items():
-            wanted.setdefault(seen.first, {}).setdefault(path, set()).add(name)
-    found: dict[tuple[Path, str], str] = {}
-    for position, at in wanted.items():
-        if position in documents:
-            _find_examples(documents[position], (), at, found)
-    return {
-        path: {
-            name: replace(seen, examples=(found[path, name],)) if (path, name) in found else seen
-            for name, seen in classes.items()
-        }
-        for path, classes in paths.items()
-    }
-
-
-def _find_examples(value: Any, path: Path, wanted: Mapping[Path, set[str]], found: dict[tuple[Path, str], str]) -> None:
-    match value:
-        case None:
-            return
-        case dict():
-            for key, item in value.items():
-                _find_examples(item, (*path, key), wanted, found)
-        case list():
-            for item in value:
-                _find_examples(item, (*path, ELEMENT), wanted, found)
-        case _:
-            if path in wanted and (name := classify(value)) in wanted[path]:
-                found.setdefault((path, name), _example(value))
-
-
-def _example(value: str | float | bool) -> str:
+def example_of(value: str | float | bool) -> str:
     """Return a scalar as it stands in JSON, texts without quotes and cut to a line's length."""
     return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else json.dumps(value)
 
@@ -323,12 +224,12 @@ def _observe_one(value: Any, position: Position) -> ClassEvidence:
         case list():
             return ClassEvidence(1, position, (), len(value), len(value))
         case bool():
-            return ClassEvidence(1, position, (_example(value),))
+            return ClassEvidence(1, position, (example_of(value),))
         case str():
-            return ClassEvidence(1, position, (_example(value),), len(value), len(value))
+            return ClassEvidence(1, position, (example_of(value),), len(value), len(value))
         case _:
             number = _as_float(value)
-            return ClassEvidence(1, position, (_example(value),), least=number, greatest=number)
+            return ClassEvidence(1, position, (example_of(value),), least=number, greatest=number)
 
 
 def _as_float(value: float) -> float | None:

@@ -8,7 +8,7 @@ from itertools import combinations, count
 from typing import TypeVar
 
 from schemactl.inference.classes import kind_of
-from schemactl.inference.evidence import ClassEvidence, Evidence
+from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
@@ -20,76 +20,23 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.inference.resolve import Origin, Resolution
+from schemactl.inference.taking import Taking, variant_bases
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.judgement import Violation
-from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.schema.naming import Naming
+from schemactl.schema.types import Column, Schema, Table
 
 Number = TypeVar("Number", int, float)
 
 
 def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence: Evidence) -> tuple[TableFinding, ...]:
     """Return the tables of ``after`` that are new in it or have new or changed columns."""
-    seen = _Seen(resolution, evidence)
+    seen = Taking(resolution, evidence)
     found = (_find_table(before.tables.get(name), table, seen) for name, table in after.tables.items())
     return tuple(table for table in found if table.is_new or table.columns)
 
 
-class _Seen:
-    """Resolution and evidence, indexed once: what stands at the source paths of each column."""
-
-    def __init__(self, resolution: Resolution, evidence: Evidence) -> None:
-        self.resolution = resolution
-        self.evidence = evidence
-        self.bases = variant_bases(resolution.schema)
-        self._totals: Counter[tuple[str, Path]] = Counter()
-        for origin in resolution.taken:
-            for path, _, of_class in self._taken(origin):
-                self._totals[origin[0], path] += of_class.count
-
-    def taken(self, origin: Origin) -> list[tuple[str, ClassEvidence]]:
-        """Return the classes that a column takes, with their evidence."""
-        return [(name, of_class) for _, name, of_class in self._taken(origin)]
-
-    def total(self, table: str, sources: Iterable[Path]) -> int:
-        """Return how many values from ``sources`` all columns of the table take, variants included."""
-        return sum(self._totals[table, path] for path in sources)
-
-    def _taken(self, origin: Origin) -> Iterator[tuple[Path, str, ClassEvidence]]:
-        for path, name in self.resolution.taken.get(origin, ()):
-            of_class = self.evidence.paths.get(path, {}).get(name)
-            if of_class is not None:
-                yield path, name, of_class
-
-
-def variant_bases(schema: Schema) -> dict[Origin, str]:
-    """Return for each variant column the column whose values of other types it takes (dlt.md §6.5)."""
-    naming = naming_of(schema)
-    bases: dict[Origin, str] = {}
-    for table in schema.tables.values():
-        beside = _variants_beside(table, naming)
-        for variant in beside:
-            base = variant
-            while base in beside:
-                base = beside[base]
-            bases[table.name, variant] = base
-    return bases
-
-
-def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
-    """Return the variants of a table, each with the column that its name starts from; that may be a variant too."""
-    variants = {column.name for column in table.columns.values() if column.is_variant}
-    if not variants:
-        return {}
-    endings = [f"v_{data_type}" for data_type in (*DataType, "complex")]
-    beside: dict[str, str] = {}
-    for name in table.columns:
-        for variant in {naming.shorten_fragments(name, ending) for ending in endings} & variants - {name}:
-            beside.setdefault(variant, name)
-    return beside
-
-
-def _find_table(before: Table | None, table: Table, seen: _Seen) -> TableFinding:
+def _find_table(before: Table | None, table: Table, seen: Taking) -> TableFinding:
     known = before.columns if before else {}
     columns = tuple(
         _find_column(table.name, known.get(name), column, seen)
@@ -99,7 +46,7 @@ def _find_table(before: Table | None, table: Table, seen: _Seen) -> TableFinding
     return TableFinding(table.name, table.parent, before is None, columns)
 
 
-def _find_column(table: str, before: Column | None, column: Column, seen: _Seen) -> ColumnFinding:
+def _find_column(table: str, before: Column | None, column: Column, seen: Taking) -> ColumnFinding:
     origin = (table, column.name)
     sources = seen.resolution.sources(origin)
     base = seen.bases.get(origin)
@@ -267,14 +214,14 @@ def find_violations(
     """Return contract violations with the values that they are about."""
     if not violations:
         return ()
-    seen = _Seen(resolution, evidence)
+    seen = Taking(resolution, evidence)
     columns: dict[str, list[Origin]] = {}
     for origin in resolution.taken:
         columns.setdefault(origin[0], []).append(origin)
     return tuple(_find_violation(violation, columns.get(violation.table, []), seen) for violation in violations)
 
 
-def _find_violation(violation: Violation, columns: list[Origin], seen: _Seen) -> ViolationFinding:
+def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -> ViolationFinding:
     concerned = columns if violation.column is None else [(violation.table, violation.column)]
     values = [of_class for origin in concerned for _, of_class in seen.taken(origin)]
     first = min(values, key=lambda of_class: of_class.first, default=None)

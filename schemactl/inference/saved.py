@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position
+from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, PathEvidence, Position
 from schemactl.inference.paths import Path
 from schemactl.schema.types import DataType
 
@@ -26,11 +26,9 @@ def write_evidence(evidence: Evidence) -> str:
     stored = {
         MARK: FORMAT,
         "files": {path: _plain(file) for path, file in sorted(evidence.files.items())},
-        "paths": [
-            {"path": list(path), "classes": {name: _class_to_dict(seen) for name, seen in sorted(classes.items())}}
-            for path, classes in sorted(evidence.paths.items(), key=lambda item: json.dumps(item[0]))
-        ],
+        "paths": _paths_to_list(evidence.paths),
         "typed": [_typed_to_dict(path, evidence) for path in evidence.typed],
+        **({"counted": _paths_to_list(evidence.counted)} if evidence.counted else {}),
         "witnesses": [
             {"file": position.file, "number": position.number, "document": document}
             for position, document in sorted(evidence.witnesses.items())
@@ -62,15 +60,27 @@ def read_evidence(text: str, path: str) -> Evidence:
 def _evidence(stored: Mapping[str, Any]) -> Evidence:
     disagreed = [each for each in stored["typed"] if "stated" in each]
     return Evidence(
-        paths={
-            tuple(each["path"]): {name: _class_from_dict(seen) for name, seen in each["classes"].items()}
-            for each in stored["paths"]
-        },
+        paths=_paths_from_list(stored["paths"]),
         witnesses={Position(each["file"], each["number"]): each["document"] for each in stored["witnesses"]},
         files={path: FileEvidence(**file) for path, file in stored["files"].items()},
         typed={tuple(each["path"]): each["column"] for each in stored["typed"]},
         stated={tuple(each["path"]): frozenset(map(DataType, each["stated"])) for each in disagreed},
+        # Not in files of earlier versions, which did not count these.
+        counted=_paths_from_list(stored.get("counted", ())),
     )
+
+
+def _paths_to_list(paths: Mapping[Path, PathEvidence]) -> list[dict[str, Any]]:
+    return [
+        {"path": list(path), "classes": {name: _class_to_dict(seen) for name, seen in sorted(classes.items())}}
+        for path, classes in sorted(paths.items(), key=lambda item: json.dumps(item[0]))
+    ]
+
+
+def _paths_from_list(stored: Iterable[Mapping[str, Any]]) -> dict[Path, dict[str, ClassEvidence]]:
+    return {
+        tuple(each["path"]): {name: _class_from_dict(seen) for name, seen in each["classes"].items()} for each in stored
+    }
 
 
 def _typed_to_dict(path: Path, evidence: Evidence) -> dict[str, Any]:

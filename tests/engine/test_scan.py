@@ -18,7 +18,8 @@ from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.large_integers import mark_large_integers
 from schemactl.engine.parse import parse_json
 from schemactl.engine.scan import Scan, scan_inputs
-from schemactl.engine.survey import MAX_BAD_RECORDS, MOST_LEVELS
+from schemactl.engine.shape_reading import MOST_LEVELS
+from schemactl.engine.survey import MAX_BAD_RECORDS
 from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe

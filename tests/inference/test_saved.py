@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.inference.evidence import FileEvidence, Position, merge, observe
+from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position, merge, observe
 from schemactl.inference.saved import is_evidence_file, read_evidence, write_evidence
 
 DOCUMENTS = [
@@ -34,6 +34,18 @@ def test_evidence_comes_back_as_it_was():
     # the order decides on the order of columns
     assert list(back.typed) == list(evidence.typed)
     assert repr(back.witnesses) == repr(evidence.witnesses)
+
+
+def test_counts_of_typed_columns_come_back_and_old_files_do_without():
+    counted = {
+        ("c",): {"text": ClassEvidence(2, Position("a", 1), ("x",), 1, 3), "null": ClassEvidence(1, Position("a", 2))}
+    }
+    evidence = Evidence(files={"a": FileEvidence(3)}, typed={("c",): {"data_type": "text"}}, counted=counted)
+    text = write_evidence(evidence)
+    assert read_evidence(text, "saved") == evidence
+    old = {key: value for key, value in json.loads(text).items() if key != "counted"}
+    assert read_evidence(json.dumps(old), "saved") == replace(evidence, counted={})
+    assert "counted" not in json.loads(write_evidence(replace(evidence, counted={})))
 
 
 def test_equal_evidence_is_equal_text():

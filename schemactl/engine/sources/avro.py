@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.sources import Numbering, Typed
 from schemactl.engine.sources._typed import typed
+from schemactl.errors import InputError, Location
 
 ENDINGS = (".avro",)
+
+
+_PACKAGE: Final = "spark-avro_2.13"
+"""Its Scala version is the one that Spark 4 is built for."""
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """Yield the rows of all files together.
 
-    Spark's reader is a package of its own: ``--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:4.3.0``.
+    Raises:
+        InputError: Spark lacks its reader, which is a package of its own.
     """
-    frame = spark.read.format("avro").load([each.address for each in inputs])
+    try:
+        frame = spark.read.format("avro").load([each.address for each in inputs])
+    except AnalysisException as error:
+        if "data source: avro" not in str(error):
+            raise
+        raise _no_reader(inputs[0].path, spark.version) from error
     yield typed(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+
+
+def _no_reader(path: str, version: str) -> InputError:
+    hint = (
+        f"let Spark fetch it: `--conf spark.jars.packages=org.apache.spark:{_PACKAGE}:{version}`; where it cannot, "
+        f"name the file: `--conf spark.jars={_PACKAGE}-{version}.jar`"
+    )
+    return InputError("Spark reads Avro by a package of its own, which is not here", at=Location(path), hint=hint)

@@ -9,12 +9,12 @@ from typing import Any
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence
-from schemactl.inference.findings import variant_bases
 from schemactl.inference.paths import Path
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.survival.classes import Verdict, judge_class
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.survival.target import Target
+from schemactl.inference.taking import variant_bases
 from schemactl.schema.types import DataType
 
 
