@@ -71,6 +71,8 @@ class Abilities:
             others. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
         enforces_types: whether a column holds values of its type only.
+        copies_keyed: whether a table that has a key is copied to drop a column; then columns are dropped before keys
+            are added, where all can be taken back.
     """
 
     transactional_ddl: bool = True
@@ -94,11 +96,17 @@ class Abilities:
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
     enforces_types: bool = True
+    copies_keyed: bool = False
 
     @property
     def can_swap_columns(self) -> bool:
         """Whether a new column can take the place of an old one."""
         return Way.NONE not in (self.add_column, self.write_values, self.rename_column)
+
+    @property
+    def can_move_keys(self) -> bool:
+        """Whether a primary key can be taken from one column and given to another."""
+        return Way.NONE not in (self.drop_primary_key, self.add_primary_key)
 
 
 def way_of(step: Step, abilities: Abilities) -> Way:

@@ -20,7 +20,7 @@ from schemactl.migration.effects import stating
 from schemactl.migration.keys import KeyChange, planned_keys
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.retyping import Retyping, kept_origin, retype_steps, variant_column
+from schemactl.migration.retyping import Retyping, is_swapped, kept_origin, retype_steps, variant_column
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -36,6 +36,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
+    primary_key,
 )
 from schemactl.schema.changes import (
     ABSENT,
@@ -54,7 +55,11 @@ from schemactl.schema.types import Column, Table
 
 
 class _Phase(IntEnum):
-    """The order of steps: nothing is in the way of what comes later, and nothing is dropped before all else worked."""
+    """The order of steps: nothing is in the way of what comes later, and nothing is dropped before all else worked.
+
+    Where a table with a key is copied to drop a column of it, and a transaction brings back what was dropped, columns
+    go before keys come.
+    """
 
     RENAME_TABLES = 0
     CREATE_TABLES = 1
@@ -64,9 +69,10 @@ class _Phase(IntEnum):
     ADD_COLUMNS = 5
     RETYPE = 6
     FORBID_NULLS = 7
-    ADD_KEYS = 8
-    DROP_COLUMNS = 9
-    DROP_TABLES = 10
+    DROP_COLUMNS_FIRST = 8
+    ADD_KEYS = 9
+    DROP_COLUMNS = 10
+    DROP_TABLES = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +94,10 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
     empty = options.empty_tables
     if not abilities.names.is_case_sensitive:
         empty = frozenset(name.casefold() for name in empty)
-    drafter = _Drafter(comparison, abilities, options, Lookup(comparison), empty, {})
+    drafter = _Drafter(comparison, abilities, options, Lookup(comparison), empty, {}, {})
     if options.compares_primary_keys:
         drafter = replace(drafter, keys=planned_keys(drafter.lookup, drafter.is_empty))
+    drafter = replace(drafter, moved=dict(drafter.moved_keys()))
     return sorted(drafter.steps(), key=lambda each: each.rank)
 
 
@@ -102,6 +109,26 @@ class _Drafter:
     lookup: Lookup
     empty_tables: frozenset[str]
     keys: Mapping[str, KeyChange]
+    moved: Mapping[str, KeyChange]
+
+    def moved_keys(self) -> Iterator[tuple[str, KeyChange]]:
+        """Yield the primary keys that stay, and move with a column to another one, with their tables' new names."""
+        for change in self.comparison.changes:
+            if not isinstance(change, ColumnRetyped) or change.table in self.keys:
+                continue
+            retyping = self._retyping(change)
+            is_moved = is_swapped(retyping, self.options.on_unfit, self.abilities)
+            if retyping.before.properties.get("primary_key") and is_moved:
+                yield change.table, self._moved_key(change)
+
+    def _moved_key(self, change: ColumnRetyped) -> KeyChange:
+        table = change.table
+        before = primary_key(self.lookup.found_table(table))
+        new_names = {old: new for new, old in self.lookup.renamed_columns.get(table, {}).items()}
+        after = tuple(new_names.get(name, name) for name in before)
+        # With a column of the key that is dropped the whole key goes.
+        is_kept = not any(self._was_removed(table, name) for name in after)
+        return KeyChange(before, after if is_kept else (), change)
 
     def steps(self) -> Iterator[Draft]:
         """Yield all steps, those of one phase and depth in their order."""
@@ -112,7 +139,7 @@ class _Drafter:
                 yield replace(draft, reason=without_origin(change))
         if self.options.compares_unique:
             yield from self._unique()
-        for name, key in self.keys.items():
+        for name, key in {**self.moved, **self.keys}.items():
             yield from self._primary_key(name, key)
 
     def _of(self, change: Change) -> Iterator[Draft]:
@@ -150,7 +177,9 @@ class _Drafter:
         of_schema = self.comparison.schema.tables[table].columns
         is_kept = self.options.drops_kept and kept_origin(name) in of_schema and name not in of_schema
         if is_kept or self._was_removed(table, name):
-            yield Draft(_Phase.DROP_COLUMNS, DropColumn(table, self.lookup.found_column(table, name)), change)
+            is_first = self.abilities.copies_keyed and self.abilities.transactional_ddl
+            phase = _Phase.DROP_COLUMNS_FIRST if is_first else _Phase.DROP_COLUMNS
+            yield Draft(phase, DropColumn(table, self.lookup.found_column(table, name)), change)
 
     def _was_removed(self, table: str, column: str) -> bool:
         """Return whether the last schema had a column that this one has no more."""
@@ -193,6 +222,14 @@ class _Drafter:
             yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, found), change)
 
     def _retype(self, change: ColumnRetyped) -> Iterator[Draft]:
+        retyping = self._retyping(change)
+        if change.table in self.moved:
+            retyping = replace(retyping, before=stating(retyping.before, "primary_key", None))
+        for step in retype_steps(retyping, self.options.on_unfit, self.abilities):
+            # Behind what is dropped, and all of one table together: on some destinations each copies the table.
+            yield Draft(_Phase.ADD_KEYS if isinstance(step, AddUnique) else _Phase.RETYPE, step, change)
+
+    def _retyping(self, change: ColumnRetyped) -> Retyping:
         table, name = change.table, change.column
         stated = self.comparison.schema.tables[table]
         found = self._without_dropped_key(table, self.lookup.found_column(table, name))
@@ -203,7 +240,7 @@ class _Drafter:
             found = stating(found, "unique", None)  # dropped before
         there = {*self.lookup.found_table(table).columns}
         variant = variant_column(after, found.data_type, self.lookup.naming) if found.data_type else None
-        retyping = Retyping(
+        return Retyping(
             table=table,
             before=found,
             after=after,
@@ -212,8 +249,6 @@ class _Drafter:
             variant=variant,
             has_variant=variant is not None and (variant.name in there or _is_column(stated, variant.name)),
         )
-        for step in retype_steps(retyping, self.options.on_unfit, self.abilities):
-            yield Draft(_Phase.RETYPE, step, change)
 
     def _unique(self) -> Iterator[Draft]:
         """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
@@ -243,11 +278,11 @@ class _Drafter:
         """Yield the steps of one key, each with the hint of a column that is in one of both keys as its reason."""
         if key.before:
             gone = next((name for name in key.before if name not in key.after), key.before[0])
-            reason = ColumnPropertyChanged(table, gone, "primary_key", True, ABSENT)
+            reason = key.reason or ColumnPropertyChanged(table, gone, "primary_key", True, ABSENT)
             yield Draft(_Phase.DROP_KEYS, DropPrimaryKey(table, key.before), reason)
         if key.after:
             new = next((name for name in key.after if name not in key.before), key.after[0])
-            reason = ColumnPropertyChanged(table, new, "primary_key", ABSENT, True)
+            reason = key.reason or ColumnPropertyChanged(table, new, "primary_key", ABSENT, True)
             yield Draft(_Phase.ADD_KEYS, AddPrimaryKey(table, key.after), reason)
 
     def _without_dropped_key(self, table: str, column: Column) -> Column:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from schemactl.migration.comparison import has_backfill
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.steps import primary_key
-from schemactl.schema.changes import ColumnAdded
+from schemactl.schema.changes import Change, ColumnAdded
 from schemactl.schema.types import Table
 
 
@@ -19,10 +19,12 @@ class KeyChange:
     Attributes:
         before: names of its columns in the destination; none where there is no key.
         after: names of its columns in the schema; none where there is no key.
+        reason: the change for which the key moves to new columns of the same names; None where the key itself changes.
     """
 
     before: tuple[str, ...]
     after: tuple[str, ...]
+    reason: Change | None = None
 
 
 def changed_keys(lookup: Lookup) -> Iterator[tuple[str, KeyChange]]:

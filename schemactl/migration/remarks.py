@@ -138,9 +138,9 @@ def _of_keys(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 
 def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
     """Yield the tables whose primary key cannot be planned."""
-    planned = {step.table for step in steps if isinstance(step, AddPrimaryKey)}
+    planned = {(step.table, step.columns) for step in steps if isinstance(step, AddPrimaryKey)}
     for name, change in changed_keys(Lookup(comparison)):
-        if change.after and name not in planned:
+        if change.after and (name, change.after) not in planned:
             columns = comparison.schema.tables[name].columns
             free = [column for column in change.after if columns[column].nullable]
             listed = ", ".join(f"`{column}`" for column in free)

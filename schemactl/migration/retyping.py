@@ -89,14 +89,19 @@ def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) ->
     A type whose values all survive is changed in place, where the destination can. Others as the user chose; where
     the destination cannot change the type at all, the new column takes the place of the old one.
     """
-    in_place = _in_place(retyping)
-    is_swapped = in_place.needs_check and on_unfit is not OnUnfit.REFUSE
-    is_stuck = abilities.retype(in_place.before, in_place.after) is Way.NONE
-    is_free = abilities.can_swap_columns and not retyping.before.properties.get("primary_key")
-    if (is_swapped or is_stuck) and is_free:
+    if is_swapped(retyping, on_unfit, abilities):
         yield from _swap(retyping, on_unfit, abilities.names)
     else:
-        yield in_place
+        yield _in_place(retyping)
+
+
+def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> bool:
+    """Return whether a new column takes the place of the old one; where that is in a primary key, the key moves too."""
+    in_place = _in_place(retyping)
+    is_wanted = in_place.needs_check and on_unfit is not OnUnfit.REFUSE
+    is_stuck = abilities.retype(in_place.before, in_place.after) is Way.NONE
+    is_free = abilities.can_move_keys or not retyping.before.properties.get("primary_key")
+    return (is_wanted or is_stuck) and abilities.can_swap_columns and is_free
 
 
 def _in_place(retyping: Retyping) -> ChangeType:

@@ -281,7 +281,9 @@ def test_a_plan_changes_a_key_to_other_columns_and_drops_what_was_in_it(place):
         fill(session, dataset, ROWS[1:])
         made = plan(session, kind, keyed, wanted, compares_primary_keys=True)
         steps = [each.step for each in made.steps if table_of(each.step) == "lines"]
-        assert [type(each) for each in steps] == [DropPrimaryKey, AddPrimaryKey, DropColumn, DropColumn]
+        rest = [AddPrimaryKey, DropColumn, DropColumn]
+        # A table that has a key is copied there to drop a column.
+        assert [type(each) for each in steps] == [DropPrimaryKey, *(rest[::-1] if kind is duckdb else rest)]
         run(session, made)
         assert told(session, kind) == expected(kind, wanted)
 

@@ -230,6 +230,7 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
         records = session.steps(session.runs()[-1].run_id)
     assert [each.state for each in records] == [StepState.DONE] * len(report.planned.plan.steps)
     assert undo().outcome is Outcome.DONE
+    assert rewrites == ["orders", "orders"]
     assert rows() == STORED
 
 
@@ -257,7 +258,7 @@ def killed(state: StepState) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("url")
-def test_steps_done_at_once_that_nobody_could_say_so_of_are_undone_one_by_one() -> None:
+def test_steps_done_at_once_that_nobody_could_say_so_of_are_undone_as_many_as_asked() -> None:
     with killed(StepState.DONE):
         apply("./after.yaml")
     assert rows() == WANTED
@@ -282,7 +283,8 @@ def test_an_undo_that_breaks_off_among_them_goes_on_or_forward_again() -> None:
     with killed(StepState.UNDONE):
         undo()
     count = status().runs[0].steps
-    assert status().planned.done == count - 1
+    assert count > 1
+    assert status().planned.done == 0
     shutil.copytree("lake", "kept")
 
     assert apply("./after.yaml").outcome is Outcome.DONE

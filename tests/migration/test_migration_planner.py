@@ -332,17 +332,42 @@ def test_names_of_kept_columns_are_free_and_short_enough():
     assert found[2] == RenameColumn("orders", "x", "x__before_2")
 
 
-def test_a_primary_key_is_not_exchanged():
+def expanded_key(abilities=SQL):
     catalogue = catalogue_of(schema_with(table("orders", column("x"))), duckdb.stored)
-    key = Column("x", {"data_type": "text", "primary_key": True})
-    found = propose(
-        catalogue.with_table(table("orders", key)),
-        schema_with(table("orders", column("x", "bigint"))),
-        on_unfit=OnUnfit.EXPAND,
-    )
-    (step,) = (each.step for each in found.steps)
+    key = Column("x", {"data_type": "text", "primary_key": True, "nullable": False})
+    wanted = schema_with(table("orders", column("x", "bigint", nullable=False)))
+    proposal = propose(catalogue.with_table(table("orders", key)), wanted, on_unfit=OnUnfit.EXPAND, abilities=abilities)
+    return [each.step for each in proposal.steps]
+
+
+def test_a_primary_key_moves_to_the_column_that_takes_the_name():
+    found = expanded_key()
+    moved = [AddColumn, Backfill, RenameColumn, DropNotNull, RenameColumn, SetNotNull]
+    assert kinds(found) == [DropPrimaryKey, *moved, AddPrimaryKey]
+    assert (found[0].columns, found[-1].columns) == (("x",), ("x",))
+
+
+@pytest.mark.parametrize("stuck", ["drop_primary_key", "add_primary_key"])
+def test_a_primary_key_that_cannot_be_moved_stays_on_its_column(stuck):
+    (step,) = expanded_key(replace(SQL, **{stuck: Way.NONE}))
     assert isinstance(step, ChangeType)
     assert step.after.properties["primary_key"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "order"),
+    [
+        ({}, [AddUnique, DropColumn]),
+        ({"copies_keyed": True}, [DropColumn, AddUnique]),
+        # What is dropped does not come back there.
+        ({"copies_keyed": True, "transactional_ddl": False}, [AddUnique, DropColumn]),
+    ],
+)
+def test_columns_go_before_keys_come_where_a_key_makes_that_a_copy(changes, order):
+    there = [table("orders", column("a"), NOTE)]
+    wanted = [table("orders", column("a", unique=True))]
+    found = planned(there, wanted, there, abilities=replace(SQL, **changes), compares_unique=True).steps
+    assert kinds([each.step for each in found]) == order
 
 
 def test_unique_constraints_are_planned_on_request_only():

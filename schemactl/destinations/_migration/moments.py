@@ -54,7 +54,10 @@ def moment_of_text(retype: Retype, value: str, words: Words) -> Converted:
     form = conjoin(words.matches(value, forms.MOMENT), f"left({value}, 4) <> '0000'", inside)
     zoned = f"CAST({value} AS TIMESTAMPTZ)"
     naive = f"({zoned} AT TIME ZONE 'UTC')"
-    return by_cast(form, _keeps_fraction(retype, naive, words), zoned if _is_zoned(retype.after) else naive)
+    kept = _keeps_fraction(retype, naive, words)
+    readable = words.is_readable(value, "TIMESTAMPTZ")
+    moment = zoned if _is_zoned(retype.after) else naive
+    return by_cast(form, kept, moment, words.is_trusted_moment(value), readable)
 
 
 def moment_of_number(retype: Retype, value: str, words: Words) -> Converted:
@@ -93,13 +96,14 @@ def date_of_number(retype: Retype, value: str, words: Words) -> Converted:
 def date_of_text(_: Retype, value: str, words: Words) -> Converted:
     """Return how a text becomes a date."""
     form = conjoin(words.matches(value, forms.DAY_ALONE), f"left({value}, 4) <> '0000'")
-    return by_cast(form, TRUE, f"CAST({value} AS DATE)")
+    return by_cast(form, TRUE, f"CAST({value} AS DATE)", words.is_trusted_date(value), words.is_readable(value, "DATE"))
 
 
 def time_of_text(retype: Retype, value: str, words: Words) -> Converted:
     """Return how a text becomes a time."""
     found = f"CAST({value} AS TIME)"
-    return by_cast(words.matches(value, forms.CLOCK), _keeps_time(retype, found, words), found)
+    form, kept = words.matches(value, forms.CLOCK), _keeps_time(retype, found, words)
+    return by_cast(form, kept, found, words.is_trusted_time(value), words.is_readable(value, "TIME"))
 
 
 def time_of_time(retype: Retype, value: str, words: Words) -> Converted:

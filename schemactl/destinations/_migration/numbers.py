@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from schemactl.destinations._migration import forms
-from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words, by_cast, conjoin, where
+from schemactl.destinations._migration.words import (
+    FALSE,
+    TRUE,
+    Converted,
+    Retype,
+    Words,
+    by_cast,
+    conjoin,
+    trusted_and_readable,
+    where,
+)
 from schemactl.destinations._session import literal
 from schemactl.schema.types import Column
 
@@ -119,12 +129,16 @@ def decimal_of_text(retype: Retype, value: str, words: Words) -> Converted:
         f"length({value}) < 150",
     )
     usual = _is_usual_decimal(value, digits, scale, words)
+    trusted = words.is_trusted_decimal(value, scale)
+    readable = words.is_readable(value, kind)
+    if readable != FALSE:
+        usual = trusted_and_readable(trusted, readable)
     if digits < 19:
-        return Converted(is_plain, TRUE, plain, usual, quick=value, plain=TRUE)
+        return Converted(is_plain, TRUE, plain, usual, trusted, quick=value, plain=TRUE)
     hexadecimal = f"CAST({words.hexadecimal(trimmed)} AS {kind})"
     form = f"({is_plain}) OR {words.matches(value, forms.blank_around(forms.HEX))}"
     value_of_form = f"CASE WHEN {trimmed} LIKE '0x%' THEN {hexadecimal} ELSE {plain} END"
-    return Converted(form, TRUE, value_of_form, usual, quick=value, plain=_is_without(value, "x"))
+    return Converted(form, TRUE, value_of_form, usual, trusted, value, _is_without(value, "x"))
 
 
 def _is_usual_decimal(value: str, digits: int, scale: int, words: Words) -> str:
@@ -169,11 +183,13 @@ def bool_of_number(_: Retype, value: str, __: Words) -> Converted:
     return by_cast(TRUE, f"{value} IN (0, 1)", f"{value} <> 0")
 
 
-def bool_of_text(_: Retype, value: str, __: Words) -> Converted:
+def bool_of_text(_: Retype, value: str, words: Words) -> Converted:
     """Return how a text becomes a bool."""
-    yes, no = (", ".join(map(literal, words)) for words in (forms.YES, forms.NO))
+    yes, no = (", ".join(map(literal, each)) for each in (forms.YES, forms.NO))
     is_yes = f"lower({value}) IN ({yes})"
-    return Converted(f"lower({value}) IN ({yes}, {no})", TRUE, is_yes, quick=value, plain=TRUE)
+    form, trusted = f"lower({value}) IN ({yes}, {no})", words.is_trusted_bool(value)
+    usual = trusted_and_readable(trusted, words.is_readable(value, "BOOLEAN"))
+    return Converted(form, TRUE, is_yes, usual, trusted, value, TRUE)
 
 
 def text_of_decimal(_: Retype, value: str, words: Words) -> Converted:

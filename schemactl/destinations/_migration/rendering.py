@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -100,16 +100,17 @@ def dialect_of(words: Words, limits: NameLimits, sql: str) -> Dialect:
         made = found(retype, value)
         if made.fits == TRUE:
             return made.value
-        if made.usual == FALSE:
+        if made.first == FALSE:
             return refusing(retype, value)
-        first = made.usual if made.trusted == FALSE else made.trusted
-        return f"CASE WHEN {first} THEN {made.quick} ELSE {words.once(value, lambda name: refusing(retype, name))} END"
+        if made.first == TRUE:
+            return made.quick
+        rest = convert_nulls_too(value, refusing(retype, value))
+        return f"CASE WHEN {made.first} THEN {made.quick} ELSE {rest} END"
 
     def refusing(retype: Retype, value: str) -> str:
         made = found(retype, value)
-        usual = "" if FALSE in (made.usual, made.trusted) else f"WHEN {made.usual} THEN {made.quick} "
         refused = words.refuse(value, words.type_of(retype.after))
-        return f"CASE {usual}WHEN {made.holds} THEN {made.value} ELSE {refused} END"
+        return f"CASE WHEN {made.holds} THEN {made.value} ELSE {refused} END"
 
     def fits(retype: Retype, value: str) -> str:
         return found(retype, value).fits
@@ -243,14 +244,29 @@ def by_copy(step: Step, dialect: Dialect, dataset: str, table: Table | None) -> 
     Raises:
         InputError: the table is not known.
     """
-    name = table_of(step)
     if table is None:
-        raise InputError(f"there is no table `{name}` to copy")
-    after = effect(table, step)
-    assert after is not None  # only steps about columns are taken this way
+        raise InputError(f"there is no table `{table_of(step)}` to copy")
+    return by_one_copy((step,), dialect, dataset, table)
+
+
+def by_one_copy(steps: Sequence[Step], dialect: Dialect, dataset: str, table: Table) -> tuple[str, ...]:
+    """Return the statements that copy a table into one that is as steps about its columns leave it.
+
+    Args:
+        steps: in their order; none gives a column another name, adds one, or converts one twice.
+        dialect: of the database.
+        dataset: that holds the table.
+        table: as the first step finds it.
+    """
+    name, after = table.name, table
+    for step in steps:
+        left = effect(after, step)
+        assert left is not None  # only steps about columns are taken this way
+        after = left
+    conversions = {step.before.name: step for step in steps if isinstance(step, ChangeType)}
     copy = replace(after, name=COPY_PREFIX + name)
     columns = [column.name for column in table.columns.values() if column.name in after.columns]
-    values = [_copied(step, column, dialect) for column in columns]
+    values = [_copied(conversions.get(column), column, dialect) for column in columns]
     listed = ", ".join(dialect.name(column) for column in columns)
     old, new = dialect.table(dataset, name), dialect.table(dataset, copy.name)
     return (
@@ -261,11 +277,9 @@ def by_copy(step: Step, dialect: Dialect, dataset: str, table: Table | None) -> 
     )
 
 
-def _copied(step: Step, column: str, dialect: Dialect) -> str:
+def _copied(conversion: ChangeType | None, column: str, dialect: Dialect) -> str:
     name = dialect.name(column)
-    if isinstance(step, ChangeType) and step.before.name == column:
-        return convert_nulls_too(name, dialect.value(retype_of(step), name))
-    return name
+    return name if conversion is None else convert_nulls_too(name, dialect.value(retype_of(conversion), name))
 
 
 def is_keyed(column: Column, table: Table | None = None) -> bool:

@@ -9,15 +9,16 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration import ledger
+from schemactl.destinations._migration.known import Known
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
-from schemactl.destinations._migration.rendering import Dialect
+from schemactl.destinations._migration.rendering import Dialect, by_one_copy
 from schemactl.destinations._migration.unfit import count_query, unfit_of
-from schemactl.destinations._migration.unguarded import Known, Unguarded
+from schemactl.destinations._migration.unguarded import Unguarded
 from schemactl.destinations._session import Relation, qualify
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import ChangeType, Step, table_of
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.types import Column, Schema, Table
 
 OURS: Final = "_schemactl_"
 """How the names of our own tables begin; they are no part of what is migrated."""
@@ -70,6 +71,7 @@ class SqlMigration(Generic[D]):
         database: an open connection on which every statement is kept at once.
         reads: returns the catalogue of a dataset that has tables.
         schema: the database's own name for the dataset; the same, but for SQLite.
+        copied: returns whether a step copies its table, as the step finds it; None where none does.
         unguarded: returns how a retype is done where every value goes well; None where that is no quicker.
         known: what the open transaction has found out about values.
     """
@@ -81,6 +83,7 @@ class SqlMigration(Generic[D]):
     sampled: Sampled
     is_read_only: bool = False
     schema: str | None = None
+    copied: Callable[[Step, Table], bool] | None = None
     unguarded: Callable[[ChangeType, str], Unguarded | None] | None = None
     known: Known = field(default_factory=Known)
 
@@ -127,7 +130,20 @@ class SqlMigration(Generic[D]):
         for statement in quick.statements if quick is not None else statements:
             with self.database.telling("migrate"):
                 self.database.execute(statement)
-        self.known.forget_after(step)
+        self.known.follow(step)
+
+    def is_copied(self, step: Step, table: Table | None) -> bool:
+        """Return whether a step copies its table; see ``flows.migrate.copying``."""
+        return self.copied is not None and table is not None and self.copied(step, table)
+
+    def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
+        """Do steps by one copy of their table; see ``flows.migrate.copying``."""
+        self._make_dataset()
+        for statement in by_one_copy(steps, self.dialect, self._place, table):
+            with self.database.telling("migrate"):
+                self.database.execute(statement)
+        for step in steps:
+            self.known.follow(step)
 
     def _unguarded(self, step: Step) -> Unguarded | None:
         if self.unguarded is None or not isinstance(step, ChangeType):

@@ -6,11 +6,12 @@ migration looks at the values anyway before its first step, in the transaction t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations._migration.rendering import Dialect, convert_nulls_too, retype_of
-from schemactl.destinations._migration.words import TRUE, Converted
+from schemactl.destinations._migration.words import FALSE, TRUE, Converted
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -39,16 +40,34 @@ class Unguarded:
     lock: str = ""
 
 
-def guarded_value(step: ChangeType, dialect: Dialect) -> str:
+Once = Callable[[str, Callable[[str], str]], str]
+"""Returns an expression that mentions a value many times, in the way that costs least."""
+
+
+def _plainly(value: str, body: Callable[[str], str]) -> str:
+    return body(value)
+
+
+def guarded_value(step: ChangeType, dialect: Dialect, once: Once = _plainly) -> str:
     """Return what a column's values become; what does not survive fails.
 
     A comment at the end says what is run in its place where a look finds that every value goes well.
+
+    Args:
+        step: the retype.
+        dialect: of the database.
+        once: how its ALTER TABLE mentions a column.
     """
     name = dialect.name(step.before.name)
     found = _converted(step, dialect)
-    if found is not None and found.goes_well == TRUE:
+    if found is not None and TRUE in (found.goes_well, found.trusted):
         return found.quick
-    value = convert_nulls_too(name, dialect.value(retype_of(step), name))
+
+    def convert(each: str) -> str:
+        value = dialect.value(retype_of(step), each)
+        return convert_nulls_too(each, value) if found is None or found.first == FALSE else value
+
+    value = once(name, convert)
     if found is None or "/*" in found.quick or "*/" in found.quick:  # a name could end the comment
         return value
     return f"{value} /* {found.quick} where a look at all values finds that it gives the same */"
@@ -64,8 +83,14 @@ def look(step: ChangeType, dialect: Dialect, dataset: str) -> str:
     """Return the query that gives a row where not every value goes well."""
     name = dialect.name(step.before.name)
     found = _converted(step, dialect)
-    condition = f"{name} IS NOT NULL AND NOT coalesce({found.goes_well if found else 'FALSE'}, FALSE)"
-    return f"SELECT 1 FROM {dialect.table(dataset, step.table)} WHERE {condition} LIMIT 1"
+    well, usual = (found.goes_well, found.usual) if found else (FALSE, FALSE)
+    # As a part of its own, the quick condition is the one that a database asks first.
+    table, is_odd = dialect.table(dataset, step.table), f"{name} IS NOT NULL AND NOT coalesce({well}, FALSE)"
+    if usual == FALSE:
+        return f"SELECT 1 FROM {table} WHERE {is_odd} LIMIT 1"
+    # Apart, so that the quick condition alone is asked of most values: beside another one it costs twice as much.
+    rare = f"SELECT {name} FROM {table} WHERE ({usual}) IS NOT TRUE AND {name} IS NOT NULL"
+    return f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {is_odd} LIMIT 1"
 
 
 def _converted(step: ChangeType, dialect: Dialect) -> Converted | None:

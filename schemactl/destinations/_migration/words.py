@@ -20,10 +20,11 @@ class Converted:
         form: a condition that holds where ``check`` and ``value`` can be asked for without an error.
         check: a condition that holds where the value survives.
         value: the value in the new type.
-        usual: a condition that the usual spellings meet, all of which survive, and that is quicker to ask.
+        usual: a condition that the usual spellings meet, all of which survive, and that is quicker to ask; it holds for
+            no value that is not trusted, where anything is.
         trusted: a condition, quicker still, under which ``quick`` fails rather than gives another value than dlt;
             it fails for no value that ``fits``.
-        quick: the value in the new type where ``usual`` holds; null of a null.
+        quick: the value in the new type where ``usual`` or ``trusted`` holds; null of a null.
         plain: a condition under which ``quick`` is right for a value that survives.
     """
 
@@ -34,6 +35,11 @@ class Converted:
     trusted: str = FALSE
     quick: str = ""
     plain: str = FALSE
+
+    @property
+    def first(self) -> str:
+        """The condition that is asked first where values are converted: ``quick`` is right, or fails."""
+        return self.usual if self.trusted == FALSE else self.trusted
 
     @property
     def goes_well(self) -> str:
@@ -119,8 +125,31 @@ class Words(Protocol):
         """Return a condition under which a cast to ``double`` gives what Python does, or fails."""
         ...
 
-    def once(self, value: str, body: Callable[[str], str]) -> str:
-        """Return an expression that mentions a text many times, in the way that costs least."""
+    def is_trusted_decimal(self, text: str, scale: int) -> str:
+        """Return a condition under which a cast to a decimal gives what Python does without rounding, or fails."""
+        ...
+
+    def is_trusted_bool(self, text: str) -> str:
+        """Return a condition under which a cast to a bool gives what dlt does, or fails."""
+        ...
+
+    def is_trusted_date(self, text: str) -> str:
+        """Return a condition under which a cast to a date gives what dlt does, or fails; holds for ``2024-05-06``."""
+        ...
+
+    def is_trusted_time(self, text: str) -> str:
+        """Return a condition under which a cast to a time gives what dlt does, or fails; holds for ``10:11:12``."""
+        ...
+
+    def is_trusted_moment(self, text: str) -> str:
+        """Return a condition under which a cast to a timestamp gives what dlt does, or fails.
+
+        It holds for ``2024-05-06T10:11:12Z`` with or without a fraction.
+        """
+        ...
+
+    def is_readable(self, text: str, kind: str) -> str:
+        """Return whether a cast of a trusted text does not fail, where the database can tell at little cost."""
         ...
 
     def trim(self, text: str) -> str:
@@ -188,9 +217,27 @@ Maker = Callable[[Retype, str, Words], Converted]
 """Returns how a value is converted, by what is converted and the expression of the value."""
 
 
-def by_cast(form: str, check: str, value: str) -> Converted:
-    """Return a conversion whose value alone is right for all that survive, and null of a null."""
-    return Converted(form, check, value, quick=value, plain=TRUE)
+def by_cast(form: str, check: str, value: str, trusted: str = FALSE, readable: str = FALSE) -> Converted:
+    """Return a conversion whose value alone is right for all that survive, and null of a null.
+
+    Args:
+        form: see ``Converted``.
+        check: see ``Converted``.
+        value: see ``Converted``.
+        trusted: see ``Converted``; it is left out where there is something to check.
+        readable: whether ``value`` does not fail where ``trusted`` holds.
+    """
+    if check != TRUE or trusted == FALSE:
+        return Converted(form, check, value, quick=value, plain=TRUE)
+    usual = trusted_and_readable(trusted, readable)
+    return Converted(form, check, value, usual, trusted, value, plain=TRUE)
+
+
+def trusted_and_readable(trusted: str, readable: str) -> str:
+    """Return the condition that a value survives because it is trusted and its cast does not fail."""
+    if FALSE in (trusted, readable):
+        return FALSE
+    return f"({' AND '.join(each for each in (trusted, readable) if each != TRUE) or TRUE})"
 
 
 def conjoin(*conditions: str) -> str:

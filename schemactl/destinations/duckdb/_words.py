@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations._migration.ddl import checked_type
-from schemactl.destinations._migration.words import FALSE
+from schemactl.destinations._migration.words import TRUE
 from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb._types import column_type
 from schemactl.schema.types import Column
@@ -35,23 +35,49 @@ class DuckDbWords:
         return f"regexp_full_match({text}, {literal(regex)}, 's')"
 
     def is_usual_integer(self, text: str, kind: str, digits: int) -> str:  # noqa: ARG002
-        # The cast alone takes ``1.5`` and ``1e3``, too.
         return f"(CAST(TRY_CAST({text} AS {kind}) AS VARCHAR) = {text})"
 
-    def is_trusted_integer(self, text: str) -> str:  # noqa: ARG002
-        return FALSE
+    def is_trusted_integer(self, text: str) -> str:
+        # The cast takes ``1.5`` and ``1e3``, too.
+        has_none = (f"{text} NOT LIKE '%{mark}%'" for mark in ".eE")
+        return f"({self.is_trusted_real(text)} AND {' AND '.join(has_none)})"
 
     def is_usual_real(self, text: str) -> str:
-        # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``.
-        has_digit = f"({self.is_trusted_real(text)} OR {text} BETWEEN '0' AND '0:' OR {text} BETWEEN '-0' AND '-:')"
-        return f"({has_digit} AND TRY_CAST({text} AS DOUBLE) IS NOT NULL)"
+        return f"({self.is_trusted_real(text)} AND {self.is_readable(text, 'DOUBLE')})"
 
     def is_trusted_real(self, text: str) -> str:
-        # Not a zero, since it does not read ``0xff``, which dlt does. The colon comes after the nine.
-        return f"{text} BETWEEN '1' AND ':'"
+        # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``. The colon
+        # comes after the nine: so ``0xff`` is left out, which dlt reads as a number.
+        ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
+        return f"({' OR '.join(f'{text} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
+
+    def is_trusted_decimal(self, text: str, scale: int) -> str:
+        # More digits than the scale would be rounded, and so would what has a negative exponent.
+        is_long = f"{text} LIKE '%.{'_' * (scale + 1)}%'"
+        return f"({self.is_trusted_real(text)} AND NOT ({is_long}) AND {text} NOT LIKE '_%-%')"
+
+    def is_trusted_bool(self, text: str) -> str:  # noqa: ARG002
+        return TRUE
+
+    def is_trusted_date(self, text: str) -> str:
+        # The cast takes blanks around, days of one digit, and a year 0.
+        return f"({text} GLOB '[0-9]???-??-?[0-9]' AND {text} >= '0001')"
+
+    def is_trusted_time(self, text: str) -> str:
+        # The cast takes ``24:00:00``, blanks around, and much else before and in a fraction.
+        return f"({text} GLOB '[0-9]?:??:?[0-9]' AND {text} < '24')"
+
+    def is_trusted_moment(self, text: str) -> str:
+        # Besides, the cast takes a point without digits after it, and blanks before the time.
+        hours = ("[01]?", "2[0-3]")
+        is_shaped = " OR ".join(f"{text} GLOB '[0-9]???-??-??[T ]{hour}:??:?[0-9]*Z'" for hour in hours)
+        return f"(strlen({text}) <= 27 AND strlen({text}) <> 21 AND ({is_shaped}) AND {text} >= '0001')"
+
+    def is_readable(self, text: str, kind: str) -> str:
+        return f"TRY_CAST({text} AS {kind}) IS NOT NULL"
 
     def once(self, value: str, body: Callable[[str], str]) -> str:
-        # ALTER TABLE reads a column anew for each mention of it, even where none is evaluated.
+        """Return an expression that mentions a text many times; ALTER TABLE reads a column anew for each."""
         return f"list_transform([{value}], lambda {_ONCE}: {body(_ONCE)})[1]"
 
     def trim(self, text: str) -> str:

@@ -63,6 +63,7 @@ ABILITIES: Final = Abilities(
     add_unique=Way.COPY,
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
+    copies_keyed=True,
     gains=gains,
     structure_in=structure_in,
 )
@@ -71,21 +72,29 @@ ABILITIES: Final = Abilities(
 DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "duckdb")
 
 
+def _is_copied(step: Step, table: Table) -> bool:
+    match step:
+        case DropColumn():
+            return any(map(is_keyed, table.columns.values()))  # it drops no column of a key, and none before one
+        case ChangeType():
+            return is_keyed(step.before, table)
+        case _:
+            return isinstance(step, AddUnique | DropUnique | DropPrimaryKey)
+
+
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return render_of_table(step, DIALECT, dataset)
-        case DropColumn() if table is not None and any(map(is_keyed, table.columns.values())):
-            return by_copy(step, DIALECT, dataset, table)  # it drops no column of a key, and none before one
+        case _ if table is not None and _is_copied(step, table):
+            return by_copy(step, DIALECT, dataset, table)
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, dataset)
         case Backfill() | FillColumn():
             return (alter(DIALECT, dataset, step.table, _write_values(step, table)),)
-        case ChangeType() if is_keyed(step.before, table):
-            return by_copy(step, DIALECT, dataset, table)
         case ChangeType():
-            return _change_type(step, dataset, guarded_value(step, DIALECT))
+            return _change_type(step, dataset, guarded_value(step, DIALECT, WORDS.once))
         case SetNotNull() | DropNotNull() | AddPrimaryKey():
             return render_of_constraint(step, DIALECT, dataset)
         case AddUnique() | DropUnique() | DropPrimaryKey():
@@ -131,7 +140,7 @@ def connect(
     with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, "lock") as session:
         session.execute("COMMIT")
         dataset = choose(session, address.dataset, schema_name)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, unguarded=_unguarded)
+        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, _unguarded)
 
 
 def _sampled(place: str, _: Relation, share: float) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._migration.forms import NO, YES
+from schemactl.destinations._migration.words import FALSE, TRUE
 from schemactl.destinations._session import literal
 from schemactl.destinations.postgresql._types import column_type
 from schemactl.schema.types import Column
@@ -20,11 +21,41 @@ _NOT_AS_DLT: Final = r"[0-9]{18}|[eE][+-]?[0-9]{3}"
 """Numbers that PostgreSQL keeps and Python cannot."""
 _BLANK_IN_JSON: Final = r'("(?:[^"\\]|\\.)*")|([,:]) '
 
+_BYTES: Final = 'COLLATE "C"'
+"""Comparisons by bytes are quick, and the same in every database."""
+
 IS_JSON: Final = (
     "CREATE OR REPLACE FUNCTION pg_temp._schemactl_is_json(value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS "
     "'BEGIN PERFORM value::jsonb; RETURN TRUE; EXCEPTION WHEN data_exception THEN RETURN FALSE; END'"
 )
 """Makes what PostgreSQL has since version 16; it ends with the session."""
+
+_READS: Final = """
+BEGIN
+    IF current_setting('server_version_num')::integer >= 160000 THEN
+        CREATE OR REPLACE FUNCTION pg_temp._schemactl_reads(value text, kind text) RETURNS boolean
+            LANGUAGE sql STABLE AS 'SELECT pg_catalog.pg_input_is_valid($1, $2)';
+    ELSE
+        CREATE OR REPLACE FUNCTION pg_temp._schemactl_reads(value text, kind text) RETURNS boolean
+            LANGUAGE plpgsql STABLE AS $_$
+            BEGIN
+                CASE kind
+                    WHEN 'date' THEN PERFORM value::date;
+                    WHEN 'time' THEN PERFORM value::time;
+                    ELSE PERFORM value::timestamptz;
+                END CASE;
+                RETURN TRUE;
+            EXCEPTION WHEN data_exception THEN
+                RETURN FALSE;
+            END $_$;
+    END IF;
+END
+"""
+FUNCTIONS: Final = {
+    "pg_temp._schemactl_is_json(": IS_JSON,
+    "pg_temp._schemactl_reads(": f"DO {literal(_READS)}",
+}
+"""What makes each function of the session, by how a call of it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +77,53 @@ class PostgresWords:
         return f"(octet_length({text}) <= {digits} AND {self.matches(text, '-?[0-9]+')})"
 
     def is_trusted_integer(self, text: str) -> str:
-        # A zero may begin ``0x``, ``0o`` or ``0b``; before version 16, the cast fails on ``1_000``.
-        return f"(ascii({text}) BETWEEN {ord('1')} AND {ord('9')} AND strpos({text}, '_') = 0)"
+        # Before version 16, the cast fails on ``1_000``.
+        return rf"({_begins_with_digit(text)} AND {text} {_BYTES} NOT LIKE '%\_%')"
 
     def is_usual_real(self, text: str) -> str:
         return f"(octet_length({text}) <= {_SURE_CHARACTERS} AND {self.matches(text, '-?[0-9]+([.][0-9]+)?')})"
 
     def is_trusted_real(self, text: str) -> str:
         # The C library's reader takes ``0x1p3`` and ``nan(1)``, too.
-        return f"(ascii({text}) BETWEEN {ord('1')} AND {ord('9')})"
+        return _begins_with_digit(text)
 
-    def once(self, value: str, body: Callable[[str], str]) -> str:
-        return body(value)
+    def is_trusted_decimal(self, text: str, scale: int) -> str:
+        # More digits than the scale would be rounded, and so would what has a negative exponent.
+        is_long = f"{text} {_BYTES} LIKE '%.{'_' * (scale + 1)}%'"
+        return f"({_begins_with_digit(text)} AND NOT ({is_long}) AND {text} {_BYTES} NOT LIKE '_%-%')"
+
+    def is_trusted_bool(self, text: str) -> str:
+        # The cast takes blanks around, ``on``, ``off``, and parts of a word.
+        spelt = (spelling(word) for word in (*YES, *NO) for spelling in (str.lower, str.upper, str.title))
+        return f"({text} IN ({', '.join(map(literal, dict.fromkeys(spelt)))}))"
+
+    def is_trusted_date(self, text: str) -> str:
+        return f"({_is_shaped(text, '____-__-__', '-')})"
+
+    def is_trusted_time(self, text: str) -> str:
+        # The cast takes ``24:00:00`` and a second 60, too.
+        in_day = f"{text} < '24' {_BYTES} AND {text} {_BYTES} NOT LIKE '%:60'"
+        return f"({_is_shaped(text, '__:__:__', ':')} AND {in_day})"
+
+    def is_trusted_moment(self, text: str) -> str:
+        # Two of the characters between digits must not be neighbours: so each part has as many digits as it should.
+        shape = "____-__-__T__:__:__"
+        is_long = f"octet_length({text}) BETWEEN 22 AND 27 AND {text} {_BYTES} LIKE '{shape}.%Z'"
+        is_shaped = f"({is_long} OR {text} {_BYTES} LIKE '{shape}Z')"
+        in_day = f"{text} {_BYTES} NOT LIKE '___________24%' AND {text} {_BYTES} NOT LIKE '_________________60%'"
+        is_apart = f"{text} {_BYTES} !~ '[^0-9][^0-9]'"
+        # Nor is anything but digits taken in the fraction: the cast takes ``.12E4Z`` and ``.12Z4Z``.
+        is_apart = f"{is_apart} AND {text} {_BYTES} !~ '[.].*[^0-9].'"
+        return f"({text} BETWEEN '0' AND ':' {_BYTES} AND {is_shaped} AND {in_day} AND {is_apart})"
+
+    def is_readable(self, text: str, kind: str) -> str:
+        match kind:
+            case "BOOLEAN":
+                return TRUE
+            case "DATE" | "TIME" | "TIMESTAMPTZ":
+                return f"pg_temp._schemactl_reads({text}, {literal(kind.lower())})"
+            case _:  # before version 16, a number's regular expression is quicker
+                return FALSE
 
     def trim(self, text: str) -> str:
         return f"btrim({text}, {_BLANKS})"
@@ -138,6 +204,19 @@ class PostgresWords:
         """Return an expression that fails with the value: PostgreSQL has no function for it."""
         told = f"'a value does not survive: ' || left(CAST({value} AS text), 200)"
         return f"CAST(CAST(CAST({told} AS integer) AS text) AS {kind})"
+
+
+def _begins_with_digit(text: str) -> str:
+    """Return a condition that holds for numbers but not for ``0x1``; the colon comes after the nine."""
+    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
+    return f"({' OR '.join(f'{text} {_BYTES} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
+
+
+def _is_shaped(text: str, shape: str, mark: str) -> str:
+    """Return whether a text has a shape of digits between two marks; one regular expression of it is much slower."""
+    is_made_of_them = f"{text} {_BYTES} !~ '[^0-9{mark}]'"
+    has_more_marks = f"{text} {_BYTES} LIKE '%{mark}%{mark}%{mark}%'"
+    return f"{text} {_BYTES} LIKE '{shape}' AND NOT ({has_more_marks}) AND {is_made_of_them}"
 
 
 WORDS: Final = PostgresWords()

@@ -25,7 +25,7 @@ from schemactl.destinations.postgresql._address import parse_address
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
 from schemactl.destinations.postgresql._types import NAMES
-from schemactl.destinations.postgresql._words import IS_JSON, WORDS
+from schemactl.destinations.postgresql._words import FUNCTIONS, WORDS
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
@@ -100,8 +100,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 
 def _with_functions(statements: tuple[str, ...]) -> tuple[str, ...]:
-    is_needed = any("pg_temp._schemactl_is_json(" in each for each in statements)
-    return (IS_JSON, *statements) if is_needed else statements
+    needed = (made for call, made in FUNCTIONS.items() if any(call in each for each in statements))
+    return (*needed, *statements)
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
@@ -199,14 +199,19 @@ def connect(
             session.execute(f"SET lock_timeout = '{_STATEMENT_PATIENCE}'")
             session.execute("SET extra_float_digits = 1")
             if is_read_only:
-                session.execute(IS_JSON)  # what is read-only may not make it afterwards
+                _make_functions(session)  # what is read-only may not make them afterwards
                 session.execute("SET default_transaction_read_only = on")
             dataset = choose(session, address.dataset, schema_name)
         if not is_read_only:
             with session.telling("take the lock"):
                 _lock(session, dataset, patience)
-                session.execute(IS_JSON)
+                _make_functions(session)
         yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, unguarded=_unguarded)
+
+
+def _make_functions(session: PostgresSession) -> None:
+    for made in FUNCTIONS.values():
+        session.execute(made)
 
 
 def _sampled(place: str, relation: Relation, share: float) -> str | None:

@@ -53,6 +53,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
+    table_of,
 )
 from schemactl.schema.types import Column, Table
 
@@ -83,7 +84,24 @@ DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: 
 _LOST_BY_COPY: Final = re.compile(
     r"\b(default|check|references|foreign|collate|generated|autoincrement|without|strict|conflict)\b", re.IGNORECASE
 )
+_UNIQUE_INDEXES: Final = """
+select made.name from pragma_index_list(?) as made
+where made."unique" and made.origin = 'c' and not made.partial
+    and (select iif(count(*) = 1, max(part.name), null) from pragma_index_info(made.name) as part) = ? collate nocase
+"""
+_INDEXES: Final = """
+select made.name from pragma_index_list(?) as made
+where made.origin = 'c' and ? collate nocase in (select part.name from pragma_index_info(made.name) as part)
+"""
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def _is_copied(step: Step, table: Table | None) -> bool:
+    match step:
+        case DropColumn():
+            return is_keyed(step.column, table)
+        case _:
+            return isinstance(step, ChangeType | SetNotNull | DropNotNull | AddPrimaryKey | DropPrimaryKey | DropUnique)
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001
@@ -91,7 +109,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return render_of_table(step, DIALECT, MAIN)
-        case DropColumn() if is_keyed(step.column, table):
+        case DropColumn() if _is_copied(step, table):
             return by_copy(step, DIALECT, MAIN, table)
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, MAIN)
@@ -100,12 +118,16 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
         case ChangeType() | SetNotNull() | DropNotNull() | AddPrimaryKey() | DropPrimaryKey():
             return by_copy(step, DIALECT, MAIN, table)
         case AddUnique():
-            place = DIALECT.checked(step.table), DIALECT.checked(step.column)
-            return (_ddl.create_unique_index(MAIN, _index(step), *place, DIALECT.sql),)
+            return (_add_unique(step, _index(step)),)
         case DropUnique():
             return (_ddl.drop_index(MAIN, _index(step), DIALECT.sql), *by_copy(step, DIALECT, MAIN, table))
         case _:
             assert_never(step)
+
+
+def _add_unique(step: AddUnique, index: str) -> str:
+    place = DIALECT.checked(step.table), DIALECT.checked(step.column)
+    return _ddl.create_unique_index(MAIN, index, *place, DIALECT.sql)
 
 
 def _index(step: AddUnique | DropUnique) -> str:
@@ -118,40 +140,85 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; indexes and triggers of a table that is copied are made again."""
+        if isinstance(step, AddUnique):
+            statements = (_add_unique(step, self._free_index(step)),)
+        if isinstance(step, DropUnique):
+            statements = statements[1:]  # the index may be somebody's, or have got its name before a rename
+        self._drop_indexes((step,))
         start = f"CREATE TABLE {DIALECT.name(MAIN)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
         if not any(statement.startswith(start) for statement in statements):
             SqlMigration.run(self, step, statements)
             return
-        dropped = next(each for each in statements if each.startswith("DROP TABLE "))
-        table = dropped.partition(f"{DIALECT.name(MAIN)}.")[2][1:-1].replace('""', '"')
+        with self._copying(table_of(step)):
+            SqlMigration.run(self, step, statements)
+
+    def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
+        """Do steps by one copy of their table; its indexes and triggers are made again."""
+        self._drop_indexes(steps)
+        with self._copying(table.name):
+            SqlMigration.run_by_copy(self, steps, table)
+
+    def _drop_indexes(self, steps: Sequence[Step]) -> None:
+        """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
+        self._make_dataset()
+        with self.database.telling("look for indexes"):
+            found = [
+                *(name for step in steps if isinstance(step, DropUnique) for name in self._unique_indexes(step)),
+                # Made again, they would take the name of a column that is gone for a text.
+                *(name for step in steps if isinstance(step, DropColumn) for name in self._indexes(step)),
+            ]
+            for name in dict.fromkeys(found):
+                self.database.execute(_ddl.drop_index(MAIN, name, DIALECT.sql))
+
+    @contextmanager
+    def _copying(self, table: str) -> Iterator[None]:
+        """Let a table be copied; what hangs on it is made again."""
         with self.database.telling("copy a table"):
             others = self._made_for(table)
             self.database.execute("PRAGMA legacy_alter_table = ON")  # else views of the table are in the way
         try:
-            SqlMigration.run(self, step, statements)
+            yield
         finally:
             with self.database.telling("copy a table"):
                 self.database.execute("PRAGMA legacy_alter_table = OFF")
-        is_kept = [sql for name, sql in others if not any(f'"{name}"' in each for each in statements)]
-        SqlMigration.run(self, step, is_kept)
+        with self.database.telling("copy a table"):
+            for statement in others:
+                self.database.execute(statement)
 
-    def _made_for(self, table: str) -> list[tuple[str, str]]:
-        """Return names and statements of what hangs on a table.
+    def _free_index(self, step: AddUnique) -> str:
+        """Return a name for the step's index; one that was made before a rename keeps the name that it had."""
+        rows = self.database.connection.execute("select lower(name) from sqlite_master").fetchall()
+        taken, name = {row[0] for row in rows}, _index(step)
+        free = (f"{name}{ending}" for ending in ("", *(f"_{number}" for number in range(2, len(taken) + 3))))
+        return next(each for each in free if each.lower() not in taken)
+
+    def _unique_indexes(self, step: DropUnique) -> list[str]:
+        """Return the names of the indexes that were made to keep a column unique."""
+        rows = self.database.connection.execute(_UNIQUE_INDEXES, [step.table, step.column]).fetchall()
+        return [row[0] for row in rows]
+
+    def _indexes(self, step: DropColumn) -> list[str]:
+        """Return the names of the indexes that somebody has made and that have a column in them."""
+        rows = self.database.connection.execute(_INDEXES, [step.table, step.column.name]).fetchall()
+        return [row[0] for row in rows]
+
+    def _made_for(self, table: str) -> list[str]:
+        """Return the statements that made what hangs on a table.
 
         Raises:
             DestinationError: the table has what a copy would lose.
         """
         found = self.database.connection.execute(
-            "select type, name, sql from sqlite_master where lower(tbl_name) = lower(?) and sql is not null", [table]
+            "select type, sql from sqlite_master where lower(tbl_name) = lower(?) and sql is not null", [table]
         ).fetchall()
-        for kind, _, sql in found:
+        for kind, sql in found:
             lost = _LOST_BY_COPY.search(_QUOTED.sub("", sql)) if kind == "table" else None
             if lost:
                 raise DestinationError(
                     f"a copy of table `{table}` in `{self.database.path}` would lose its {lost[0].upper()}",
                     hint="take it away first, or change the table by hand and run `schemactl migrate baseline`",
                 )
-        return [(name, sql) for kind, name, sql in found if kind in ("index", "trigger")]
+        return [sql for kind, sql in found if kind in ("index", "trigger")]
 
 
 @contextmanager
@@ -168,7 +235,7 @@ def connect(
         return read_connection(database.connection, address, asked, path)
 
     with open_database(address, path, patience=patience, is_read_only=is_read_only) as database:
-        yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, schema=MAIN)
+        yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, MAIN, _is_copied)
 
 
 _PRIME: Final = 1_000_003

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations import MigrationSession
@@ -16,12 +17,15 @@ from schemactl.migration.steps import (
     AddUnique,
     Backfill,
     ChangeType,
+    RenameColumn,
     SetNotNull,
     Step,
+    Taken,
     column_of,
     table_of,
 )
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Column
 
 _TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate rollback`"
 
@@ -83,29 +87,100 @@ def refuse_unfit(
         counts: by the numbers of the steps.
         is_begun: whether the ledger has the run: then neither its schema nor its plan can be another one.
     """
+    all_steps = [planned.step for planned in steps]
     for each in counts:
-        step = steps[each.number - 1].step
-        if not needs_count(step):
+        step = all_steps[each.number - 1]
+        barrier = null_barrier(all_steps, each.number - 1)
+        if needs_count(step):
+            message, mend, instead = _words(step, each.count)
+        elif barrier is not None:
+            message, mend, instead = _words_of_fill(barrier, each.count)
+        else:
             continue
-        name = f"`{table_of(step)}.{column_of(step)}`"
-        rows = "value" if each.count == 1 else "values"
-        match step:
-            case SetNotNull():
-                message = f"{name} holds {each.count:,} null{'' if each.count == 1 else 's'}"
-                mend, instead = "fill them", "allow nulls in the schema"
-            case AddUnique():
-                message = f"{each.count:,} rows of {name} share their value with another row"
-                mend, instead = "remove what is there twice", "leave `unique` out of the schema"
-            case AddPrimaryKey():
-                listed = ", ".join(f"`{column}`" for column in step.columns)
-                message = f"{each.count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
-                mend, instead = "mend or remove them", "leave `primary_key` out of the schema"
-            case _:
-                message = f"{each.count:,} {rows} of {name} would not survive"
-                mend = "mend them"
-                instead = "keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
         hint = f"{mend}, or {_TAKE_BACK if is_begun else instead}"
         yield Refusal(Obstacle.UNFIT, message, hint, (each.number,))
+
+
+def _words(step: Step, count: int) -> tuple[str, str, str]:
+    """Return what stands in a step's way, and two ways out."""
+    name = f"`{table_of(step)}.{column_of(step)}`"
+    match step:
+        case SetNotNull():
+            message = f"{name} holds {count:,} null{'' if count == 1 else 's'}"
+            return message, "fill them", "allow nulls in the schema"
+        case AddUnique():
+            message = f"{count:,} rows of {name} share their value with another row"
+            return message, "remove what is there twice", "leave `unique` out of the schema"
+        case AddPrimaryKey():
+            listed = ", ".join(f"`{column}`" for column in step.columns)
+            message = f"{count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
+            return message, "mend or remove them", "leave `primary_key` out of the schema"
+        case _:
+            before = step.before if isinstance(step, ChangeType) else None
+            return f"{_values(count)} of {name} would not survive", "mend them", _way_round(before)
+
+
+def _way_round(before: Column | None) -> str:
+    """Return what can be done where values of a column do not survive in their place."""
+    if before is not None and before.properties.get("primary_key"):
+        return "drop the key first: leave `primary_key` out of the schema, and plan with `--primary-keys`"
+    is_required = before is not None and not before.nullable
+    allowed = "allow nulls in the schema and " if is_required else ""
+    return f"{allowed}keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
+
+
+def _words_of_fill(barrier: NullBarrier, count: int) -> tuple[str, str, str]:
+    """Return what stands in the way of a new column that may not be null, and two ways out."""
+    message = f"{_values(count)} of `{barrier.step.table}.{barrier.column}` would not survive"
+    if isinstance(barrier.step, AddPrimaryKey):
+        instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"
+        return f"{message}, and a primary key takes no nulls in their place", "mend them", instead
+    return f"{message}, and it takes no nulls in their place", "mend them", "allow nulls in the schema"
+
+
+def _values(count: int) -> str:
+    return f"{count:,} value{'' if count == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class NullBarrier:
+    """A step that lets no nulls be in a column which an earlier one fills.
+
+    Attributes:
+        column: the column's name then.
+    """
+
+    step: SetNotNull | AddPrimaryKey
+    column: str
+
+
+def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
+    """Return what forbids the nulls that a step leaves which fills a column; the last such step.
+
+    Args:
+        steps: in their order.
+        place: of the step.
+
+    Returns:
+        None where nothing does, or the step fills no column from another one.
+    """
+    fill = steps[place]
+    if not isinstance(fill, Backfill) or fill.taken is not Taken.FITTING:
+        return None
+    name, found = fill.target.name, None
+    for step in steps[place + 1 :]:
+        if table_of(step) != fill.table:
+            continue
+        match step:
+            case RenameColumn() if step.before == name:
+                name = step.after
+            case SetNotNull() if step.column.name == name:
+                found = NullBarrier(step, name)
+            case AddPrimaryKey() if name in step.columns:
+                found = NullBarrier(step, name)
+            case _:
+                pass
+    return found
 
 
 def _is_of_converted(steps: Sequence[Step], place: int) -> bool:

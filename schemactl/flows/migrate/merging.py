@@ -1,4 +1,4 @@
-"""Which steps next to each other are done by writing a table's rows anew once, where a destination can do that.
+"""Which steps next to each other are done, or undone, by writing a table's rows anew once, where that can be done.
 
 Such steps are done together or not at all, and the tables must tell which: only then can a run that was killed go on.
 """
@@ -14,6 +14,7 @@ from schemactl.flows.migrate.effects_there import are_there
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.effects import run
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, Step, table_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Table
@@ -44,6 +45,71 @@ def merged(steps: Sequence[Step], tables: Mapping[str, Table], module: Migrating
         yield range(place, end)
         run(model, steps[place:end])
         place = end
+
+
+def merged_back(
+    planned: Sequence[PlannedStep], numbers: Sequence[int], tables: Mapping[str, Table], module: MigratingDestination
+) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of steps that are undone at once, one after the other.
+
+    Args:
+        planned: all steps of a run.
+        numbers: of those that are undone, the last one first.
+        tables: as they are before the first of them is undone.
+        module: of the destination.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    model = dict(tables)
+    place = 0
+    while place < len(numbers):
+        end = _end_back(planned, numbers, place, model, module)
+        yield tuple(numbers[place:end])
+        run(model, undo_steps(planned, numbers[place:end]))
+        place = end
+
+
+def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[Step]:
+    """Return what undoes steps of a run, in the order of their numbers."""
+    return [step for number in numbers for step in planned[number - 1].undo.steps]
+
+
+def _end_back(
+    planned: Sequence[PlannedStep],
+    numbers: Sequence[int],
+    place: int,
+    tables: Mapping[str, Table],
+    module: MigratingDestination,
+) -> int:
+    """Return where the numbers end of the steps that are undone together with the one at ``place``."""
+    end = place + 1
+    first = planned[numbers[place] - 1].undo.steps
+    if not first or not all(_writes_all(step, module) for step in first):
+        return end
+    table = table_of(first[0])
+    for at in range(place + 1, len(numbers)):
+        one = planned[numbers[at] - 1]
+        if numbers[at] != numbers[at - 1] - 1 or any(table_of(each) != table for each in (one.step, *one.undo.steps)):
+            break
+        if not one.undo.steps:
+            continue  # values go with their column
+        if not all(_writes_all(step, module) for step in one.undo.steps):
+            break
+        if not _is_told_back(planned, numbers[place : at + 1], tables, module):
+            break
+        end = at + 1
+    return end
+
+
+def _is_told_back(
+    planned: Sequence[PlannedStep], numbers: Sequence[int], tables: Mapping[str, Table], module: MigratingDestination
+) -> bool:
+    """Return whether the tables show that steps are done still, and that they are undone."""
+    steps = [planned[number - 1].step for number in reversed(numbers)]
+    after = dict(tables)
+    run(after, undo_steps(planned, numbers))
+    return are_there(steps, tables, module) and not are_there(steps, after, module)
 
 
 def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], module: MigratingDestination) -> int:

@@ -6,7 +6,7 @@ import getpass
 import hashlib
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -14,6 +14,7 @@ from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.copying import by_copies, is_copying
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.effects_there import is_there
 from schemactl.flows.migrate.merging import is_merging, merged
@@ -63,9 +64,11 @@ class Runner:
         """
         with self.session.transaction():
             self._refuse_unfit()
-            tables = self._expected()
-            for place in range(self.done, len(self.plan.steps)):
-                self._run_step(place)
+            before = self._tables()
+            tables = self._expected(before)
+            rest = [each.step for each in self.plan.steps[self.done :]]
+            for places, table in by_copies(self.session, rest, before):
+                self._run_by_copy(range(places.start + self.done, places.stop + self.done), table)
             self._check(tables, is_kept=False)
             self._write_end()
             self.session.write_steps([self._record(place, StepState.DONE) for place in range(len(self.plan.steps))])
@@ -89,14 +92,23 @@ class Runner:
         return is_there(self.plan.steps[self.done].step, self._tables(), self.module)
 
     def _note_done(self) -> None:
-        """Say of steps that are done what a killed run could not say."""
-        records = self.session.steps(self.run.run_id)[: self.done]
-        unsaid = [record.number - 1 for record in records if record.state is not StepState.DONE]
-        self.session.write_steps([self._record(place, StepState.DONE) for place in unsaid])
+        """Say of steps that are done what a killed run could not say, and of others that they are not begun.
+
+        Those that are begun next were perhaps begun in other company: the tables would no longer tell.
+        """
+        records = self.session.steps(self.run.run_id)
+        unsaid = [record.number - 1 for record in records[: self.done] if record.state is not StepState.DONE]
+        broken_off = [record.number - 1 for record in records[self.done :] if record.state is StepState.RUNNING]
+        self.session.write_steps(
+            [
+                *(self._record(place, StepState.DONE) for place in unsaid),
+                *(self._record(place, StepState.PENDING) for place in broken_off),
+            ]
+        )
 
     def _go_on(self) -> None:
         self._refuse_unfit()
-        tables = self._expected()
+        tables = self._expected(self._tables())
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
@@ -144,6 +156,17 @@ class Runner:
         assert is_merging(self.session)
         self.session.run_together(steps)
 
+    def _run_by_copy(self, places: range, table: Table | None) -> None:
+        if len(places) == 1 or table is None or not is_copying(self.session):
+            for place in places:
+                self._run_step(place)
+            return
+        steps = [self.plan.steps[place].step for place in places]
+        for place, step in zip(places, steps, strict=True):
+            self.tell(place + 1, step)
+        self._refuse_late(places.start)
+        self.session.run_by_copy(steps, table)
+
     def _run_step(self, place: int) -> None:
         planned = self.plan.steps[place]
         self.tell(place + 1, planned.step)
@@ -173,10 +196,10 @@ class Runner:
     def _tables(self) -> dict[str, Table]:
         return tables_now(self.session, self.module, self.plan.target)
 
-    def _expected(self) -> tuple[dict[str, Table], list[str]]:
+    def _expected(self, before: Mapping[str, Table]) -> tuple[dict[str, Table], list[str]]:
         rest = [each.step for each in self.plan.steps[self.done :]]
         try:
-            expected = expected_tables(self._tables(), rest)
+            expected = expected_tables(before, rest)
         except KeyError as error:
             hint = "plan anew: the tables are not as this plan has them"
             raise DestinationError(

@@ -10,6 +10,8 @@ from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.copying import by_copies, is_copying
+from schemactl.flows.migrate.merging import is_merging, merged_back
 from schemactl.flows.migrate.plan import rendering
 from schemactl.flows.migrate.running import step_record
 from schemactl.flows.migrate.target import Target
@@ -71,10 +73,16 @@ def undo_at_once(
     with session.transaction():
         before = _tables(session, target, parts)
         tables, render = dict(before), rendering(session, target)
-        for place, each in enumerate(report.steps):
-            tell(f"undoing step {each.number}", place / len(report.steps))
-            for step, statements in rendered(each.planned.undo.steps, tables, render):
-                session.run(step, statements)
+        numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
+        steps = [step for _, step in numbered]
+        for places, table in by_copies(session, steps, before):
+            tell(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
+            made = list(rendered(steps[places.start : places.stop], tables, render))
+            if len(places) > 1 and table is not None and is_copying(session):
+                session.run_by_copy(steps[places.start : places.stop], table)
+            else:
+                for step, statements in made:
+                    session.run(step, statements)
         _check(session, target, before, report, "nothing was changed")
         for part in parts:
             _write_run(session, part)
@@ -104,23 +112,44 @@ def undo_one_by_one(
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
         session.write_steps([_record(part, number, part.left) for number in part.broken_off])
-        # Steps that were done at once are undone one by one: the tables would no longer tell.
+        # Steps that were done at once may be undone in other company: the tables would no longer tell.
         session.write_steps([_record(part, number, StepState.DONE) for number in part.unsaid])
-        for number in part.numbers:
-            steps = undone.get((part.run.run_id, number), ())
+        for numbers in _at_once(session, target, part, tables):
+            steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
-                tell(f"undoing step {number}", count / len(report.steps))
-                session.write_steps([_record(part, number, StepState.RUNNING)])
+                tell(f"undoing {_listed(numbers)}", count / len(report.steps))
+                session.write_steps([_record(part, number, StepState.RUNNING) for number in numbers])
             try:
-                for step, statements in rendered(steps, tables, render):
-                    session.run(step, statements)
+                _run(session, steps, list(rendered(steps, tables, render)), is_together=len(numbers) > 1)
             except DestinationError as error:
-                raise _halfway(error, number, count) from error
-            session.write_steps([_record(part, number, part.left)])
-            count += 1
+                raise _halfway(error, numbers, count) from error
+            # In one piece, as it was said before that they are begun: so the tables tell of all of them.
+            session.write_steps([_record(part, number, part.left) for number in numbers])
+            count += len(numbers)
         _write_base(session, part.run)
         _write_run(session, part)
     _check(session, target, before, report, "what was undone stays so")
+
+
+def _at_once(session: MigrationSession, target: Target, part: Part, tables: dict[str, Table]) -> list[tuple[int, ...]]:
+    """Return the numbers of a run's steps, those together that are undone at once."""
+    if not is_merging(session):
+        return [(number,) for number in part.numbers]
+    return list(merged_back(part.steps, part.numbers, tables, target.module))
+
+
+def _run(
+    session: MigrationSession,
+    steps: Sequence[Step],
+    statements: Sequence[tuple[Step, tuple[str, ...]]],
+    *,
+    is_together: bool,
+) -> None:
+    if is_together and is_merging(session):
+        session.run_together(steps)
+        return
+    for step, of_step in statements:
+        session.run(step, of_step)
 
 
 def _tables(session: MigrationSession, target: Target, parts: Sequence[Part]) -> dict[str, Table]:
@@ -139,9 +168,15 @@ def _check(
         raise DestinationError(f"{message}: {'; '.join(wrong)}")
 
 
-def _halfway(error: DestinationError, number: int, count: int) -> DestinationError:
+def _listed(numbers: Sequence[int]) -> str:
+    return f"step {numbers[0]}" if len(numbers) == 1 else f"steps {numbers[0]} to {numbers[-1]}"
+
+
+def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> DestinationError:
     done = "1 step was" if count == 1 else f"{count} steps were"
-    message = f"step {number} was not undone, {done} before it: {error.message}"
+    one = len(numbers) == 1
+    message = f"{_listed(numbers)} {'was' if one else 'were'} not undone, "
+    message += f"{done} before {'it' if one else 'them'}: {error.message}"
     hint = "`schemactl migrate rollback` goes on from there, `apply` goes forward again"
     return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
 

@@ -1,0 +1,236 @@
+"""A column in a key gets another type by a new column: the key moves to it, or it is said what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import postgres_server
+import pytest
+from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
+
+from schemactl.destinations import DESTINATIONS
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport
+from schemactl.schema.types import Schema
+
+KEYS = {"compares_unique": True, "compares_primary_keys": True}
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with postgres_server.running() as url:
+        yield url
+
+
+@pytest.fixture(params=ENGINES)
+def empty(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    monkeypatch.chdir(tmp_path)
+    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    return new_dataset(request.param, tmp_path, server)
+
+
+def request_of(dataset: Dataset, schema: Schema, options: dict[str, Any]) -> tuple[str, str, Path, PlanOptions]:
+    return put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions(**options)
+
+
+def plan(dataset: Dataset, schema: Schema, **options: Any) -> PlanReport:
+    return plan_migration(PlanRequest(*request_of(dataset, schema, options)))
+
+
+def apply(dataset: Dataset, schema: Schema, *, allows_destructive: bool = False, **options: Any) -> ApplyReport:
+    request = ApplyRequest(*request_of(dataset, schema, options), allows_destructive)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def undo(dataset: Dataset) -> Outcome:
+    request = RollbackRequest("shop", dataset.url, allows_destructive=True)
+    return rollback(request, lambda _: True, lambda: nullcontext(None)).outcome
+
+
+def keys(dataset: Dataset) -> dict[str, list[str]]:
+    """Names of the columns of ``orders`` that are unique, in the primary key, or may not be null."""
+    columns = DESTINATIONS[dataset.kind].read_catalogue(dataset.url).schema.tables["orders"].columns.values()
+    return {
+        "unique": sorted(each.name for each in columns if each.properties.get("unique")),
+        "primary_key": sorted(each.name for each in columns if each.properties.get("primary_key")),
+        "required": sorted(each.name for each in columns if not each.nullable),
+    }
+
+
+def make(dataset: Dataset, schema: Schema, *rows: str) -> None:
+    assert apply(dataset, schema, **KEYS).outcome is Outcome.DONE
+    for row in rows:
+        dataset.sql(f"INSERT INTO @.orders VALUES {row}")
+
+
+def unique(kind: str, before: Schema | None = None) -> Schema:
+    return schema_of(ID, column("code", kind, unique=True), before=before)
+
+
+def keyed(*kinds: str, nullable: bool = False, key: bool = True, before: Schema | None = None) -> Schema:
+    """A schema of which ``code`` and ``place`` are the primary key, of these types."""
+    hints = {"nullable": nullable, **({"primary_key": True} if key else {})}
+    made = (column(name, kind, **hints) for name, kind in zip(("code", "place"), kinds, strict=True))
+    return schema_of(*made, column("note"), before=before)
+
+
+def test_the_new_column_of_a_unique_one_is_unique_and_takes_nulls(empty: Dataset) -> None:
+    before, after = unique("text"), unique("bigint", unique("text"))
+    make(empty, before, "(1, '5')", "(2, 'x')", "(3, 'y')", "(4, NULL)")
+
+    report = apply(empty, after, on_unfit=OnUnfit.EXPAND)
+
+    assert report.outcome is Outcome.DONE
+    assert report.planned.counted[0].count == 2
+    assert empty.sql("SELECT code, code__before_1 FROM @.orders ORDER BY id") == [
+        (5, "5"),
+        (None, "x"),
+        (None, "y"),
+        (None, None),
+    ]
+    assert keys(empty) == {"unique": ["code", "code__before_1"], "primary_key": [], "required": ["id"]}
+    with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
+        empty.sql("INSERT INTO @.orders (id, code) VALUES (5, 5)")
+    assert undo(empty) is Outcome.DONE
+    assert empty.sql("SELECT id, code FROM @.orders ORDER BY id") == [(1, "5"), (2, "x"), (3, "y"), (4, None)]
+    assert keys(empty) == {"unique": ["code"], "primary_key": [], "required": ["id"]}
+
+
+def test_a_unique_column_is_retyped_by_a_new_one_again_and_again(empty: Dataset) -> None:
+    first, second = unique("text"), unique("bigint", unique("text"))
+    third = unique("date", second)
+    make(empty, first, "(1, '5')", "(2, '6')")
+    assert apply(empty, second, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+    assert apply(empty, third, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+    assert keys(empty)["unique"] == ["code", "code__before_1", "code__before_2"]
+
+    assert undo(empty) is Outcome.DONE
+    assert keys(empty)["unique"] == ["code", "code__before_1"]
+    assert undo(empty) is Outcome.DONE
+    assert keys(empty)["unique"] == ["code"]
+    assert empty.sql("SELECT id, code FROM @.orders ORDER BY id") == [(1, "5"), (2, "6")]
+
+
+def test_an_old_column_that_was_unique_is_dropped_once_nobody_needs_it(empty: Dataset) -> None:
+    after = unique("bigint", unique("text"))
+    make(empty, unique("text"), "(1, '5')", "(2, '6')")
+    assert apply(empty, after, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+
+    assert apply(empty, after, drops_kept=True, allows_destructive=True).outcome is Outcome.DONE
+
+    assert empty.columns() == ["id", "code"]
+    assert keys(empty)["unique"] == ["code"]
+    assert empty.sql("SELECT id, code FROM @.orders ORDER BY id") == [(1, 5), (2, 6)]
+    empty.sql("INSERT INTO @.orders VALUES (3, 7), (4, 8)")
+
+
+def test_values_that_become_equal_stand_in_the_way_of_a_unique_column(empty: Dataset) -> None:
+    make(empty, unique("text"), "(1, '1')", "(2, '01')")
+
+    report = apply(empty, unique("bigint", unique("text")), on_unfit=OnUnfit.EXPAND)
+
+    assert report.outcome is Outcome.REFUSED
+    (refusal,) = report.planned.refusals
+    assert refusal.message == "2 rows of `orders.code` share their value with another row"
+    assert empty.columns() == ["id", "code"]
+
+
+def test_a_primary_key_moves_to_the_new_column_where_no_value_is_lost(empty: Dataset) -> None:
+    before = keyed("text", "text")
+    make(empty, before, "('1', 'a', 'n')", "('1', 'b', NULL)", "('2', 'a', 'm')")
+
+    report = apply(empty, keyed("bigint", "text", before=before), on_unfit=OnUnfit.EXPAND)
+
+    assert report.outcome is Outcome.DONE
+    assert keys(empty) == {"unique": [], "primary_key": ["code", "place"], "required": ["code", "place"]}
+    rows = "SELECT code, place, code__before_1 FROM @.orders ORDER BY code, place"
+    assert empty.sql(rows) == [(1, "a", "1"), (1, "b", "1"), (2, "a", "2")]
+    with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
+        empty.sql("INSERT INTO @.orders (code, place) VALUES (2, 'a')")
+    assert find_status(StatusRequest(None, empty.url, Path("schemas"), PlanOptions())).is_settled
+
+    assert undo(empty) is Outcome.DONE
+
+    assert keys(empty) == {"unique": [], "primary_key": ["code", "place"], "required": ["code", "place"]}
+    assert empty.columns() == ["code", "place", "note"]
+    rows = "SELECT code, place FROM @.orders ORDER BY code, place"
+    assert empty.sql(rows) == [("1", "a"), ("1", "b"), ("2", "a")]
+
+
+def test_a_key_of_two_columns_that_both_get_a_new_one_moves_once(empty: Dataset) -> None:
+    before = keyed("text", "text")
+    make(empty, before, "('1', '2024-01-01', 'n')", "('1', '2024-01-02', NULL)")
+    after = keyed("bigint", "date", before=before)
+
+    planned = plan(empty, after, on_unfit=OnUnfit.EXPAND)
+
+    kinds = [type(each.step).__name__ for each in planned.plan.steps]
+    assert (kinds[0], kinds[-1]) == ("DropPrimaryKey", "AddPrimaryKey")
+    assert (kinds.count("DropPrimaryKey"), kinds.count("AddPrimaryKey"), kinds.count("Backfill")) == (1, 1, 2)
+    assert apply(empty, after, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+    assert keys(empty)["primary_key"] == ["code", "place"]
+    assert undo(empty) is Outcome.DONE
+    assert keys(empty)["primary_key"] == ["code", "place"]
+
+
+@pytest.mark.parametrize("on_unfit", [OnUnfit.EXPAND, OnUnfit.VARIANT])
+def test_values_that_a_primary_key_would_lose_are_counted_before_anything_is_done(
+    empty: Dataset, on_unfit: OnUnfit
+) -> None:
+    before = keyed("text", "text")
+    make(empty, before, "('1', 'a', 'n')", "('x', 'a', NULL)", "('y', 'b', NULL)")
+    after = keyed("bigint", "text", before=before)
+
+    report = plan(empty, after, on_unfit=on_unfit)
+
+    (refusal,) = report.refusals
+    assert refusal.obstacle is Obstacle.UNFIT
+    lost = "2 values of `orders.code` would not survive"
+    assert refusal.message == f"{lost}, and a primary key takes no nulls in their place"
+    assert "`--primary-keys`" in refusal.hint
+    assert sorted(report.counted[0].examples)[0].startswith('"x"')
+    assert apply(empty, after, on_unfit=on_unfit).planned.refusals == (refusal,)
+    assert keys(empty)["primary_key"] == ["code", "place"]
+    refused = plan(empty, after).refusals[0]
+    assert (refused.message, "drop the key first" in refused.hint) == (lost, True)
+
+    free = keyed("bigint", "text", nullable=True, key=False, before=before)
+    assert apply(empty, free, on_unfit=on_unfit, **KEYS).outcome is Outcome.DONE
+
+    assert empty.sql("SELECT count(*) FROM @.orders WHERE code IS NULL") == [(2,)]
+    assert keys(empty)["primary_key"] == []
+
+
+def test_values_that_a_required_column_would_lose_are_counted_before_anything_is_done(empty: Dataset) -> None:
+    before = schema_of(ID, column("code", nullable=False))
+    make(empty, before, "(1, '5')", "(2, 'x')")
+
+    report = plan(empty, schema_of(ID, column("code", "bigint", nullable=False), before=before), on_unfit="expand")
+
+    (refusal,) = report.refusals
+    assert refusal.message == "1 value of `orders.code` would not survive, and it takes no nulls in their place"
+    assert refusal.hint == "mend them, or allow nulls in the schema"
+    free = schema_of(ID, column("code", "bigint"), before=before)
+    assert apply(empty, free, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
+    assert empty.sql("SELECT code, code__before_1 FROM @.orders ORDER BY id") == [(5, "5"), (None, "x")]
+
+
+def test_a_key_that_is_renamed_and_retyped_moves_under_its_new_name(empty: Dataset) -> None:
+    before = schema_of(column("code", nullable=False, primary_key=True), column("note"))
+    renamed = column("number", "bigint", nullable=False, primary_key=True, **{"x-renamed-from": "code"})
+    make(empty, before, "('7', 'n')")
+
+    assert apply(empty, schema_of(renamed, column("note"), before=before), on_unfit="expand").outcome is Outcome.DONE
+
+    assert empty.sql("SELECT number, number__before_1, note FROM @.orders") == [(7, "7", "n")]
+    assert keys(empty)["primary_key"] == ["number"]
+    assert undo(empty) is Outcome.DONE
+    assert empty.sql("SELECT code, note FROM @.orders") == [("7", "n")]
+    assert keys(empty)["primary_key"] == ["code"]

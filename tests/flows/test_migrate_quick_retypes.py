@@ -1,0 +1,104 @@
+"""A retype behind a rename of its table or column needs no guard where the look under the lock finds all plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import postgres_server
+import pytest
+from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+
+from schemactl.destinations._migration.session import SqlMigration
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import Outcome
+from schemactl.migration.steps import ChangeType, RenameColumn, RenameTable, Step
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Schema, Table
+
+BEFORE = schema_of(ID, column("amount"), column("note"), column("paid"))
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with postgres_server.running() as url:
+        yield url
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    monkeypatch.chdir(tmp_path)
+    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    made = new_dataset(request.param, tmp_path, server)
+    assert apply(made, BEFORE).outcome is Outcome.DONE
+    made.sql("INSERT INTO @.orders VALUES (1, '5', '1.5', '2024-01-02'), (2, '-7', NULL, NULL)")
+    return made
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Step, bool]]:
+    """The steps that were run, and whether all of their values were known to go well."""
+    seen: list[tuple[Step, bool]] = []
+    real = SqlMigration.run
+
+    def run(self: SqlMigration[Any], step: Step, statements: Any) -> None:
+        seen.append((step, self.known.holds(step)))
+        real(self, step, statements)
+
+    monkeypatch.setattr(SqlMigration, "run", run)
+    return seen
+
+
+def apply(dataset: Dataset, schema: Schema) -> Any:
+    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def renamed() -> Schema:
+    """All columns get other names and types, and the table another name."""
+    orders = schema_of(
+        ID,
+        column("sum", "bigint", **{"x-renamed-from": "amount"}),
+        column("rate", "double", **{"x-renamed-from": "note"}),
+        column("day", "date", **{"x-renamed-from": "paid"}),
+        before=BEFORE,
+    )
+    made = orders.tables["orders"]
+    sales = Table("sales", made.columns, {**made.properties, "resource": "sales", "x-renamed-from": "orders"})
+    others = {name: table for name, table in orders.tables.items() if name != "orders"}
+    return bump(replace(orders, tables={**others, "sales": sales}))
+
+
+def test_behind_renames_of_table_and_columns_all_retypes_are_quick(
+    dataset: Dataset, known: list[tuple[Step, bool]]
+) -> None:
+    assert apply(dataset, renamed()).outcome is Outcome.DONE
+
+    assert [type(step) for step, _ in known][:4] == [RenameTable, RenameColumn, RenameColumn, RenameColumn]
+    retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
+    assert retypes == {"sum": True, "rate": True, "day": True}
+    rows = 'SELECT sum, rate, CAST("day" AS VARCHAR) FROM @.sales ORDER BY id'
+    assert dataset.sql(rows) == [(5, 1.5, "2024-01-02"), (-7, None, None)]
+
+
+def test_behind_a_rename_an_odd_value_is_converted_with_a_guard(
+    dataset: Dataset, known: list[tuple[Step, bool]]
+) -> None:
+    dataset.sql("INSERT INTO @.orders VALUES (3, ' 1_000 ', NULL, '2024-02-03')")
+    wanted = schema_of(
+        ID,
+        column("sum", "bigint", **{"x-renamed-from": "amount"}),
+        column("note"),
+        column("day", "date", **{"x-renamed-from": "paid"}),
+        before=BEFORE,
+    )
+
+    assert apply(dataset, wanted).outcome is Outcome.DONE
+
+    retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
+    assert retypes == {"sum": False, "day": True}
+    assert dataset.sql("SELECT sum FROM @.orders ORDER BY id") == [(5,), (-7,), (1000,)]
