@@ -50,6 +50,10 @@ def _always_rewrites(*_: Column) -> Way:
     return Way.REWRITE
 
 
+def _never(*_: Column) -> bool:
+    return False
+
+
 def _never_gains(*_: str) -> None:
     return None
 
@@ -63,6 +67,8 @@ class Abilities:
         adds_not_null: whether a column can be added as NOT NULL to a table without rows; else it is set afterwards.
         retype: the way from a type to another one, as a function of both columns; ``Way.NONE`` makes the planner go
             by a new column, where columns can be added, filled and renamed.
+        refuses_unfit: whether the statement of a retype fails on values that do not survive, and costs less than a
+            look at them first: then a run counts them only once it has failed. A function of both columns.
         write_values: the way of filling a column of stored rows.
         names: what becomes of names.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
@@ -84,6 +90,7 @@ class Abilities:
     drop_column: Way = Way.IN_PLACE
     rename_column: Way = Way.IN_PLACE
     retype: Callable[[Column, Column], Way] = _always_rewrites
+    refuses_unfit: Callable[[Column, Column], bool] = _never
     write_values: Way = Way.REWRITE
     set_not_null: Way = Way.SCAN
     drop_not_null: Way = Way.IN_PLACE

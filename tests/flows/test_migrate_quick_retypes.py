@@ -1,4 +1,7 @@
-"""A retype behind a rename of its table or column needs no guard where the look under the lock finds all plain."""
+"""A retype behind a rename of its table or column needs no guard in DuckDB where the look finds all plain.
+
+PostgreSQL gives the same by its guarded statement.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ def test_behind_renames_of_table_and_columns_all_retypes_are_quick(
 
     assert [type(step) for step, _ in known][:4] == [RenameTable, RenameColumn, RenameColumn, RenameColumn]
     retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
-    assert retypes == {"sum": True, "rate": True, "day": True}
+    assert retypes == dict.fromkeys(("sum", "rate", "day"), dataset.kind == "duckdb")
     rows = 'SELECT sum, rate, CAST("day" AS VARCHAR) FROM @.sales ORDER BY id'
     assert dataset.sql(rows) == [(5, 1.5, "2024-01-02"), (-7, None, None)]
 
@@ -100,5 +103,5 @@ def test_behind_a_rename_an_odd_value_is_converted_with_a_guard(
     assert apply(dataset, wanted).outcome is Outcome.DONE
 
     retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
-    assert retypes == {"sum": False, "day": True}
+    assert retypes == {"sum": False, "day": dataset.kind == "duckdb"}
     assert dataset.sql("SELECT sum FROM @.orders ORDER BY id") == [(5,), (-7,), (1000,)]

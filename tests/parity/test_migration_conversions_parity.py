@@ -332,7 +332,7 @@ def test_a_value_that_goes_well_needs_no_guard(migration, before, to):
 
 
 @pytest.mark.parametrize("migration", [duckdb, postgresql], indirect=True, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("to", [T.BIGINT, T.DOUBLE, T.DECIMAL, T.TIMESTAMP, T.BOOL], ids=str)
+@pytest.mark.parametrize("to", PLAIN_TEXTS, ids=str)
 def test_a_text_that_is_counted_as_unfit_fails_or_becomes_what_dlt_gives(migration, to):
     kind, session = migration
     retype = Retype(Column("v", {"data_type": "text"}), Column("v", {"data_type": str(to)}), counts_seconds=True)
@@ -350,6 +350,19 @@ def test_a_text_that_is_counted_as_unfit_fails_or_becomes_what_dlt_gives(migrati
         else:
             assert comparable(of_text(str(made), to), to) == expected(text, T.TEXT, to), text
     assert refused > 50
+
+
+@pytest.mark.parametrize("migration", [postgresql], indirect=True, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("before", "to"), [pair for pair in PAIRS if T.TEXT is not pair[0]], ids=str)
+def test_a_value_that_is_counted_as_unfit_fails_in_the_statement_too(migration, before, to):
+    kind, session = migration
+    _, place, retype = store_values(migration, before, to, f"refused_{before}_to_{to}")
+    fits, value = session.dialect.fits(retype, '"v"'), as_text(session.dialect.value(retype, '"v"'), to, kind)
+    unfit = session.database.query(f'SELECT "i" FROM {place} WHERE NOT coalesce({fits}, FALSE) ORDER BY "i" LIMIT 20')
+    for (number,) in unfit:
+        with pytest.raises(DestinationError), session.database.telling("convert"):
+            session.database.query(f'SELECT {value} FROM {place} WHERE "i" = {number}')
+    assert unfit or before not in (T.BIGINT, T.DOUBLE) or CONVERSIONS[before, to] is Conversion.WHOLE
 
 
 def insertable(value, before, kind):

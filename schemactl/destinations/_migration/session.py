@@ -155,8 +155,6 @@ class SqlMigration(Generic[D]):
         found = self._unguarded(step) if self.known.is_open else None
         if found is None or not isinstance(step, ChangeType):
             return False
-        if found.lock:
-            self.database.execute(found.lock)
         if self.database.query(found.query):
             return False
         self.known.note(step)

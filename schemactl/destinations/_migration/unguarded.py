@@ -1,28 +1,17 @@
-"""Retypes without a guard: what is run where a look at all values, under a lock, has found none that needs one.
+"""Retypes with a guard, which fail on a value that does not survive; and without, where a look has found none.
 
-The guard of a conversion asks of each value whether it survives, which costs several times the conversion itself. A
-migration looks at the values anyway before its first step, in the transaction that then converts them.
+Where nobody else writes and a guard costs several times the conversion itself, a migration looks at all values before
+its first step, in the transaction that then converts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from schemactl.destinations._migration.rendering import Dialect, convert_nulls_too, retype_of
 from schemactl.destinations._migration.words import FALSE, TRUE, Converted
-from schemactl.migration.steps import (
-    AddColumn,
-    AddUnique,
-    ChangeType,
-    CreateTable,
-    DropNotNull,
-    SetNotNull,
-    Step,
-)
-
-_LEAVES_VALUES: Final = (AddColumn, AddUnique, CreateTable, DropNotNull, SetNotNull)
+from schemactl.migration.steps import ChangeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +21,10 @@ class Unguarded:
     Attributes:
         query: gives no row where every value goes well.
         statements: do the step.
-        lock: keeps others from writing into the table until the transaction ends; empty where nobody else can.
     """
 
     query: str
     statements: tuple[str, ...]
-    lock: str = ""
 
 
 Once = Callable[[str, Callable[[str], str]], str]
@@ -50,8 +37,6 @@ def _plainly(value: str, body: Callable[[str], str]) -> str:
 
 def guarded_value(step: ChangeType, dialect: Dialect, once: Once = _plainly) -> str:
     """Return what a column's values become; what does not survive fails.
-
-    A comment at the end says what is run in its place where a look finds that every value goes well.
 
     Args:
         step: the retype.
@@ -67,10 +52,15 @@ def guarded_value(step: ChangeType, dialect: Dialect, once: Once = _plainly) -> 
         value = dialect.value(retype_of(step), each)
         return convert_nulls_too(each, value) if found is None or found.first == FALSE else value
 
-    value = once(name, convert)
-    if found is None or "/*" in found.quick or "*/" in found.quick:  # a name could end the comment
+    return once(name, convert)
+
+
+def tell_quick(value: str, step: ChangeType, dialect: Dialect) -> str:
+    """Return a guarded value with a comment: what is run in its place where a look finds that every value goes well."""
+    quick = quick_value(step, dialect)
+    if quick is None or quick == value or "/*" in quick or "*/" in quick:  # a name could end the comment
         return value
-    return f"{value} /* {found.quick} where a look at all values finds that it gives the same */"
+    return f"{value} /* {quick} where a look at all values finds that it gives the same */"
 
 
 def quick_value(step: ChangeType, dialect: Dialect) -> str | None:
@@ -99,44 +89,3 @@ def _converted(step: ChangeType, dialect: Dialect) -> Converted | None:
         return None
     found = dialect.converted(retype_of(step), dialect.name(step.before.name))
     return found if found.quick else None
-
-
-class Known:
-    """What a transaction has found out: the retypes of which every value goes well, until something writes values."""
-
-    def __init__(self) -> None:
-        self._steps: list[ChangeType] | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a transaction is open, in which what was found stays true."""
-        return self._steps is not None
-
-    def begin(self) -> None:
-        """Take note from now on."""
-        self._steps = []
-
-    def end(self) -> None:
-        """Forget all: others may write."""
-        self._steps = None
-
-    def note(self, step: ChangeType) -> None:
-        """Take note that every value of a step goes well."""
-        if self._steps is not None:
-            self._steps.append(step)
-
-    def holds(self, step: Step) -> bool:
-        """Return whether every value of a step is known to go well."""
-        return self._steps is not None and step in self._steps
-
-    def forget_after(self, step: Step) -> None:
-        """Forget what a step that has run may have changed."""
-        if self._steps is None or isinstance(step, _LEAVES_VALUES):
-            return
-        if isinstance(step, ChangeType):
-            taken = step.table.casefold(), step.before.name.casefold()
-            self._steps = [
-                each for each in self._steps if (each.table.casefold(), each.before.name.casefold()) != taken
-            ]
-        else:
-            self._steps = []

@@ -21,7 +21,7 @@ from schemactl.destinations._migration.rendering import (
     render_of_table,
 )
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value
+from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value, tell_quick
 from schemactl.destinations._session import Relation
 from schemactl.destinations.duckdb._nested import gains, structure_in
 from schemactl.destinations.duckdb._reader import read_connection
@@ -94,7 +94,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case Backfill() | FillColumn():
             return (alter(DIALECT, dataset, step.table, _write_values(step, table)),)
         case ChangeType():
-            return _change_type(step, dataset, guarded_value(step, DIALECT, WORDS.once))
+            value = tell_quick(guarded_value(step, DIALECT, WORDS.once), step, DIALECT)
+            return _change_type(step, dataset, value)
         case SetNotNull() | DropNotNull() | AddPrimaryKey():
             return render_of_constraint(step, DIALECT, dataset)
         case AddUnique() | DropUnique() | DropPrimaryKey():
@@ -121,7 +122,7 @@ def _unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
     value = quick_value(step, DIALECT)
     if value is None or is_keyed(step.before):
         return None
-    # No lock: who has opened the file writes alone.
+    # Who has opened the file writes alone: what the look finds stays so.
     return Unguarded(look(step, DIALECT, dataset), _change_type(step, dataset, value))
 
 

@@ -94,7 +94,9 @@ class PostgresWords:
 
     def is_trusted_bool(self, text: str) -> str:
         # The cast takes blanks around, ``on``, ``off``, and parts of a word.
-        spelt = (spelling(word) for word in (*YES, *NO) for spelling in (str.lower, str.upper, str.title))
+        # An ALTER compares with one after the other: what most columns hold comes first.
+        words = sorted((*YES, *NO), key=lambda word: word not in ("true", "false"))
+        spelt = (spelling(word) for word in words for spelling in (str.lower, str.title, str.upper))
         return f"({text} IN ({', '.join(map(literal, dict.fromkeys(spelt)))}))"
 
     def is_trusted_date(self, text: str) -> str:

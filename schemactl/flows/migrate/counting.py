@@ -36,7 +36,8 @@ def count_unfit(session: MigrationSession, steps: Sequence[Step], barred: Collec
     Args:
         session: where.
         steps: in their order.
-        barred: places of steps whose tables do not take them: their rows may not be readable, either.
+        barred: places of steps that are not asked for: of those whose tables do not take them the rows may not be
+            readable, either.
     """
     found = []
     for place, step in enumerate(steps):

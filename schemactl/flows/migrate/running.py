@@ -6,7 +6,8 @@ import getpass
 import hashlib
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -22,7 +23,7 @@ from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Refusal
-from schemactl.migration.steps import Step, table_of
+from schemactl.migration.steps import ChangeType, Step, table_of
 from schemactl.schema.types import Table
 
 Tell = Callable[[int, Step], None]
@@ -62,8 +63,25 @@ class Runner:
             UnfitValues: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; they are as they were.
         """
+        guarded = self._guarded()
+        try:
+            self._run_at_once(guarded)
+        except (DestinationError, UnfitValues):
+            if guarded:
+                with suppress(DestinationError):  # where the destination is lost, what failed first is told
+                    self._refuse_unfit()
+            raise
+
+    def _guarded(self) -> frozenset[int]:
+        """Return the places of the steps that are left whose statements fail on values that do not survive."""
+        refuses = self.module.ABILITIES.refuses_unfit
+        rest = [each.step for each in self.plan.steps[self.done :]]
+        changes = ((place, step) for place, step in enumerate(rest) if isinstance(step, ChangeType))
+        return frozenset(place for place, step in changes if refuses(step.before, step.after))
+
+    def _run_at_once(self, guarded: Collection[int]) -> None:
         with self.session.transaction():
-            self._refuse_unfit()
+            self._refuse_unfit(guarded)
             before = self._tables()
             tables = self._expected(before)
             rest = [each.step for each in self.plan.steps[self.done :]]
@@ -180,10 +198,10 @@ class Runner:
         counts = [replace(each, number=each.number + self.done) for each in late]
         self._refuse(counts)
 
-    def _refuse_unfit(self) -> None:
-        """Look again, now that nobody else writes."""
+    def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
+        """Look again at the values, but for those of the steps at some places."""
         steps = [each.step for each in self.plan.steps[self.done :]]
-        counts = [replace(each, number=each.number + self.done) for each in count_unfit(self.session, steps)]
+        counts = [replace(each, number=each.number + self.done) for each in count_unfit(self.session, steps, guarded)]
         self._refuse(counts)
 
     def _refuse(self, counts: Sequence[Counted]) -> None:
