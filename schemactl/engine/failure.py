@@ -6,6 +6,7 @@ A new kind of failure is one more entry in the table.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ LONGEST_MESSAGE = 300
 _LOG_TAIL_BYTES = 64 * 1024
 _MEMORY = "give the driver more memory: `--conf spark.driver.memory=8g`"
 _PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
+_JARS = "pass its jars themselves: `--conf spark.jars=FILE.jar,FILE.jar`"
+_UNRESOLVED = r"unresolved dependency: ([^#\s]+)#([^;\s]+);(\S+): not found"
 _UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
 _DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
 
@@ -73,7 +76,22 @@ _KINDS = (
     _Kind(r"PYTHON_VERSION_MISMATCH", EngineError, "Spark's Python workers run another version of Python",
           "point PYSPARK_PYTHON at the version that runs schemactl"),
 )
+# What stands in the log of a Java process that ended before Spark was there.
+_START_KINDS = (
+    _Kind(r"(?s)Host (\S+) not found\. url=.*" + _UNRESOLVED, EngineError,
+          r"Spark cannot fetch the package `\2:\3:\4`: the host `\1` is not known",
+          f"without a network, {_JARS}; or name a repository within reach: `--conf spark.jars.repositories=URL`"),
+    _Kind(r"(?s)(?:Server access [Ee]rror|proxy server|Connection (?:timed out|refused)).*" + _UNRESOLVED, EngineError,
+          r"Spark cannot fetch the package `\1:\2:\3`: no repository answers",
+          f"without a network, {_JARS}; or name a repository within reach: `--conf spark.jars.repositories=URL`"),
+    _Kind(_UNRESOLVED, EngineError, r"no repository has the package `\1:\2:\3`",
+          "`spark.jars.packages` takes GROUP:NAME:VERSION, and `spark.jars.repositories` further repositories"),
+)
 # fmt: on
+
+_LAST_WORDS = re.compile(
+    r'^(?:Exception in thread "main" |Error: |Error occurred during initialization of VM\n)(.+)', re.MULTILINE
+)
 
 # The last one is what py4j says, with nothing after it, where no answer came.
 _DEAD_JAVA = re.compile(
@@ -106,15 +124,36 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
     dead = _is_dead(error, text)
     where = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
     seen = f"{text}\n{_tail(log)}" if dead else text
-    for kind in _KINDS:
+    if known := _find_kind(_KINDS, seen, shorten(text), where):
+        return known
+    message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
+    return EngineError(message, hint=where)
+
+
+def explain_start(message: str, log: Path) -> SchemactlError:
+    """Return the error to show for a Java process that ended before Spark was there.
+
+    Args:
+        message: what is said where the log tells no more.
+        log: what the process has written; it need not be there.
+    """
+    text, where = _tail(log), f"Spark's log: {log}"
+    if known := _find_kind(_START_KINDS, text, message, where):
+        return known
+    words = _LAST_WORDS.search(text)
+    return EngineError(f"{message}: {shorten(words[1])}" if words else message, hint=where)
+
+
+def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> SchemactlError | None:
+    """Return the error of the first kind that ``seen`` shows; ``own`` is the message of one without."""
+    for kind in kinds:
         if match := re.search(kind.pattern, seen):
-            message = match.expand(kind.message) if kind.message else shorten(text)
+            message = match.expand(kind.message) if kind.message else own
             hints = [kind.hint, where if kind.error is EngineError else None]
             uri = match.groupdict().get("uri")
             at = Location(shown_path(uri)) if uri else None
             return kind.error(message, at=at, hint="; ".join(hint for hint in hints if hint) or None)
-    message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
-    return EngineError(message, hint=where)
+    return None
 
 
 def shorten(text: str) -> str:

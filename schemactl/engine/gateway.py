@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from schemactl.engine.failure import explain_start
 from schemactl.engine.java import Java
 from schemactl.engine.local_cluster import prepare_executors
 from schemactl.engine.settings import THREAD_STACK
@@ -139,7 +140,8 @@ def await_gateway(process: subprocess.Popen[bytes], launch: Launch) -> Gateway:
     limit = time.monotonic() + START_LIMIT_SECONDS
     while not path.is_file():
         if process.poll() is not None:
-            raise EngineError(f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}")
+            ended = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
+            raise EngineError(ended) if launch.debug else explain_start(ended, launch.log)
         if time.monotonic() > limit:
             raise EngineError(f"Spark did not start within {START_LIMIT_SECONDS} seconds")
         time.sleep(0.02)

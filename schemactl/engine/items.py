@@ -252,7 +252,7 @@ def typed_item(source: T.DataType, use: Use) -> Item:
     """Return how values of a stated type are staged."""
     structure = use.structure
     match source:
-        case T.StructType() | T.ArrayType() if structure is not None and not use.is_row:
+        case T.StructType() | T.ArrayType() | T.MapType() if structure is not None and not use.is_row:
             return Item(Form.NESTED, source, structure_type(structure), structure=structure)
         case T.StructType() if use.is_row or not use.takes(DataType.JSON):
             found = {

@@ -13,7 +13,8 @@ from typing import Final
 from pyspark.sql import types as T
 
 from schemactl.engine.large_integers import marked_digits_sql, unmarked_json_sql, unmarked_sql
-from schemactl.engine.nested_types import ddl_of, leaf_type, read_type, structure_type
+from schemactl.engine.nested_types import ddl_of, leaf_type, read_type, sql_type, structure_type
+from schemactl.engine.spark_types import is_key
 from schemactl.engine.walk import field_of, literal, variant_child
 from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 
@@ -85,9 +86,10 @@ class Converter:
             case T.ArrayType(), ListOf(element):
                 each = self._variable()
                 return f"transform({value}, {each} -> {self.of_typed(source.elementType, element, each)})"
-            case T.MapType(), MapOf(of_keys) if isinstance(source.keyType, T.StringType):
+            case T.MapType(), MapOf(of_keys) if is_key(source.keyType):
                 key, each = self._variable(), self._variable()
-                return f"transform_values({value}, ({key}, {each}) -> {self.of_typed(source.valueType, of_keys, each)})"
+                texts = _with_text_keys(source, value)
+                return f"transform_values({texts}, ({key}, {each}) -> {self.of_typed(source.valueType, of_keys, each)})"
             case T.StructType(), MapOf():
                 # A field that is null may as well be one that its row lacks.
                 return self.of_variant(of, f"parse_json({_json_of_typed(source, value, are_nulls_kept=False)})")
@@ -201,6 +203,13 @@ def _json_of_typed(source: T.DataType, value: str, *, are_nulls_kept: bool = Tru
         return f"to_json({value}, map('ignoreNullFields', '{str(not are_nulls_kept).lower()}'))"
     listed = f"to_json(array({value}))"
     return f"if({value} is null, null, substring({listed}, 2, length({listed}) - 2))"
+
+
+def _with_text_keys(source: T.MapType, value: str) -> str:
+    if type(source.keyType) is T.StringType:
+        return value
+    # Unlike `transform_keys`, a cast takes two keys that are the same text.
+    return f"cast({value} as {sql_type(T.MapType(T.StringType(), source.valueType))})"
 
 
 def _is_value(variant: str) -> str:

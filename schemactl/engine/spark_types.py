@@ -8,6 +8,10 @@ from typing import Any, Final
 from pyspark.sql import types as T
 
 from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.widening import MAPS
+from schemactl.normalization.stated_types import are_apart
+from schemactl.schema.nested_ddl import write_type
+from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of
 from schemactl.schema.types import DataType
 
 _PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {
@@ -33,8 +37,8 @@ _PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {
 def typed_columns(row: T.StructType) -> dict[Path, dict[str, Any]]:
     """Return dlt's column properties of every column of a row, by path, in the row's order.
 
-    Structs and lists are gone into, maps are kept whole: their keys are data. Types that dlt has no word for
-    (intervals) become texts.
+    Structs and lists are gone into, maps are kept whole, because their keys are data, and state their own type
+    (``widening.MAPS``). Types that dlt has no word for (intervals) become texts.
     """
     return dict(_columns(row, ()))
 
@@ -51,8 +55,33 @@ def _columns(data_type: T.DataType, path: Path) -> Iterator[tuple[Path, dict[str
                 yield from _columns(field.dataType, (*path, field.name))
         case T.ArrayType():
             yield from _columns(data_type.elementType, (*path, ELEMENT))
+        case T.MapType():
+            kept = _kept(data_type)
+            stated = {} if isinstance(kept, Json) else {MAPS: [write_type(kept)]}
+            yield path, {"data_type": str(DataType.JSON), **stated}
         case _:
             yield path, {key: str(value) if key == "data_type" else value for key, value in _scalar(data_type).items()}
+
+
+def is_key(data_type: T.DataType) -> bool:
+    """Return whether maps with keys of a type are kept as maps, the keys as texts; bytes need not be any."""
+    return isinstance(data_type, T.AtomicType) and not isinstance(data_type, T.BinaryType | T.VariantType)
+
+
+def _kept(data_type: T.DataType) -> NestedType:
+    """Return the type that values within a map are kept in."""
+    match data_type:
+        case T.StructType():
+            fields = tuple((field.name, _kept(field.dataType)) for field in data_type.fields)
+            return Struct(fields) if fields and are_apart(data_type.names) else Json()
+        case T.ArrayType():
+            element = _kept(data_type.elementType)
+            return element if isinstance(element, Json) else ListOf(element)
+        case T.MapType():
+            value = _kept(data_type.valueType) if is_key(data_type.keyType) else Json()
+            return value if isinstance(value, Json) else MapOf(value)
+        case _:
+            return leaf_of(_scalar(data_type))
 
 
 def _scalar(data_type: T.DataType) -> dict[str, Any]:

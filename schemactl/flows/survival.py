@@ -106,20 +106,22 @@ def count_survivors(
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)
-    from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.scan import collect_evidence
     from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.survey import survey_inputs
     from schemactl.engine.unfit import read_again
 
     tell = progress or (lambda *_: None)
     tell("starting Spark", None)
     with open_session(request.spark or SparkOptions()) as spark:
-        scan = scan_inputs(spark, inputs, sample, tell)
-        if scan.survey.bad_records:
-            error = bad_records_error(scan.survey)
+        found = survey_inputs(spark, inputs, sample, tell)
+        if found.bad_records:
+            error = bad_records_error(found)
             error.hint = "mend the data: the count would leave them out"
             raise error
-        again = _Again(lambda: read_again(spark, inputs, sample, scan.evidence), tell)
-        return survey.answer(known, scan.evidence, again)
+        evidence = collect_evidence(found, tell)
+        again = _Again(lambda: read_again(spark, inputs, sample, evidence), tell)
+        return survey.answer(known, evidence, again)
 
 
 def _check_root(base: Schema, head: Schema, table: str) -> str:

@@ -24,6 +24,7 @@ from schemactl.inference.relational import (
     coerces_values,
 )
 from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
+from schemactl.inference.widening import MAPS
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Schema, Table
@@ -363,7 +364,7 @@ def _typed_documents(evidence: Evidence) -> list[dict[str, Any]]:
     is widened from come after its own: they may need variants where the schema has another type.
     """
     documents: list[dict[str, Any]] = []
-    typed = [(path, TypedValue(properties)) for path, properties in evidence.typed.items()]
+    typed = [(path, TypedValue(_of_column(properties))) for path, properties in evidence.typed.items()]
     narrower = [
         (path, TypedValue({"data_type": str(data_type)}))
         for path, stated in evidence.stated.items()
@@ -374,6 +375,10 @@ def _typed_documents(evidence: Evidence) -> list[dict[str, Any]]:
             documents.append({})
             _plant(documents[-1], path, value)
     return documents
+
+
+def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if key != MAPS}
 
 
 def _plant(container: Any, path: Path, value: TypedValue) -> bool:

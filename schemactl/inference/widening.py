@@ -15,6 +15,12 @@ _NEXT_WIDER: Final[Mapping[DataType, DataType]] = {
 }
 """Types that are not here are next to ``text``, which takes everything."""
 
+MAPS: Final = "maps"
+"""What a source states of a ``json`` column beside dlt's properties: that it holds maps, of which types.
+
+A sorted list of Spark's DDL, one for each type that sources state. No column of a schema has it.
+"""
+
 
 def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
     """Return properties of a column that takes what ``left`` and ``right`` take.
@@ -25,6 +31,8 @@ def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
     if left["data_type"] != right["data_type"]:
         return {"data_type": str(data_type)}
     same = {key: value for key, value in left.items() if right.get(key) == value}
+    if MAPS in left and MAPS in right:
+        return {**same, MAPS: sorted({*left[MAPS], *right[MAPS]})}
     if "precision" in left and "precision" in right:
         return {**same, **_wider_numbers(left, right)}
     return {key: value for key, value in same.items() if key != "scale"}

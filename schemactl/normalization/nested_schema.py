@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, resolve
+from schemactl.inference.values import TYPED
+from schemactl.inference.widening import MAPS
+from schemactl.normalization.stated_types import are_apart, grown, stated_leaf, stated_map
 from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure, stated_type
 from schemactl.schema.nested_ddl import write_type
@@ -29,7 +32,6 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
-    leaf_of,
 )
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
@@ -163,7 +165,7 @@ class _Structures:
         kept: NestedType | None = stated_type(column)
         for path in dict.fromkeys(path for path, _ in taken):
             # Others are texts that hold JSON, and sources that state no more than that.
-            is_nested = all(kind_of(name) in (OBJECT, LIST) for at, name in taken if at == path)
+            is_nested = all(self._types.is_nested(at, name) for at, name in taken if at == path)
             kept = self._types.at(path, kept, most) if is_nested else Json()
         return Column(column.name, {**column.properties, SPARK_TYPE: write_type(kept or Json())})
 
@@ -198,6 +200,13 @@ class _Types:
         self._evidence = evidence
         self._tree = tree_of(evidence)
 
+    def is_nested(self, path: Path, name: str) -> bool:
+        """Return whether a class of values at ``path`` is one of objects, lists or maps."""
+        return kind_of(name) in (OBJECT, LIST) or (name == TYPED and self._has_maps(path))
+
+    def _has_maps(self, path: Path) -> bool:
+        return MAPS in self._evidence.typed.get(path, {})
+
     def at(self, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
         """Return the type that objects and lists at ``path`` are kept in, grown from ``old``."""
         node = self._tree
@@ -214,13 +223,17 @@ class _Types:
         """Return the type that keeps what stands at ``path``, None where nothing does and there was none."""
         if isinstance(old, Json):
             return old
-        found = self._nested(node, path, old, levels) if node.is_object or node.is_list else self._leaf(path, old)
+        is_nested = node.is_object or node.is_list or self._has_maps(path)
+        found = self._nested(node, path, old, levels) if is_nested else self._leaf(path, old)
         return Json() if old is not None and found is not None and type(found) is not type(old) else found
 
     def _nested(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
-        if isinstance(old, Json) or node.kinds or (node.is_object and node.is_list) or levels <= 0:
+        stated = stated_map(self._evidence.typed.get(path, {}), levels)
+        kinds = node.kinds - {DataType.JSON} if stated else node.kinds
+        if isinstance(old, Json) or kinds or (node.is_list and (node.is_object or stated)) or levels <= 0:
             return Json()
-        if node.is_object and isinstance(old, MapOf):
+        old = grown(old, stated) if old and stated else old or stated
+        if isinstance(old, MapOf) and not node.is_list:
             return self._map(node, path, old, levels)
         if node.is_object:
             return self._struct(node, path, old, levels) if old is None or isinstance(old, Struct) else Json()
@@ -240,7 +253,7 @@ class _Types:
             for name in names
         }
         fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
-        return Struct(fields) if fields and _are_apart(names) else Json()
+        return Struct(fields) if fields and are_apart(names) else Json()
 
     def _map(self, node: Node, path: Path, old: MapOf, levels: int) -> NestedType:
         value: NestedType | None = old.value
@@ -257,20 +270,9 @@ class _Types:
         found = _scalars(self._evidence.paths.get(path, {}))
         stated = self._evidence.typed.get(path)
         types = [found.type(old)] if found.kinds else []
-        types += [_stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
+        types += [stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None
-
-
-def _stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
-    """Return the type that keeps values of all stated types: as a text or a decimal some would change their look."""
-    if len(stated) > 1 and stated not in _WIDENED:
-        return Json()
-    return Json() if widest.get("precision", 0) > _MOST_DIGITS else leaf_of(widest)
-
-
-_WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
-_MOST_DIGITS: Final = 38
 
 
 def _scalars(classes: Mapping[str, ClassEvidence]) -> _Scalars:
@@ -291,8 +293,3 @@ def _scalars(classes: Mapping[str, ClassEvidence]) -> _Scalars:
 
 _KINDS: Final[frozenset[str]] = frozenset(map(str, (DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.BOOL)))
 _WIDE: Final = frozenset(("uint64", "wide", "beyond-wei"))
-
-
-def _are_apart(names: Mapping[str, Any]) -> bool:
-    """Return whether readers tell fields apart: many do not look at case, and Parquet has no blank names."""
-    return len({name.lower() for name in names}) == len(names) and all(name and "\0" not in name for name in names)

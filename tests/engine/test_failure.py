@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.failure import LONGEST_MESSAGE, explain_failure, is_spark_failure, shorten
+from schemactl.engine.failure import LONGEST_MESSAGE, explain_failure, explain_start, is_spark_failure, shorten
 from schemactl.errors import EngineError, InputError
 
 
@@ -125,3 +125,40 @@ def test_a_message_is_cut_to_a_bearable_length() -> None:
     assert len(shorten("x" * 10_000)) == LONGEST_MESSAGE
     assert shorten("") == "no reason given"
     assert shorten("[A.B] words. SQLSTATE: 42K03\n== x ==") == "words."
+
+
+UNRESOLVED = (
+    'Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: a.b#c_2.13;1.0: not found]\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (
+            f"\tHost repo.example not found. url=https://repo.example/c.pom\n{UNRESOLVED}\tat a.b\n",
+            "Spark cannot fetch the package `a.b:c_2.13:1.0`: the host `repo.example` is not known",
+        ),
+        (
+            f"Server access error at url https://repo.example\n{UNRESOLVED}",
+            "Spark cannot fetch the package `a.b:c_2.13:1.0`: no repository answers",
+        ),
+        (f":: loading settings\n{UNRESOLVED}", "no repository has the package `a.b:c_2.13:1.0`"),
+        (
+            "Error occurred during initialization of VM\nInitial heap size set to a larger value than the maximum\n",
+            "it ended: Initial heap size set to a larger value than the maximum",
+        ),
+        ("Error: Could not find or load main class x\n", "it ended: Could not find or load main class x"),
+        ("WARN nothing\n", "it ended"),
+        (None, "it ended"),
+    ],
+)
+def test_a_java_that_does_not_start_is_told_by_its_log(log: str | None, message: str, tmp_path: Path) -> None:
+    if log is not None:
+        (tmp_path / "spark.log").write_text(log)
+
+    explained = explain_start("it ended", tmp_path / "spark.log")
+
+    assert (type(explained), explained.message) == (EngineError, message)
+    assert str(tmp_path / "spark.log") in (explained.hint or "")
+    assert ("spark.jars" in (explained.hint or "")) == ("package" in message)

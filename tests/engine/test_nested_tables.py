@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import pyarrow
@@ -238,14 +238,14 @@ def test_a_column_without_a_spark_type_keeps_json_texts(spark, tmp_path):
 def test_parquet_keeps_the_types_it_states(spark, tmp_path):
     rows = [
         {"n": 1, "p": {"at": datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC), "on": date(2026, 1, 2), "raw": b"\x00"}},
-        {"n": 2, "p": {"price": Decimal("1.50"), "tags": [{"k": 1}, None], "small": 7, "map": [("a", 1)]}},
+        {"n": 2, "p": {"price": Decimal("1.50"), "tags": [{"k": 1}, None], "small": 7, "map": [("a", {"x": 2})]}},
         {"n": 3, "p": None},
     ]
     inner = pyarrow.struct(
         {
             "at": pyarrow.timestamp("us", "UTC"), "on": pyarrow.date32(), "raw": pyarrow.binary(),
             "price": pyarrow.decimal128(10, 2), "tags": pyarrow.list_(pyarrow.struct({"k": pyarrow.int32()})),
-            "small": pyarrow.int8(), "map": pyarrow.map_(pyarrow.string(), pyarrow.int64()),
+            "small": pyarrow.int8(), "map": pyarrow.map_(pyarrow.string(), pyarrow.struct({"x": pyarrow.int8()})),
         }
     )  # fmt: skip
     table = pyarrow.Table.from_pylist(rows, pyarrow.schema({"n": pyarrow.int64(), "p": inner}))
@@ -255,13 +255,55 @@ def test_parquet_keeps_the_types_it_states(spark, tmp_path):
 
     assert made.schema.tables["t"].columns["p"].properties[SPARK_TYPE] == (
         "struct<at:timestamp,on:date,raw:binary,price:decimal(10,2),tags:array<struct<k:bigint>>,small:bigint,"
-        "map:string COMMENT 'json'>"
+        "map:map<string,struct<x:bigint>>>"
     )
     found = made.table["p"].to_pylist()
     names = [name for name, _ in made.structure("p").fields if name != "map"]
     expected = [None if row["p"] is None else {name: row["p"].get(name) for name in names} for row in rows]
     assert [each and {name: each[name] for name in names} for each in found] == expected
-    assert [each and each["map"] for each in found] == [None, '{"a":1}', None]
+    assert [each and each["map"] for each in found] == [None, [("a", {"x": 2})], None]
+
+
+KEYS = {
+    "text": (pyarrow.string(), "a'b", "a'b"),
+    "whole": (pyarrow.int8(), -3, "-3"),
+    "number": (pyarrow.float64(), 0.5, "0.5"),
+    "bool": (pyarrow.bool_(), True, "true"),
+    "money": (pyarrow.decimal128(10, 2), Decimal("1.50"), "1.50"),
+    "day": (pyarrow.date32(), date(2026, 1, 2), "2026-01-02"),
+    "time": (pyarrow.time64("us"), time(1, 2, 3), "01:02:03"),
+    "moment": (pyarrow.timestamp("us", "UTC"), datetime(2026, 1, 2, 3, tzinfo=UTC), "2026-01-02 03:00:00"),
+}
+
+
+def test_keys_of_maps_become_texts(spark, tmp_path):
+    kinds = {name: pyarrow.map_(of, pyarrow.int64()) for name, (of, *_) in KEYS.items()}
+    maps = {name: pyarrow.array([[(KEYS[name][1], 1)], None], kind) for name, kind in kinds.items()}
+    pyarrow.parquet.write_table(pyarrow.table(maps), tmp_path / "data.parquet")
+
+    made = Made(spark, tmp_path, [tmp_path / "data.parquet"])
+
+    columns = made.schema.tables["t"].columns
+    assert {columns[name].properties[SPARK_TYPE] for name in KEYS} == {"map<string,bigint>"}
+    found = {name: made.table[name].to_pylist() for name in KEYS}
+    assert found == {name: [[(text, 1)], None] for name, (*_, text) in KEYS.items()}
+
+
+def test_maps_whose_keys_are_no_texts_or_whose_values_are_of_any_type_are_json_texts(spark, tmp_path):
+    raw, pair = pyarrow.binary(), pyarrow.struct({"a": pyarrow.int64()})
+    both = pyarrow.struct({"a": pyarrow.int64(), "A": pyarrow.int64()})
+    maps = {
+        "raw": pyarrow.array([[(b"a", 1)]], pyarrow.map_(raw, pyarrow.int64())),
+        "pair": pyarrow.array([[({"a": 1}, 2)]], pyarrow.map_(pair, pyarrow.int64())),
+        "both": pyarrow.array([[("k", {"a": 1, "A": 2})]], pyarrow.map_(pyarrow.string(), both)),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(maps), tmp_path / "data.parquet")
+
+    made = Made(spark, tmp_path, [tmp_path / "data.parquet"])
+
+    assert {made.schema.tables["t"].columns[name].properties[SPARK_TYPE] for name in maps} == {"string"}
+    assert all(isinstance(json.loads(made.table[name][0].as_py()), dict) for name in maps)
+    assert json.loads(made.table["both"][0].as_py()) == {"k": {"a": 1, "A": 2}}
 
 
 def test_json_and_parquet_of_one_structure_meet_in_one_column(spark, tmp_path):

@@ -183,6 +183,16 @@ def test_an_exhausted_memory_is_told_with_the_way_out_and_the_log(place: Place) 
     assert "OutOfMemoryError" in log.read_text()
 
 
+def test_a_package_that_cannot_be_fetched_is_told_with_the_way_out(place: Place) -> None:
+    # Without a network, and with one that has no such package.
+    conf = {"spark.jars.packages": "org.example:absent_2.13:1.0", "spark.jars.ivy": str(place.temporary / "ivy")}
+    code, out, err = place.run(CAUGHT.format(options=f"master='local[1]', conf={conf}", body="pass"))
+    assert (code, err) == (0, "")
+    message, hint = out.removeprefix("EngineError|").split("|")
+    assert "the package `org.example:absent_2.13:1.0`" in message
+    assert "spark.jars.repositories" in hint
+
+
 @needs_proc
 def test_a_java_that_is_killed_is_told_with_its_log(place: Place) -> None:
     body = "os.kill(int(spark._jvm.ProcessHandle.current().pid()), signal.SIGKILL); spark.range(3).count()"
