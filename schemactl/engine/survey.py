@@ -211,10 +211,10 @@ class Places:
     """Turns what Spark knows of a record's place into a position in the input."""
 
     def __init__(self, blocks: Iterable[Row]) -> None:
-        self._blocks = list(blocks)
+        self.blocks = tuple(blocks)
         self.offsets: dict[tuple[str, int], int] = {}
         lines: dict[str, int] = {}
-        for row in self._blocks:
+        for row in self.blocks:
             before = lines.get(row.file, 0)
             self.offsets[row.file, row.block] = before - row.first_id + 1
             lines[row.file] = before + row.lines
@@ -224,7 +224,7 @@ class Places:
 
     def files(self) -> dict[str, FileEvidence]:
         found: dict[str, FileEvidence] = {}
-        for row in self._blocks:
+        for row in self.blocks:
             file = shown_path(row.file)
             known = found.get(file, FileEvidence(documents=0))
             first_bad = known.first_bad

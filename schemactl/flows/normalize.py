@@ -1,6 +1,6 @@
 """``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination.
 
-Where the schema is known, the walk is left out at first (``unchanged``).
+Where the first documents tell enough, the walk is left out (``surmised``).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from schemactl.flows.infer import (
     InferRequest,
     check_request,
     evolve_schema,
+    schema_before,
     try_save,
     unsteady,
 )
@@ -43,9 +44,10 @@ from schemactl.flows.packing import (
 )
 from schemactl.flows.progress import Progress
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.unchanged import did_fit, leaves_schema, simplified, surmised_evidence
+from schemactl.flows.surmised import did_fit, recounted, settle, surmised_evidence
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.sample import parse_sample
+from schemactl.inference.surmise import behind
 from schemactl.normalization.choose import goes_by_kinds, make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome
@@ -55,6 +57,7 @@ from schemactl.store.folder import SchemasFolder
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.settings import SparkOptions
+    from schemactl.engine.survey import Survey
 
 _STAGING_PREFIX: Final = "schemactl-rows-"
 
@@ -143,18 +146,15 @@ def normalize(
             def make(plan: Plan, folder: Path) -> Made:
                 return make_rows(spark, survey, plan, call.load, folder, progress)
 
-            surmised = surmised_evidence(survey) if _goes_by_kinds(call) else None
-            if surmised is not None:
-                report = _try_load(call, surmised, make, staging / "unchanged", progress, is_surmised=True)
-                if report is not None:
-                    return report
+            if (report := _load_surmised(call, survey, make, staging / "surmised", progress)) is not None:
+                return report
             return _load(call, collect_evidence(survey, progress), make, staging, progress)
 
 
 def _goes_by_kinds(call: _Call) -> bool:
-    """Return whether there is a schema already, whose normaliser asks no more than what kinds of values there are."""
-    stored = open_schemas(call.folder, call.request.inference.name).export_document
-    return stored is not None and goes_by_kinds(stored.schema)
+    """Return whether the schema's normaliser asks no more than what kinds of values there are."""
+    request = call.request.inference
+    return goes_by_kinds(schema_before(open_schemas(call.folder, request.name), request.naming, request.normalizer))
 
 
 def _prepare(request: NormalizeRequest) -> _Call | NormalizeReport:
@@ -216,6 +216,19 @@ def _is_far(spark: SparkOptions) -> bool:
     return spark.remote is not None or local_cores(master) is None
 
 
+def _load_surmised(
+    call: _Call, survey: Survey, make: MakeRows, staging: Path, progress: Progress
+) -> NormalizeReport | None:
+    """Load as ``_load`` does without a count of values; return None where that cannot be."""
+    from schemactl.engine.first_documents import observe_first
+
+    surmised = surmised_evidence(survey) if _goes_by_kinds(call) else None
+    if surmised is None:
+        return None
+    first = observe_first(survey)
+    return _try_load(call, first, make, staging, progress, behind(first, surmised))
+
+
 def _load(call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport:
     """Make the rows under the schema as it is now, save the schema, and load.
 
@@ -230,30 +243,47 @@ def _load(call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progre
 
 
 def _try_load(
-    call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress, *, is_surmised: bool = False
+    call: _Call,
+    evidence: Evidence,
+    make: MakeRows,
+    staging: Path,
+    progress: Progress,
+    surmised: Evidence | None = None,
 ) -> NormalizeReport | None:
-    """Do what ``_load`` does; return None where the evidence was surmised and is not so, or the schema has changed."""
-    request, target = call.request.inference, call.target
-    opened = open_schemas(call.folder, request.name)
-    limit = target.max_identifier_length
+    """Do what ``_load`` does; return None where the data is not as surmised, or the schema has changed meanwhile.
+
+    Args:
+        call: the call.
+        evidence: what changes the schema: all of the data, or its first documents.
+        make: writes rows.
+        staging: a folder for them.
+        progress: told each phase.
+        surmised: what is surmised of all data where ``evidence`` is of the first documents.
+    """
+    opened = open_schemas(call.folder, call.request.inference.name)
+    request, target, limit = call.request.inference, call.target, call.target.max_identifier_length
     evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
-    if is_surmised and not leaves_schema(evolution):
-        return None
+    if surmised is not None:
+        settled = settle(request, evolution, surmised, limit)
+        if settled is None:
+            return None
+        evolution = settled
     found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
     if found.stops:
         return found
     target.destination.check_tables(target.url, evolution.stored)
     try:
-        plan = make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement))
+        plan = make_plan(PlanRequest(surmised or evidence, evolution.resolution, evolution.judgement))
     except InputError:
-        if is_surmised:
+        if surmised is not None:
             return None  # what was surmised may never stand together
         raise
-    plan = simplified(plan) if is_surmised else plan
     made = make(plan, staging)
-    if is_surmised and not did_fit(plan, made):
+    if surmised is not None and not did_fit(plan, made):
         shutil.rmtree(staging, ignore_errors=True)
         return None
+    if surmised is not None:
+        evolution = replace(evolution, report=recounted(evolution, surmised, made))
     report = report_of(found, evolution, plan, made)
     if report.stops:
         return report

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -193,14 +194,15 @@ def example_of(value: str | float | bool) -> str:
 
 def observe(documents: Iterable[tuple[Position, Any]]) -> Evidence:
     """Collect evidence from documents in memory: what a Spark scan collects, for tests and for small inputs."""
-    return merge_all(_observe_document(position, document) for position, document in documents)
-
-
-def _observe_document(position: Position, document: Any) -> Evidence:
     paths: dict[Path, dict[str, ClassEvidence]] = {}
-    _observe_value(document, (), position, paths)
-    witnesses = cut_witnesses(paths, {position: document})
-    return Evidence(paths=paths, witnesses=witnesses, files={position.file: FileEvidence(documents=1, records=1)})
+    first: dict[Position, Any] = {}
+    counts: Counter[str] = Counter()
+    for position, document in documents:
+        _observe_value(document, (), position, paths)
+        first[position] = document
+        counts[position.file] += 1
+    files = {file: FileEvidence(documents=count, records=count) for file, count in counts.items()}
+    return Evidence(paths=paths, witnesses=cut_witnesses(paths, first), files=files)
 
 
 def _observe_value(value: Any, path: Path, position: Position, paths: dict[Path, dict[str, ClassEvidence]]) -> None:

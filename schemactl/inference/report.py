@@ -23,8 +23,8 @@ class ColumnFinding:
         sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds.
         values: number of values (nulls excluded) that this column takes.
         total: number of values (nulls excluded) at its source paths, those that went to variants included.
-        nulls: number of nulls at its source paths.
-        absences: number of objects that could have the key and do not.
+        nulls: number of nulls at its source paths; None where values were not counted before they were loaded.
+        absences: number of objects that could have the key and do not; None as for nulls.
         kinds: what the values are in the data, with counts: ``{"text": 45_999}``.
         first: place of the first value that this column takes.
         examples: a few values as they stand in the data; the first value's comes first.
@@ -42,8 +42,8 @@ class ColumnFinding:
     sources: tuple[str, ...] = ()
     values: int = 0
     total: int = 0
-    nulls: int = 0
-    absences: int = 0
+    nulls: int | None = 0
+    absences: int | None = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
     first: Position | None = None
     examples: tuple[str, ...] = ()

@@ -9,8 +9,8 @@ nor how many there are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from schemactl.inference.classes import LIST, OBJECT
 from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position
@@ -28,6 +28,10 @@ class Kinds:
     is_list: bool = False
 
 
+_PAST_ALL: Final = Position("\U0010ffff", 0)
+"""Behind all files: the order of keys is that of documents that were looked at, where there are any."""
+
+
 def surmise(
     kinds: Mapping[Path, Kinds],
     files: Mapping[str, FileEvidence],
@@ -42,11 +46,15 @@ def surmise(
         types: columns whose types the sources state (``Evidence.typed``).
         stated: all types of those that sources do not agree about (``Evidence.stated``).
     """
-    here = Position("", 0)
-    one = ClassEvidence(1, here)
+    one = ClassEvidence(1, _PAST_ALL)
     paths = {path: dict.fromkeys(_names(found), one) for path, found in kinds.items()}
-    witnesses = {Position("", number): document for number, document in enumerate(_documents(kinds))}
+    witnesses = {replace(_PAST_ALL, number=number): document for number, document in enumerate(_documents(kinds))}
     return Evidence(paths=paths, witnesses=witnesses, files=files, typed=types, stated=stated)
+
+
+def behind(first: Evidence, surmised: Evidence) -> Evidence:
+    """Return what is surmised of data whose first documents are known."""
+    return replace(surmised, witnesses={**first.witnesses, **surmised.witnesses})
 
 
 def _names(found: Kinds) -> Iterable[str]:
