@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import shown_path
 from schemactl.engine.measure import Place
+from schemactl.engine.parse import is_blank
 from schemactl.engine.survey import Reading, Survey
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 
@@ -58,7 +59,8 @@ def _first_documents(survey: Survey) -> list[tuple[Position, str]]:
     for reading in survey.readings:
         conditions = [head.condition() for head in heads if head.reading is reading]
         if conditions:
-            rows = reading.texts.where(reduce(or_, conditions)).select("file", "block", "id", "text").collect()
+            texts = reading.texts.where(reduce(or_, conditions) & ~is_blank(F.col("text")))
+            rows = texts.select("file", "block", "id", "text").collect()
             found += [(reading.places.position(Place(row.file, row.block, row.id)), row.text) for row in rows]
     return sorted(found)
 

@@ -150,6 +150,12 @@ def test_a_first_load_gives_what_a_count_of_all_values_gives(
     assert (len(counted) == 1) == (request.node.callspec.id in NOT_COUNTED)
 
 
+def test_blank_lines_are_no_first_documents(shop: Shop, counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("gaps.jsonl").write_text('\n{"a": 1}\n \t\n\n{"a": 2, "b": "x"}\n\n')
+    assert_same_as_counted(shop, "gaps.jsonl", monkeypatch)
+    assert counted == ["counted"]
+
+
 def test_the_first_documents_are_those_of_the_first_files(
     shop: Shop, counted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

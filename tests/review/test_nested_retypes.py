@@ -56,7 +56,7 @@ def column_of(name: str) -> dict:
     return {"data_type": str(full.data_type), **{key: value for key, value in sizes.items() if value is not None}}
 
 
-@pytest.mark.parametrize(("before", "after"), permutations(LEAVES, 2))
+@pytest.mark.parametrize(("before", "after"), list(permutations(LEAVES, 2)))
 def test_a_field_fares_as_a_column_of_its_own(before: str, after: str) -> None:
     told = found(shop(column_of(before)), shop(column_of(after)))
     impacts = [each.impact for each in told if each.rule.startswith("D")]
