@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.origins import is_filled_by_dlt
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.review.tombstones import column_tombstones, table_tombstones
 from schemactl.review.variants import path_separator, variant_of
@@ -77,11 +78,6 @@ def _kind(column: Column, base: Table | None, head: Table | None, separator: str
     if column.is_variant or variant_of(column, head, separator):
         return Addition.VARIANT
     has_rows = base is not None and not base.is_new
-    if column.nullable or not column.is_complete or not has_rows or _is_filled_by_dlt(column):
+    if column.nullable or not column.is_complete or not has_rows or is_filled_by_dlt(column.name):
         return Addition.PLAIN
     return Addition.REQUIRED if column.properties.get(BACKFILL) is None else Addition.BACKFILLED
-
-
-def _is_filled_by_dlt(column: Column) -> bool:
-    """Return whether dlt fills the column itself: nobody sends it, and an import file need not state it."""
-    return column.name.casefold().startswith("_dlt_")

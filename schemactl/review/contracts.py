@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ from schemactl.review.rule import Match
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 
 CONTRACT: Final = "schema_contract"
 
@@ -20,10 +20,11 @@ _STRICTNESS: Final = {Mode.EVOLVE: 0, Mode.DISCARD_VALUE: 1, Mode.DISCARD_ROW: 2
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A mode that changed, told where it is stated.
+    """A mode that changed.
 
     Attributes:
-        table: None for the contract of the whole schema.
+        table: the table that it holds for, with those nested in it that inherit it before and after; None for the
+            contract of the whole schema.
     """
 
     table: str | None
@@ -46,7 +47,7 @@ class Shift:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Where the contract is stated."""
+        """Where the contract is stated, or would be."""
         return ("settings", CONTRACT) if self.table is None else ("tables", self.table, CONTRACT)
 
     @property
@@ -79,12 +80,14 @@ def shifts(comparison: Comparison) -> Iterator[Shift]:
 
 def restated(comparison: Comparison) -> Iterator[str | None]:
     """Yield the tables, None for the whole schema, whose contract is stated anew and holds as before."""
-    shifted = {shift.table for shift in shifts(comparison)}
+    base, head = comparison.base.schema, comparison.head.schema
+    of_schema = any(shift.table is None for shift in shifts(comparison))
     for change in comparison.of(SettingChanged):
-        if change.name == CONTRACT and None not in shifted:
+        if change.name == CONTRACT and not of_schema:
             yield None
     for stated in comparison.of(TablePropertyChanged):
-        if stated.name == CONTRACT and stated.table not in shifted:
+        old_name = comparison.base_tables.get(stated.table, stated.table)
+        if stated.name == CONTRACT and contract_for(base, old_name) == contract_for(head, stated.table):
             yield stated.table
 
 
@@ -99,26 +102,20 @@ def _of_settings(comparison: Comparison) -> Iterator[Shift]:
 
 
 def _of_tables(comparison: Comparison) -> Iterator[Shift]:
-    told: set[tuple[str | None, str | None]] = {(None, None)}
     base, head = comparison.base.schema, comparison.head.schema
-    for name, pair in _owners(comparison).items():
-        if pair in told:
+    owners = _owners(comparison)
+    for name, pair in owners.items():
+        if pair == (None, None) or _is_told_with_parent(head.tables[name], owners):
             continue
-        told.add(pair)
         before = contract_for(base, comparison.base_tables.get(name, name))
         after = contract_for(head, name)
         for entity in Entity:
-            yield from _shift(_told_at(name, pair, comparison), entity, before, after)
+            yield from _shift(name, entity, before, after)
 
 
-def _told_at(name: str, pair: tuple[str | None, str | None], comparison: Comparison) -> str:
-    """Return the table that states the contract, or stated it."""
-    base_owner, head_owner = pair
-    if head_owner is not None:
-        return head_owner
-    names = {before: after for after, before in comparison.base_tables.items()}
-    owner = names.get(base_owner or name, base_owner or name)
-    return owner if owner in comparison.head.schema.tables else name
+def _is_told_with_parent(table: Table, owners: Mapping[str, tuple[str | None, str | None]]) -> bool:
+    """Return whether the table has the contracts of what it is nested in now, before and after."""
+    return table.parent is not None and owners.get(table.parent) == owners[table.name] and table.parent != table.name
 
 
 def _shift(table: str | None, entity: Entity, before: Contract, after: Contract) -> Iterator[Shift]:

@@ -46,6 +46,9 @@ def cosmetic_kind(change: Change) -> str | None:
             return "the order of columns"
         case NullabilityChanged():
             return "defaults that are stated or left out" if change.is_restated else None
+        case TablePropertyChanged(name="schema_contract"):
+            # Even null is a contract: it goes before that of the schema.
+            return None
         case TablePropertyChanged(name="x-normalizer") if _nesting(change.before) != _nesting(change.after):
             return None
         case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():

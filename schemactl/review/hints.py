@@ -42,8 +42,12 @@ def is_unset(stated: Any) -> bool:
 
 
 def is_restated(change: HintChange) -> bool:
-    """Return whether a hint is as little given as before; null as a validity's end is given (dlt.md §1.3)."""
-    return is_unset(change.before) and is_unset(change.after) and change.name != "x-active-record-timestamp"
+    """Return whether a hint is as little given as before (dlt.md §1.3).
+
+    Null as a validity's end is given, and as a table's contract it goes before that of the schema (rule X705).
+    """
+    is_given = change.name in ("x-active-record-timestamp", "schema_contract")
+    return is_unset(change.before) and is_unset(change.after) and not is_given
 
 
 def hint_match(change: HintChange, told: str, impact: Impact | None = None) -> Match:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_table, renamed_columns
+from schemactl.review.origins import base_table, is_filled_by_dlt, renamed_columns
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.schema.changes import ColumnAdded, ColumnPropertyChanged, ColumnRemoved, ColumnsReordered
@@ -42,6 +42,8 @@ class KeyChange:
             keys=(*keys, column, self.hint) if column else keys,
             before=list(self.before),
             after=list(self.after),
+            # One column may be in several keys, which then change alike.
+            aspect="" if column else self.hint,
             impact=impact,
         )
 
@@ -49,7 +51,8 @@ class KeyChange:
 def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
     """Yield each table whose columns with ``hint`` are others now.
 
-    A new column counts where it joins a key, not where it is the first one; new tables do not count.
+    A new column counts where it joins a key, and as the first one of a table with rows, which have no value in it
+    then; not where dlt fills it. New tables do not count.
     """
     touched = dict.fromkeys(_touched(comparison, hint))
     if not touched:
@@ -58,8 +61,10 @@ def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
     renames = _renames(comparison)
     for table in touched:
         before, after = _sides(comparison, renames, table, hint)
-        is_first_and_new = not before and all((table, column) in added for column in after)
-        if set(before) != set(after) and not is_first_and_new:
+        is_harmless = not before and all((table, column) in added for column in after)
+        if is_harmless and _has_rows(comparison, table):
+            is_harmless = all(is_filled_by_dlt(column) for column in after)
+        if set(before) != set(after) and not is_harmless:
             yield KeyChange(table, hint, before, after)
 
 
@@ -70,6 +75,11 @@ def reordered_keys(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
         before, after = _sides(comparison, renames, change.table, hint)
         if before != after and set(before) == set(after):
             yield KeyChange(change.table, hint, before, after)
+
+
+def _has_rows(comparison: Comparison, table: str) -> bool:
+    base = base_table(comparison, table)
+    return base is not None and not base.is_new
 
 
 def _touched(comparison: Comparison, hint: str) -> Iterator[str]:

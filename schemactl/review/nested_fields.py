@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.nested_paths import INSIDE, FieldPath, told_path
-from schemactl.review.origins import base_table, head_column, renamed_columns
+from schemactl.review.origins import base_column, head_column
 from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
@@ -108,6 +108,18 @@ def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Fi
     return tuple(FieldChange(change, *found) for found in _differences(before, after, ()))
 
 
+def had_fields(comparison: Comparison, table: str, column: str) -> bool:
+    """Return whether a column of the head schema kept objects or lists before, inside of which queries may look."""
+    before = base_column(comparison, table, column)
+    if (
+        before is None
+        or before.data_type is not DataType.JSON
+        or not keeps_structure(comparison.base.schema.normalizers)
+    ):
+        return False
+    return isinstance(_stated(before.properties.get(SPARK_TYPE)), Struct | ListOf | MapOf)
+
+
 def told_type(of: NestedType) -> str:
     """Return a type in a few letters: what is inside of one that is nested is left out."""
     match of:
@@ -140,9 +152,7 @@ def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
 
     Other normalisers load JSON texts, whatever is stated; columns of another data type are no objects.
     """
-    origin = renamed_columns(comparison).get((change.table, change.column), change.column)
-    table = base_table(comparison, change.table)
-    columns = (table.columns.get(origin) if table else None, head_column(comparison, change.table, change.column))
+    columns = (getter(comparison, change.table, change.column) for getter in (base_column, head_column))
     if any(column is None or column.data_type is not DataType.JSON for column in columns):
         return False
     return all(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Final, TypeAlias
 
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
@@ -14,12 +16,21 @@ FieldPath: TypeAlias = tuple[str | None, ...]
 
 
 def told_path(path: FieldPath) -> str:
-    """Return a path as what follows a column's name.
+    """Return a path as what follows a column's name; names that would be taken for paths stand in quotes.
 
     >>> told_path(("lines", INSIDE, "price"))
     '.lines[].price'
+    >>> told_path(("lines.price",))
+    '."lines.price"'
     """
-    return "".join("[]" if step is INSIDE else f".{step}" for step in path)
+    return "".join("[]" if step is INSIDE else f".{_told_name(step)}" for step in path)
+
+
+_PATH_LIKE: Final = re.compile(r"""[.\[\]"]""")
+
+
+def _told_name(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if _PATH_LIKE.search(name) or not name else name
 
 
 def type_at(of: NestedType, path: FieldPath) -> NestedType | None:

@@ -14,6 +14,12 @@ def permitted(stated: Any) -> list[Any] | None:
     return list(stated) if isinstance(stated, list | tuple) else None
 
 
+def without(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Return the values that are not among others; unlike ``in``, ``true`` is not 1."""
+    known = [(isinstance(other, bool), other) for other in others]
+    return [value for value in some if (isinstance(value, bool), value) not in known]
+
+
 def values(some: Sequence[Any]) -> str:
     """Return values in backquotes, the first few and how many more there are."""
     told = [value if isinstance(value, str) else json.dumps(value, default=str) for value in some]

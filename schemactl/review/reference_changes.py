@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,8 +62,8 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
     for change in comparison.of(TablePropertyChanged):
         if change.name != "references":
             continue
-        before = [_renamed(names, reference) for reference in _read(change.table, change.before)]
-        after = _read(change.table, change.after)
+        before = _distinct(_renamed(names, reference) for reference in _read(change.table, change.before))
+        after = _distinct(_read(change.table, change.after))
         for same in ("meaning", "columns", "target"):
             for one, other in _pairs(before, after, same):
                 before.remove(one)
@@ -72,6 +72,15 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
                     yield ReferenceChange(change.table, one, other)
         yield from (ReferenceChange(change.table, gone, None) for gone in before)
         yield from (ReferenceChange(change.table, None, new) for new in after)
+
+
+def _distinct(references: Iterable[Reference]) -> list[Reference]:
+    """Return the references without those that say again what another one says."""
+    found: list[Reference] = []
+    for reference in references:
+        if all(reference.meaning != other.meaning for other in found):
+            found.append(reference)
+    return found
 
 
 def _pairs(before: list[Reference], after: list[Reference], same: str) -> Iterator[tuple[Reference, Reference]]:

@@ -30,7 +30,7 @@ class Reshape:
 
     Attributes:
         table, column: the column that stands, or stood, for all of the data; names as in the changes.
-        tables, columns: those that the data is, or was, spread over.
+        tables, columns: those that the data is, or was, spread over; tables by name.
         keeps_column: whether the column of single values stays beside its nested table.
     """
 
@@ -84,11 +84,11 @@ class _Finder:
         tables = [name for place in places for name in _below(place, added.column.name, self._gone, naming)]
         columns = _flattened(added.table, added.column.name, self._removed, naming)
         if tables or columns:
-            yield Reshape(Form.COLLAPSED, added.table, added.column.name, tuple(tables), columns)
+            yield Reshape(Form.COLLAPSED, added.table, added.column.name, tuple(sorted(tables)), columns)
 
     def _spread(self, removed: ColumnRemoved, naming: Naming) -> Iterator[Reshape]:
         table, column = removed.table, removed.column
-        tables = tuple(_below(table, column.name, self._new, naming))
+        tables = tuple(sorted(_below(table, column.name, self._new, naming)))
         if column.properties.get("data_type") == DataType.JSON:
             columns = _flattened(table, column.name, self._added, naming)
             if tables or columns:
@@ -108,7 +108,7 @@ class _Finder:
                 if (parent, column.name) in new | gone or not _is_scalar(column):
                     continue
                 if naming.shorten_fragments(parent, column.name) in names:
-                    nested = tuple(_below(parent, column.name, self._new, naming))
+                    nested = tuple(sorted(_below(parent, column.name, self._new, naming)))
                     yield Reshape(Form.LISTED, parent, column.name, nested, keeps_column=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.origins import base_table, head_column, renamed_columns
@@ -72,6 +72,8 @@ def converted(comparison: Comparison, *kinds: Conversion) -> Iterator[tuple[Rety
         origin = origins.get((retype.change.table, retype.change.column), retype.change.column)
         counts_seconds = after.data_type == DataType.TIMESTAMP and _counts_seconds(comparison, retype.change, origin)
         found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
+        if found == Conversion.LOSES and _is_exact(before, after):
+            found = Conversion.WHOLE
         if found == Conversion.WHOLE and not holds_all(before, after):
             found, lost = Conversion.DEPENDS, f"`{after}` may be too small for its values"
         elif found in (Conversion.DEPENDS, Conversion.LOSES):
@@ -80,6 +82,16 @@ def converted(comparison: Comparison, *kinds: Conversion) -> Iterator[tuple[Rety
             lost = ""
         if found in kinds:
             yield retype, lost
+
+
+_EXACT_BITS: Final = 53
+"""Of integers that a double holds to the last digit."""
+
+
+def _is_exact(before: FullType, after: FullType) -> bool:
+    """Return whether integers are too short to lose digits in a double."""
+    pair = before.data_type, after.data_type
+    return pair == (DataType.BIGINT, DataType.DOUBLE) and (before.precision or 64) <= _EXACT_BITS
 
 
 def _retypes(comparison: Comparison) -> Iterator[Retype]:

@@ -95,7 +95,8 @@ def explain(compatibility: Compatibility, is_transitive: bool) -> str:
 def fingerprint(rule: str, schema: str, match: Match) -> str:
     """Return twelve hexadecimal digits of what changed where, free of lines and prose."""
     where = (match.table or "", match.column or "", *(key for key in match.keys if isinstance(key, str)))
-    parts = (rule, schema, *where, _canonical(match.before), _canonical(match.after))
+    aspect = (match.aspect,) if match.aspect else ()
+    parts = (rule, schema, *where, *aspect, _canonical(match.before), _canonical(match.after))
     return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 

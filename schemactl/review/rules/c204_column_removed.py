@@ -7,6 +7,7 @@ from typing import Final
 
 from schemactl.review.additions import base_table
 from schemactl.review.comparison import Comparison
+from schemactl.review.origins import is_stored
 from schemactl.review.removals import Removal, removed_columns
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
@@ -16,20 +17,28 @@ from schemactl.schema.contract import Mode, contract_for
 _WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
 
+_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
+
+
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each column that was removed without notice, or before the end of its notice."""
+    """Yield each column that was removed without notice, or before the end of its notice.
+
+    One without a data type is in no table; a contract takes it for new when data brings it, stated or not.
+    """
     for change in removed_columns(comparison, Removal.PLAIN):
         name, table = change.column.name, change.table
         announced = column_tombstones(base_table(comparison, table)).get(name)
         until = f", though it was to stay until {announced}" if announced else ""
         is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
+        has_rows = is_stored(change.column)
+        untyped = "" if has_rows else ", and never had a data type"
         yield Match(
-            sentence=f"column `{name}` is gone from `{table}`{until}",
+            sentence=f"column `{name}` is gone from `{table}`{until}{untyped}",
             table=table,
             column=name,
             keys=("tables", table, "columns", name),
             before=change.column.to_dict(),
-            impact=_WHERE_FROZEN if is_frozen else None,
+            impact=(_WHERE_FROZEN if is_frozen else None) if has_rows else _NEVER_STORED,
         )
 
 

@@ -25,8 +25,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
             if path not in after:
                 told = f"the key `{path}` no longer has the name `{name}` to itself, and falls together with another"
                 yield _match(change, told, {path: name}, None)
-        for name, paths in _shared(after).items():
-            if paths not in _shared(before).values():
+        shared_before = _shared(before)
+        for (level, name), paths in _shared(after).items():
+            if set(shared_before.get((level, name), ())) != set(paths):
                 told = f"the keys {listed(paths)} have one name, `{name}`"
                 yield _match(change, told, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name))
 
@@ -41,12 +42,12 @@ def _names(stated: Any) -> Mapping[str, str]:
     return names if isinstance(names, Mapping) else {}
 
 
-def _shared(names: Mapping[str, str]) -> Mapping[str, list[str]]:
-    """Return the names that several keys of one level have, with these keys."""
+def _shared(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
+    """Return the levels and names that several keys have, with these keys."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path, name in names.items():
         found[path.rpartition(".")[0], name].append(path)
-    return {name: paths for (_, name), paths in found.items() if len(paths) > 1}
+    return {place: paths for place, paths in found.items() if len(paths) > 1}
 
 
 RULE = Rule(

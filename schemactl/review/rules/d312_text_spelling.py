@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.nested_fields import had_fields
 from schemactl.review.retypes import converted
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
@@ -20,11 +21,18 @@ _SPELLINGS: Final[Mapping[DataType, str]] = {
 }
 
 
+_HAD_FIELDS: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
+"""That of D313: queries name fields and elements that texts do not have."""
+
+
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column that becomes text and was of a type without one common spelling."""
     for retype, _ in converted(comparison, Conversion.WHOLE, Conversion.DEPENDS):
         if retype.after.data_type == DataType.TEXT and retype.before.data_type in SPELLED_DIFFERENTLY:
-            yield retype.match(f"{retype.where} becomes text: {_SPELLINGS[retype.before.data_type]}")
+            impact = _HAD_FIELDS if had_fields(comparison, retype.change.table, retype.change.column) else None
+            lost = ", and its fields or elements are gone" if impact else ""
+            sentence = f"{retype.where} becomes text{lost}: {_SPELLINGS[retype.before.data_type]}"
+            yield retype.match(sentence, impact=impact)
 
 
 RULE = Rule(

@@ -17,12 +17,14 @@ def find(comparison: Comparison) -> Iterator[Match]:
         naming = naming_of(change)
         if naming is None:
             continue
-        for name, tables in table_collisions(comparison, naming).items():
+        for name, found in table_collisions(comparison, naming).items():
+            # Tables stand in any order in a file, columns in that of the table.
+            tables = sorted(found)
             yield Match(
                 sentence=f"under `{change.after}` the tables {listed(tables)} become one: `{name}`",
                 table=tables[0],
                 keys=("tables", tables[0]),
-                before=list(tables),
+                before=tables,
                 after=name,
             )
         for table, collisions in column_collisions(comparison, naming):

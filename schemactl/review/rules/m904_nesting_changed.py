@@ -47,7 +47,8 @@ def _options(comparison: Comparison, change: NormalizerChanged) -> Iterator[Matc
     for table, old, new in propagated(comparison, before, after):
         whose = f"the rows of {place(table)}" if table else "all root tables"
         sentence = f"what {whose} hand down to nested rows changes from {shown(old)} to {shown(new)}"
-        yield _match(sentence, (*path, "propagation"), old, new)
+        place_of = ("tables", table) if table else ("root",)
+        yield _match(sentence, (*path, "propagation", *place_of), old, new)
 
 
 def _match(sentence: str, keys: tuple[str, ...], before: Any, after: Any) -> Match:

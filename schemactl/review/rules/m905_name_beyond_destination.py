@@ -20,28 +20,30 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 
 def _in_schema(schema: Schema, limits: NameLimits) -> Iterator[Match]:
-    for name, told in _troubles(schema.tables, limits):
-        yield Match(sentence=f"table `{name}` {told}", table=name, keys=("tables", name))
+    # Tables stand in any order in a file, columns in that of the table.
+    for name, kind, told in _troubles(sorted(schema.tables), limits):
+        yield Match(sentence=f"table `{name}` {told}", table=name, keys=("tables", name), aspect=kind)
     for table in schema.tables.values():
-        for name, told in _troubles(table.columns, limits):
+        for name, kind, told in _troubles(table.columns, limits):
             yield Match(
                 sentence=f"column `{name}` of `{table.name}` {told}",
                 table=table.name,
                 column=name,
                 keys=("tables", table.name, "columns", name),
+                aspect=kind,
             )
 
 
-def _troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, str]]:
-    """Yield names with what the destination makes of them."""
+def _troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, str, str]]:
+    """Yield names with the kind of trouble and what the destination makes of them; a name may be in both kinds."""
     met: dict[str, str] = {}
     for name in names:
         size = len(name.encode("utf-8", "surrogatepass"))
         if limits.max_bytes is not None and size > limits.max_bytes:
-            yield name, f"has {size} bytes, and the destination keeps {limits.max_bytes}"
+            yield name, "length", f"has {size} bytes, and the destination keeps {limits.max_bytes}"
         known = met.setdefault(name.casefold(), name)
         if known != name and not limits.is_case_sensitive:
-            yield name, f"is `{known}` to the destination, which does not tell case apart"
+            yield name, "case", f"is `{known}` to the destination, which does not tell case apart"
 
 
 RULE = Rule(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.origins import base_column, is_stored
 from schemactl.review.places import place
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import NullabilityChanged
 
+_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
+
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each column that may not be null any more."""
+    """Yield each column that may not be null any more; one without a data type has no rows yet (rule C211)."""
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.after is False:
+            column = base_column(comparison, change.table, change.column)
+            has_rows = column is None or is_stored(column)
             yield Match(
                 sentence=f"{place(change.table, change.column)} must not be null any more",
                 table=change.table,
@@ -23,7 +29,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 keys=("tables", change.table, "columns", change.column, "nullable"),
                 before=plain(change.before),
                 after=plain(change.after),
-                question="null",
+                impact=None if has_rows else _NEVER_STORED,
+                question="null" if has_rows else None,
             )
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.origins import base_column, is_stored
 from schemactl.review.places import place
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import NullabilityChanged
 
+_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
+
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each column that may be null, and might not before."""
+    """Yield each column that may be null, and might not before; nobody reads one that has no data type yet."""
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.before is False:
+            column = base_column(comparison, change.table, change.column)
             yield Match(
                 sentence=f"{place(change.table, change.column)} may be null now",
                 table=change.table,
@@ -23,6 +28,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 keys=("tables", change.table, "columns", change.column, "nullable"),
                 before=plain(change.before),
                 after=plain(change.after),
+                impact=None if column is None or is_stored(column) else _NEVER_STORED,
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match
-from schemactl.review.permitted import permitted, values
+from schemactl.review.permitted import permitted, values, without
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 
@@ -19,7 +19,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             continue
         if after is None:
             yield hint_match(change, f"may have any value now; it was one of {values(before)}")
-        elif added := [value for value in after if value not in before]:
+        elif added := without(after, before):
             yield hint_match(change, f"may be {values(added)} now")
 
 

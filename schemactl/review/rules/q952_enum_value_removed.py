@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match
-from schemactl.review.permitted import permitted, values
+from schemactl.review.permitted import permitted, values, without
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 
@@ -19,7 +19,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             continue
         if before is None:
             yield hint_match(change, f"must be one of {values(after)} now; before it could have any value")
-        elif removed := [value for value in before if value not in after]:
+        elif removed := without(before, after):
             yield hint_match(change, f"must not be {values(removed)} any more")
 
 

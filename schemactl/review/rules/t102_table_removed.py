@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.origins import is_stored
 from schemactl.review.removals import Removal, removed_tables
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.tombstones import table_last_day
 from schemactl.review.wording import counted
 
+_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
+
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each table that was removed without notice, or before the end of its notice."""
+    """Yield each table that was removed without notice, or before the end of its notice.
+
+    One whose columns have no data type is in no destination.
+    """
     for change in removed_tables(comparison, Removal.PLAIN):
         table = change.table
         last_day = table_last_day(comparison.base.schema, table.name)
@@ -23,6 +30,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             table=table.name,
             keys=("tables", table.name),
             before=table.to_dict(),
+            impact=None if any(map(is_stored, table.columns.values())) else _NEVER_STORED,
         )
 
 

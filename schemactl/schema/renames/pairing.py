@@ -39,7 +39,7 @@ def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[st
     """
     pairs: dict[str, str] = {}
     for name, properties in new.items():
-        origin = next((origin for origin in _origins(properties) if origin in gone and origin not in pairs), None)
+        origin = next((origin for origin in origins(properties) if origin in gone and origin not in pairs), None)
         if origin is not None:
             pairs[origin] = name
     return pairs
@@ -75,7 +75,8 @@ def _lead(scores: list[float]) -> float:
     return max(first, second + MARGIN)
 
 
-def _origins(properties: Properties) -> Iterator[str]:
+def origins(properties: Properties) -> Iterator[str]:
+    """Yield the names that a table or column is stated to have had."""
     stated: Any = properties.get(RENAMED_FROM)
     names = stated if isinstance(stated, (list, tuple)) else (stated,)
     yield from (name for name in names if isinstance(name, str))

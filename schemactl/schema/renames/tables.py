@@ -42,11 +42,17 @@ def table_renames(before: Schema, after: Schema, *, is_guessing: bool) -> tuple[
     if not gone or not new:
         return ()
     search = _Search(_by_parent(gone), _by_parent(new))
-    stated = stated_pairs(gone, {name: table.properties for name, table in new.items()})
-    search.add([TableRenamed(old, name, is_stated=True) for old, name in stated.items()])
+    search.add([TableRenamed(old, name, is_stated=True) for name, old in _stated(gone, new).items()])
     if is_guessing:
         search.guess((name, name) for name in before.tables if name in after.tables)
     return tuple(search.found.values())
+
+
+def _stated(gone: Mapping[str, Table], new: Mapping[str, Table]) -> dict[str, str]:
+    """Return stated old names by new ones; of two claims the first by name counts, since files order tables freely."""
+    pairs = stated_pairs(gone, {name: new[name].properties for name in sorted(new)})
+    origins = {name: old for old, name in pairs.items()}
+    return {name: origins[name] for name in new if name in origins}
 
 
 def _by_parent(tables: Mapping[str, Table]) -> dict[str | None, list[Table]]:
