@@ -1,4 +1,4 @@
-"""Schemas of Spark's catalogues: which tables they hold, and rows of small ones."""
+"""Schemas of Spark's catalogues: which tables they hold, rows of small ones, and how SQL writes their names."""
 
 from __future__ import annotations
 
@@ -41,6 +41,21 @@ class HeldTable:
 def quoted(name: str) -> str:
     """Return a name as SQL takes it."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def text_literal(text: str) -> str:
+    """Return a text as Spark SQL writes it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def new_name(namespace: Namespace, name: str) -> str:
+    """Return the name that a table is renamed to: Spark wants it without the catalogue."""
+    return f"{quoted(namespace.schema)}.{quoted(name)}"
+
+
+def using(namespace: Namespace) -> str:
+    """Return how a new table says its format, as loads make tables; other catalogues have their own."""
+    return " USING parquet" if namespace.catalogue == SESSION_CATALOGUE else ""
 
 
 def is_there(spark: SparkSession, namespace: Namespace) -> bool:

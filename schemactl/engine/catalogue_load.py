@@ -27,8 +27,9 @@ from schemactl.engine.catalogue import (
     quoted,
     select,
 )
+from schemactl.engine.catalogue_copy import fill_copy, take_place
 from schemactl.engine.catalogue_growth import Structures, added_fields, as_grown, grown_schema, grows
-from schemactl.engine.catalogue_migration import Tables, fill_copy, take_place
+from schemactl.engine.catalogue_tables import Tables
 from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StructField
 
 from schemactl.engine.catalogue import quoted
-from schemactl.engine.catalogue_migration import Change, Filled
+from schemactl.engine.catalogue_copy import Change, Filled
 from schemactl.engine.coercion import coerced
 from schemactl.engine.retype import spark_type, survivor
 from schemactl.errors import DestinationError, InputError

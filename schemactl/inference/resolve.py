@@ -12,9 +12,10 @@ from typing import Any
 
 from schemactl.inference.classes import classify
 from schemactl.inference.detectors import DETECTORS
+from schemactl.inference.draft import TableDraft
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.filters import Filters
-from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.paths import Path
 from schemactl.inference.relational import (
     NO_PATH,
     Cell,
@@ -23,11 +24,12 @@ from schemactl.inference.relational import (
     Row,
     coerces_values,
 )
+from schemactl.inference.root_keys import RootKeys
+from schemactl.inference.stated_documents import stated_documents
 from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
-from schemactl.inference.widening import MAPS
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig, Settings
-from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.schema.types import DataType, Schema
 
 Origin = tuple[str, str]
 """A table and one of its columns."""
@@ -75,32 +77,6 @@ class Resolution:
         return tuple(dict.fromkeys(path for path, _ in self.taken.get(origin, ())))
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A table under construction: the only mutable state of the fold, never seen outside this module."""
-
-    name: str
-    columns: dict[str, dict[str, Any]]
-    properties: dict[str, Any]
-    has_data: bool = False
-    is_changed: bool = False
-
-    def first_with(self, hint: str) -> str | None:
-        return next((name for name, stated in self.columns.items() if stated.get(hint)), None)
-
-    def to_table(self) -> Table:
-        columns = {name: Column(name, properties) for name, properties in self.columns.items()}
-        properties = dict(self.properties)
-        if self.has_data:
-            marks = {
-                key: value
-                for key, value in (properties.get("x-normalizer") or {}).items()
-                if key != "evolve-columns-once"
-            }
-            properties["x-normalizer"] = {**marks, "seen-data": True}
-        return Table(self.name, columns, properties)
-
-
 def resolve(
     evidence: Evidence,
     schema: Schema,
@@ -125,7 +101,7 @@ def resolve(
     """
     fold = _Fold(schema, load_naming(_naming_of(schema), max_identifier_length), renamed or {}, is_loaded)
     root = fold.add_root_table(table)
-    for document in _typed_documents(evidence):
+    for document in stated_documents(evidence):
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
@@ -142,14 +118,13 @@ class _Fold:
 
     def __init__(self, schema: Schema, naming: Naming, renamed: Mapping[Path, str], is_loaded: bool) -> None:
         self._schema = schema
-        self._is_loaded = is_loaded
         self._naming = naming
         self._settings = Settings.of(schema.settings)
         hints = schema.settings.get("default_hints") or {}
         # A `nullable` hint makes other columns not nullable, yet dlt does not ask it when it meets a null.
         self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
-        self._drafts = {name: _draft_of(table) for name, table in schema.tables.items()}
+        self._drafts = {name: TableDraft.of(table) for name, table in schema.tables.items()}
         filters = Filters.of(schema, naming)
         self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, filters)
         self._coerces = coerces_values(schema.normalizers)
@@ -159,7 +134,8 @@ class _Fold:
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
         self._rows: dict[str, dict[Path, None]] = {}
-        self._root_keys: dict[str, dict[str, str]] = {}
+        system_prefix = naming.normalize_identifier("_dlt")
+        self._root_keys = RootKeys(self._drafts, self._config, self._normalizer.names, system_prefix, is_loaded)
         self._reads_propagation = False
 
     # what rows depend on (relational.TableView)
@@ -180,12 +156,12 @@ class _Fold:
     def add_root_table(self, source: str) -> str:
         name = self._normalizer.table_name(source)
         if name not in self._drafts:
-            self._drafts[name] = _Draft(name, {}, {"write_disposition": "append", "resource": source})
+            self._drafts[name] = TableDraft(name, {}, {"write_disposition": "append", "resource": source})
         # dlt writes the root table down and loads the schema anew before it looks at the data.
         self._reads_propagation = True
         self._pass_on_root_key(self._drafts[name])
         self._reads_propagation = bool(
-            self._config.propagation_root or self._config.propagation_tables or self._root_keys
+            self._config.propagation_root or self._config.propagation_tables or self._root_keys.found
         )
         return name
 
@@ -197,59 +173,25 @@ class _Fold:
 
     def finish(self) -> Resolution:
         tables = {name: draft.to_table() for name, draft in self._drafts.items()}
-        schema = replace(self._schema, tables=tables, normalizers=self._normalizers())
+        schema = replace(self._schema, tables=tables, normalizers=self._root_keys.write_down(self._schema.normalizers))
         taken = {origin: tuple(found) for origin, found in self._taken.items()}
         rows = {table: tuple(found) for table, found in self._rows.items()}
         nulls = tuple(self._nulls.values())
         return Resolution(schema, taken, nulls, rows, propagation=self._normalizer.propagation)
 
-    def _pass_on_root_key(self, changed: _Draft) -> None:
-        """Write down which row key a root table passes on to its nested tables (dlt.md §5.5).
+    def _pass_on_root_key(self, changed: TableDraft) -> None:
+        """Let the root table of a changed one pass its row key on (dlt.md §5.5).
 
         dlt asks after each change of a table. Where there was nothing to propagate when the schema was loaded, what it
         writes down holds from the next load on only.
         """
-        root = self._root_of(changed)
-        chain = [draft for draft in self._drafts.values() if self._root_of(draft) is root]
-        is_asked = self._config.root_key_propagation or any(draft.first_with("root_key") for draft in chain)
-        if (is_asked or self._merges_below(root)) and not root.name.startswith(
-            self._naming.normalize_identifier("_dlt")
-        ):
-            row_key = root.first_with("row_key") or self._normalizer.names.row_id
-            mapping = {row_key: self._normalizer.names.root_id}
-            self._root_keys.setdefault(root.name, {}).update(mapping)
-            if self._reads_propagation:
-                self._normalizer.propagate(root.name, mapping)
-
-    def _merges_below(self, root: _Draft) -> bool:
-        """Return whether merges find nested rows by the key of their root row; dlt leaves ``scd2`` out (§5.5)."""
-        strategy = root.properties.get("x-merge-strategy")
-        is_merged = root.properties.get("write_disposition") == "merge" and strategy != "scd2"
-        return self._is_loaded and is_merged and self._config.root_key_propagation is None
-
-    def _root_of(self, draft: _Draft) -> _Draft:
-        while parent := draft.properties.get("parent"):
-            draft = self._drafts[parent]
-        return draft
-
-    def _normalizers(self) -> Mapping[str, Any]:
-        """Return the ``normalizers`` section with root-key propagation written down, as dlt stores it."""
-        if not self._root_keys:
-            return self._schema.normalizers
-        section = dict(self._schema.normalizers)
-        json_section = dict(section.get("json") or {})
-        config = dict(json_section.get("config") or {})
-        propagation = dict(config.get("propagation") or {})
-        tables = {name: dict(mapping) for name, mapping in (propagation.get("tables") or {}).items()}
-        for name, mapping in self._root_keys.items():
-            tables.setdefault(name, {}).update(mapping)
-        config["propagation"] = {**propagation, "tables": tables}
-        return {**section, "json": {**json_section, "config": config}}
+        if (found := self._root_keys.ask(changed)) is not None and self._reads_propagation:
+            self._normalizer.propagate(*found)
 
     def _add_row(self, row: Row, position: Position | None) -> None:
         if row.table not in self._drafts:
             # Root tables are there before their rows.
-            self._drafts[row.table] = _Draft(row.table, {}, {"parent": row.parent}, is_changed=True)
+            self._drafts[row.table] = TableDraft(row.table, {}, {"parent": row.parent}, is_changed=True)
         draft = self._drafts[row.table]
         draft.has_data = True
         self._rows.setdefault(row.table, {}).setdefault(row.path)
@@ -262,7 +204,7 @@ class _Fold:
             draft.is_changed = False
             self._pass_on_root_key(draft)
 
-    def _check_null(self, draft: _Draft, cell: Cell, position: Position | None) -> None:
+    def _check_null(self, draft: TableDraft, cell: Cell, position: Position | None) -> None:
         known = draft.columns.get(cell.column)
         if known is None:
             refused = self._not_null.column_hints(cell.column)["nullable"] is False
@@ -272,7 +214,7 @@ class _Fold:
             origin = (draft.name, cell.column)
             self._nulls.setdefault(origin, NullConflict(*origin, cell.path, position))
 
-    def _add_value(self, draft: _Draft, cell: Cell) -> None:
+    def _add_value(self, draft: TableDraft, cell: Cell) -> None:
         column, value = cell.column, cell.value
         known = draft.columns.get(column)
         stated = known.get("data_type") if known else None
@@ -285,7 +227,7 @@ class _Fold:
             name = TYPED if isinstance(value, TypedValue) else classify(value)
             self._taken.setdefault((draft.name, column), {}).setdefault((cell.path, name))
 
-    def _add_variant(self, draft: _Draft, column: str, value: Any) -> str:
+    def _add_variant(self, draft: TableDraft, column: str, value: Any) -> str:
         """Return the column beside ``column`` that takes ``value``, made where it is not there yet (dlt.md §6.5)."""
         name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
         if kind(value) is DataType.JSON:
@@ -300,7 +242,7 @@ class _Fold:
             return self._add_last_variant(draft, name, value)
         return name
 
-    def _add_last_variant(self, draft: _Draft, column: str, value: Any) -> str:
+    def _add_last_variant(self, draft: TableDraft, column: str, value: Any) -> str:
         name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
         while (stated := draft.columns.get(name, {}).get("data_type")) and not self._fits(value, DataType(stated)):
             name = self._naming.shorten_fragments(name, f"v_{kind(value)}")
@@ -308,7 +250,7 @@ class _Fold:
             self._complete(draft, name, self._inferred(name, value, kind(value), is_variant=True))
         return name
 
-    def _complete(self, draft: _Draft, name: str, inferred: dict[str, Any]) -> None:
+    def _complete(self, draft: TableDraft, name: str, inferred: dict[str, Any]) -> None:
         """Add a column at the end; what an incomplete column already states stays (dlt.md §8, merge_columns)."""
         draft.is_changed = True
         stated = draft.columns.pop(name, None)
@@ -350,52 +292,3 @@ class _Fold:
         if not self._coerces or isinstance(value, TypedValue) or is_integer_beyond_dlt(value):
             return own
         return next((found for module in self._detectors if (found := module.detect(value))), own)
-
-
-def _draft_of(table: Table) -> _Draft:
-    columns = {name: dict(column.properties) for name, column in table.columns.items()}
-    return _Draft(table.name, columns, dict(table.properties))
-
-
-def _typed_documents(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return documents whose values stand for the columns that sources state the types of.
-
-    One will do, unless there is a scalar in one source where another has an object or a list. The types that a column
-    is widened from come after its own: they may need variants where the schema has another type.
-    """
-    documents: list[dict[str, Any]] = []
-    typed = [(path, TypedValue(_of_column(properties))) for path, properties in evidence.typed.items()]
-    narrower = [
-        (path, TypedValue({"data_type": str(data_type)}))
-        for path, stated in evidence.stated.items()
-        for data_type in sorted(stated - {DataType(evidence.typed[path]["data_type"])})
-    ]
-    for path, value in (*typed, *narrower):
-        if not any(_plant(document, path, value) for document in documents):
-            documents.append({})
-            _plant(documents[-1], path, value)
-    return documents
-
-
-def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in properties.items() if key != MAPS}
-
-
-def _plant(container: Any, path: Path, value: TypedValue) -> bool:
-    """Put ``value`` at ``path``; return whether there was room."""
-    step, rest = path[0], path[1:]
-    if step is ELEMENT and isinstance(container, list):
-        is_free = not container
-        if is_free:
-            container.append(_container(rest) if rest else value)
-        inner = container[0]
-    elif step is not ELEMENT and isinstance(container, dict):
-        is_free = step not in container
-        inner = container.setdefault(step, _container(rest) if rest else value)
-    else:
-        return False
-    return _plant(inner, rest, value) if rest else is_free
-
-
-def _container(rest: Path) -> Any:
-    return [] if rest[0] is ELEMENT else {}

@@ -599,12 +599,12 @@ def test_a_migration_that_broke_off_goes_on(moved: Moved, rows: Any, dying: Any,
 
 
 def test_a_table_is_copied_once_for_steps_next_to_each_other(moved: Moved, rows: Any, monkeypatch: Any) -> None:
-    from schemactl.engine import catalogue_migration
+    from schemactl.engine import catalogue_copy
 
     copied = []
-    real = catalogue_migration._replace
+    real = catalogue_copy.replace_table
     monkeypatch.setattr(
-        catalogue_migration, "_replace", lambda tables, name, *args: (copied.append(name), real(tables, name, *args))
+        catalogue_copy, "replace_table", lambda tables, name, *args: (copied.append(name), real(tables, name, *args))
     )
     memo = {"data_type": "text", "x-renamed-from": "note"}
     wanted = after(FIRST, id={"data_type": "text"}, note=None, memo=memo)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.paths import ELEMENT
@@ -96,58 +92,3 @@ def test_identifiers_fit_the_destination():
     resolution = resolve(evidence_of([{"a" * 40: 1}, {"a" * 40: "x"}]), EMPTY, "data", max_identifier_length=20)
     assert all(len(name) <= 20 for name in resolution.schema.tables["data"].columns)
     assert len(types_of(resolution)) == 2
-
-
-def test_stated_types_are_taken_as_they_are():
-    typed = {("n",): {"data_type": "decimal", "precision": 10, "scale": 2}, ("l", ELEMENT, "t"): {"data_type": "date"}}
-    resolution = resolve(Evidence(typed=typed), EMPTY, "data")
-    column = resolution.schema.tables["data"].columns["n"]
-    assert dict(column.properties) == {"data_type": "decimal", "nullable": True, "precision": 10, "scale": 2}
-    assert types_of(resolution, "data__l") == {"t": "date"}
-
-
-def test_a_stated_type_that_does_not_fit_has_a_variant():
-    resolution = resolve(
-        Evidence(typed={("a",): {"data_type": "text"}}), with_columns(a={"data_type": "bigint"}), "data"
-    )
-    assert types_of(resolution) == {"a": "bigint", "a__v_text": "text"}
-
-
-def test_sources_may_state_a_scalar_where_others_state_an_object_or_a_list():
-    typed = {
-        ("a",): {"data_type": "text"},
-        ("b", "x"): {"data_type": "text"},
-        ("a", "x"): {"data_type": "bigint"},
-        ("b",): {"data_type": "bool"},
-        ("a", ELEMENT): {"data_type": "date"},
-    }
-    resolution = resolve(Evidence(typed=typed), EMPTY, "data")
-    assert types_of(resolution) == {"a": "text", "b__x": "text", "b": "bool", "a__x": "bigint"}
-    assert types_of(resolution, "data__a") == {"value": "date"}
-
-
-def merged(strategy=None, **config):
-    """Return a schema whose table ``data`` is merged."""
-    how = {"write_disposition": "merge", "resource": "data", **({"x-merge-strategy": strategy} if strategy else {})}
-    schema = EMPTY.with_table(Table("data", {"id": Column("id", {"primary_key": True, "nullable": False})}, how))
-    section = {**schema.normalizers["json"], "config": config} if config else schema.normalizers["json"]
-    return replace(schema, normalizers={**schema.normalizers, "json": section})
-
-
-@pytest.mark.parametrize("strategy", [None, "delete-insert", "upsert", "insert-only"])
-def test_loads_that_merge_pass_the_key_of_the_root_row_on(strategy):
-    evidence = evidence_of([{"id": 1, "l": [{"m": [2]}]}])
-    resolution = resolve(evidence, merged(strategy), "data", is_loaded=True)
-    assert all("_dlt_root_id" in resolution.schema.tables[table].columns for table in ("data__l", "data__l__m"))
-    assert resolution.schema.normalizers["json"]["config"]["propagation"]["tables"] == {
-        "data": {"_dlt_id": "_dlt_root_id"}
-    }
-
-
-@pytest.mark.parametrize(
-    ("schema", "is_loaded"),
-    [(merged(), False), (merged("scd2"), True), (merged(root_key_propagation=False), True), (EMPTY, True)],
-)
-def test_other_data_needs_no_key_of_the_root_row(schema, is_loaded):
-    resolution = resolve(evidence_of([{"id": 1, "l": [2]}]), schema, "data", is_loaded=is_loaded)
-    assert "_dlt_root_id" not in resolution.schema.tables["data__l"].columns

@@ -123,7 +123,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         EngineError: Spark cannot be started.
     """
     from schemactl.engine.catalogue_load import Pending, Target, commit, forget, prepare, recover, refreshed
-    from schemactl.engine.catalogue_migration import mend_tables
+    from schemactl.engine.catalogue_tables import mend_tables
     from schemactl.engine.rewrite import configured
     from schemactl.engine.running import running_session
 
@@ -252,8 +252,9 @@ def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
 
 def _check_growth(table: str, field: str, target: Target) -> None:
     """Refuse a new field inside a column of a table whose place no copy can take."""
+    from schemactl.engine.catalogue_copy import copy_obstacle
     from schemactl.engine.catalogue_load import grows_by_copy
-    from schemactl.engine.catalogue_migration import Tables, copy_obstacle
+    from schemactl.engine.catalogue_tables import Tables
 
     if not grows_by_copy(target.namespace):
         return

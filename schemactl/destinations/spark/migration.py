@@ -37,7 +37,7 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema
 
 if TYPE_CHECKING:
-    from schemactl.engine.catalogue_migration import Tables
+    from schemactl.engine.catalogue_tables import Tables
 
 ORIGIN: Final = "spark:"
 
@@ -80,7 +80,7 @@ def connect(
     nothing.
     """
     from schemactl.engine.catalogue_load import Target, recover, refreshed
-    from schemactl.engine.catalogue_migration import find_tables, mend_tables
+    from schemactl.engine.catalogue_tables import find_tables, mend_tables
     from schemactl.engine.rewrite import configured
     from schemactl.engine.running import running_session, telling
 
@@ -140,7 +140,7 @@ class SparkMigration:
 
     def run_together(self, steps: Sequence[Step]) -> None:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
-        from schemactl.engine.catalogue_migration import rewrite
+        from schemactl.engine.catalogue_copy import rewrite
         from schemactl.engine.catalogue_steps import changes_of
         from schemactl.engine.running import telling
 
@@ -149,7 +149,7 @@ class SparkMigration:
             rewrite(self.tables, table_of(steps[0]), changes_of(steps))
 
     def _make_schema(self) -> None:
-        from schemactl.engine.catalogue_migration import make_schema
+        from schemactl.engine.catalogue_tables import make_schema
         from schemactl.engine.running import telling
 
         if self.is_read_only:
@@ -158,14 +158,14 @@ class SparkMigration:
             make_schema(self.tables)
 
     def row_count(self, table: str) -> int:
-        from schemactl.engine.catalogue_migration import row_count
+        from schemactl.engine.catalogue_rows import row_count
         from schemactl.engine.running import telling
 
         with telling("count rows"):
             return row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        from schemactl.engine.catalogue_migration import empty_tables
+        from schemactl.engine.catalogue_rows import empty_tables
         from schemactl.engine.running import telling
 
         with telling("look for rows"):
@@ -176,7 +176,7 @@ class SparkMigration:
         return self._unfit(name, step, column, 1.0)
 
     def obstacle(self, step: Step) -> Hindrance | None:
-        from schemactl.engine.catalogue_migration import BY_HAND, copy_obstacle
+        from schemactl.engine.catalogue_copy import BY_HAND, copy_obstacle
         from schemactl.engine.running import telling
 
         if way_of(step, ABILITIES) is not Way.COPY:

@@ -105,14 +105,14 @@ def _definition(column: Column) -> str:
 
 
 def _create(table: Table, name: str, dataset: str) -> str:
-    from schemactl.engine.catalogue_migration import using
+    from schemactl.engine.catalogue import using
 
     listed = ", ".join(_definition(column) for column in table.columns.values())
     return f"CREATE TABLE {_table(dataset, name)} ({listed}){using(namespace_of(dataset))}"
 
 
 def _rename(dataset: str, before: str, after: str) -> str:
-    from schemactl.engine.catalogue_migration import new_name
+    from schemactl.engine.catalogue import new_name
 
     _name(after)
     return f"ALTER TABLE {_table(dataset, before)} RENAME TO {new_name(namespace_of(dataset), after)}"
@@ -121,7 +121,7 @@ def _rename(dataset: str, before: str, after: str) -> str:
 def _copy(
     step: DropColumn | RenameColumn | ChangeType | Backfill | FillColumn, table: Table | None, dataset: str
 ) -> Iterator[str]:
-    from schemactl.engine.catalogue_migration import COPY
+    from schemactl.engine.catalogue_tables import COPY
 
     name = table_of(step)
     if table is None:
@@ -152,7 +152,7 @@ def _copied(step: Step, column: Column, table: Table) -> str:
 
 
 def _constant(step: FillColumn) -> str:
-    from schemactl.engine.catalogue_migration import text_literal
+    from schemactl.engine.catalogue import text_literal
 
     return f"CAST({text_literal(str(step.value))} AS {column_type(step.column)})"
 

@@ -1,61 +1,30 @@
-"""Tables of a Spark catalogue that are migrated: statements, copies, and rows of small tables.
+"""Tables of a Spark catalogue that get other columns, by a copy that takes their place.
 
 A table of files can be made, renamed, dropped, and given new columns. For all else it is copied: a table named
-``_schemactl_copy_NAME`` takes its rows, then the old one is dropped and the copy gets its name. A copy beside its table
-may be half done, and is dropped by the next migration or load; one whose table is gone is whole, and is that table.
+``_schemactl_copy_NAME`` takes its rows, then the old one is dropped and the copy gets its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from schemactl.engine.catalogue import SESSION_CATALOGUE, Namespace, is_there, quoted
+from schemactl.engine.catalogue import new_name, quoted, text_literal
+from schemactl.engine.catalogue_tables import COPY, Tables
 from schemactl.errors import DestinationError
-
-COPY: Final = "_schemactl_copy_"
-"""How the name of a table begins that takes another one's rows, and then its name."""
 
 BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
 """What to do with a table that is not copied."""
 
-_MOST_BRANCHES: Final = 200
 _HIVE: Final = "hive"
 _VALUE: Final = "_schemactl_value_"
 _OWN_PROPERTIES: Final = frozenset(("owner", "provider", "location", "comment", "external", "is_managed_location"))
 """What Spark says of a table among its properties, and takes as none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """The tables of one schema.
-
-    Attributes:
-        stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
-        lines: the last line of each table that counts its lines, as far as it is known.
-    """
-
-    spark: SparkSession
-    namespace: Namespace
-    stranded: Mapping[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
-
-    def full(self, name: str) -> str:
-        """Return the full name of a table as it is there, in SQL."""
-        return self.namespace.table(self.stranded.get(name, name))
-
-    def has(self, name: str) -> bool:
-        """Return whether a table is there."""
-        return bool(self.spark.catalog.tableExists(self.full(name)))
-
-    def frame(self, name: str) -> DataFrame:
-        """Return the rows of a table."""
-        return self.spark.table(self.full(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,50 +41,6 @@ class Filled:
     value: Column
     needs: Column | None = None
     refusal: str = ""
-
-
-def stranded(names: Collection[str]) -> Mapping[str, str]:
-    """Return the copies among names of tables that a killed migration had yet to rename, by their tables' names."""
-    copies = [name for name in names if name.startswith(COPY)]
-    return {name.removeprefix(COPY): name for name in copies if name.removeprefix(COPY) not in names}
-
-
-def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
-    """Return the tables of a schema as they are; nothing is written."""
-    return Tables(spark, namespace, stranded(_names(spark, namespace)))
-
-
-def mend_tables(spark: SparkSession, namespace: Namespace) -> Tables:
-    """Finish or drop the copies that a killed migration left; return the tables."""
-    names = _names(spark, namespace)
-    for name, copy in stranded(names).items():
-        spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {new_name(namespace, name)}")
-    for name in names:
-        if name.startswith(COPY) and name.removeprefix(COPY) in names:
-            spark.sql(f"DROP TABLE {namespace.table(name)}")
-    return Tables(spark, namespace)
-
-
-def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
-    if not is_there(spark, namespace):
-        return frozenset()
-    shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
-    return frozenset(row.tableName for row in shown if not row.isTemporary)
-
-
-def new_name(namespace: Namespace, name: str) -> str:
-    """Return the name that a table is renamed to: Spark wants it without the catalogue."""
-    return f"{quoted(namespace.schema)}.{quoted(name)}"
-
-
-def using(namespace: Namespace) -> str:
-    """Return how a new table says its format, as loads make tables; other catalogues have their own."""
-    return " USING parquet" if namespace.catalogue == SESSION_CATALOGUE else ""
-
-
-def make_schema(tables: Tables) -> None:
-    """Make the schema if it is not there."""
-    tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {tables.namespace}")
 
 
 Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
@@ -139,7 +64,7 @@ def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
     for change in changes:
         columns = change(rows, fields)
         rows, fields = _filled(rows, columns), [each.field for each in columns]
-    _replace(tables, name, StructType(fields), rows)
+    replace_table(tables, name, StructType(fields), rows)
 
 
 def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
@@ -160,7 +85,7 @@ def _refusing(column: Filled, value: Column) -> Column:
     return F.when(value.isNull() & column.needs.isNotNull(), refused).otherwise(value)
 
 
-def _replace(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
+def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
     """Put a new table in the place of an old one; killed at any point, one of them is whole."""
     copy = f"{COPY}{name}"
     fill_copy(tables, name, copy, kinds, rows)
@@ -261,58 +186,3 @@ def _flaw(described: _Description) -> str | None:
         "has a format that Spark does not tell": kind == "MANAGED" and not described.provider,
     }
     return next((flaw for flaw, has in flaws.items() if has), None)
-
-
-def text_literal(text: str) -> str:
-    """Return a text as Spark SQL writes it."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def append_rows(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Append rows to a table: all of them, or none.
-
-    Args:
-        tables: of the schema.
-        name: the table's.
-        columns: names; other columns of the table are null.
-        rows: their values.
-    """
-    listed = ", ".join(quoted(column) for column in columns)
-    marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in rows)
-    # One task writes one file, which is there or not.
-    query = f"SELECT /*+ COALESCE(1) */ * FROM VALUES {marks}"
-    values = [value for row in rows for value in row]
-    tables.spark.sql(f"INSERT INTO {tables.full(name)} ({listed}) {query}", args=values)
-
-
-def remove_rows(tables: Tables, name: str, column: str, value: str) -> None:
-    """Remove the rows of a small table that have a value; killed at any point, all rows are there, or the others."""
-    rows = tables.frame(name)
-    goes = F.col(quoted(column)).eqNullSafe(F.lit(value))
-    if rows.where(goes).take(1):
-        _replace(tables, name, rows.schema, rows.where(~goes))
-
-
-def next_line(tables: Tables, name: str, column: str) -> int:
-    """Return a number that is greater than all in a column of a table to which nobody else writes."""
-    if name not in tables.lines:
-        found = tables.frame(name).agg(F.max(F.col(quoted(column))).alias("line")).collect()[0].line
-        tables.lines[name] = found or 0
-    tables.lines[name] += 1
-    return tables.lines[name]
-
-
-def row_count(tables: Tables, name: str) -> int:
-    """Return how many rows a table holds."""
-    return tables.frame(name).count()
-
-
-def empty_tables(tables: Tables, names: Iterable[str]) -> frozenset[str]:
-    """Return those of some tables that hold no rows; one query asks for two hundred of them."""
-    asked = list(names)
-    parts = [f"SELECT {at} AS held FROM (SELECT 1 FROM {tables.full(name)} LIMIT 1)" for at, name in enumerate(asked)]
-    held: set[int] = set()
-    for start in range(0, len(parts), _MOST_BRANCHES):
-        rows = tables.spark.sql(" UNION ALL ".join(parts[start : start + _MOST_BRANCHES])).collect()
-        held.update(row.held for row in rows)
-    return frozenset(name for at, name in enumerate(asked) if at not in held)

@@ -1,0 +1,56 @@
+"""Documents that stand for columns whose types their sources state, so that inference takes both the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.values import TypedValue
+from schemactl.inference.widening import MAPS
+from schemactl.schema.types import DataType
+
+
+def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return documents whose values stand for the columns that sources state the types of.
+
+    One will do, unless there is a scalar in one source where another has an object or a list. The types that a column
+    is widened from come after its own: they may need variants where the schema has another type.
+    """
+    documents: list[dict[str, Any]] = []
+    typed = [(path, TypedValue(_of_column(properties))) for path, properties in evidence.typed.items()]
+    narrower = [
+        (path, TypedValue({"data_type": str(data_type)}))
+        for path, stated in evidence.stated.items()
+        for data_type in sorted(stated - {DataType(evidence.typed[path]["data_type"])})
+    ]
+    for path, value in (*typed, *narrower):
+        if not any(_plant(document, path, value) for document in documents):
+            documents.append({})
+            _plant(documents[-1], path, value)
+    return documents
+
+
+def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if key != MAPS}
+
+
+def _plant(container: Any, path: Path, value: TypedValue) -> bool:
+    """Put ``value`` at ``path``; return whether there was room."""
+    step, rest = path[0], path[1:]
+    if step is ELEMENT and isinstance(container, list):
+        is_free = not container
+        if is_free:
+            container.append(_container(rest) if rest else value)
+        inner = container[0]
+    elif step is not ELEMENT and isinstance(container, dict):
+        is_free = step not in container
+        inner = container.setdefault(step, _container(rest) if rest else value)
+    else:
+        return False
+    return _plant(inner, rest, value) if rest else is_free
+
+
+def _container(rest: Path) -> Any:
+    return [] if rest[0] is ELEMENT else {}
