@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Problem
 from schemactl.migration.abilities import Abilities
+from schemactl.migration.moves import moved, moves_of
 from schemactl.migration.options import PlanOptions
 from schemactl.schema.changes import (
     Change,
@@ -75,13 +76,14 @@ def compare(
     names = abilities.names
     _check_names(schema, names)
     if not names.is_case_sensitive:
-        catalogue = _spelled(catalogue, schema)
-        known = known and _spelled(known, schema)
+        catalogue = spelled_as(catalogue, schema)
+        known = known and spelled_as(known, schema)
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
     catalogue, target = _with_parents(_own(catalogue), known), _own(schema)
-    before, after = _before(catalogue, target, stored), _after(catalogue, target, stored)
-    changes = diff(before, after, guess_renames=options.guesses_renames)
+    moves = moves_of(catalogue, target, known, names)
+    before, after = _before(moved(catalogue, moves), target, stored), _after(catalogue, target, stored)
+    changes = (*moves, *diff(before, after, guess_renames=options.guesses_renames))
     is_guessable = not options.guesses_renames and any(
         isinstance(each, TableRemoved | ColumnRemoved) for each in changes
     )
@@ -253,7 +255,7 @@ def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
     return replace(catalogue, tables=tables)
 
 
-def _spelled(catalogue: Schema, schema: Schema) -> Schema:
+def spelled_as(catalogue: Schema, schema: Schema) -> Schema:
     """Return the catalogue with the schema's spelling of names that differ in case alone."""
     spelling = {name.casefold(): name for name in schema.tables}
     tables = {}

@@ -20,6 +20,7 @@ from schemactl.migration.effects import stating
 from schemactl.migration.keys import KeyChange, planned_keys
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.renaming import rename_steps
 from schemactl.migration.retyping import Retyping, is_swapped, kept_origin, retype_steps, variant_column
 from schemactl.migration.steps import (
     AddColumn,
@@ -44,7 +45,6 @@ from schemactl.schema.changes import (
     ColumnAdded,
     ColumnPropertyChanged,
     ColumnRemoved,
-    ColumnRenamed,
     ColumnRetyped,
     NullabilityChanged,
     TableAdded,
@@ -134,6 +134,9 @@ class _Drafter:
         """Yield all steps, those of one phase and depth in their order."""
         for table in self.comparison.missing:
             yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
+        for step, reason in rename_steps(self.lookup, self.abilities.names):
+            phase = _Phase.RENAME_COLUMNS if isinstance(step, RenameColumn) else _Phase.ALLOW_NULLS
+            yield Draft(phase, step, without_origin(reason))
         for change in self.comparison.changes:
             for draft in self._of(change):
                 yield replace(draft, reason=without_origin(change))
@@ -152,9 +155,6 @@ class _Drafter:
                 yield Draft(_Phase.CREATE_TABLES, CreateTable(table), change, depth)
             case TableRemoved():
                 yield from self._remove_table(change)
-            case ColumnRenamed():
-                step = RenameColumn(change.table, change.before, change.after)
-                yield Draft(_Phase.RENAME_COLUMNS, step, change)
             case ColumnAdded():
                 yield from self._add_column(change)
             case ColumnRemoved():
@@ -164,7 +164,7 @@ class _Drafter:
             case NullabilityChanged():
                 yield from self._change_nullability(change)
             case _:
-                pass  # a catalogue tells nothing else
+                pass  # renamed before, all of a table together; a catalogue tells nothing else
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
         name, known = change.table.name, self.comparison.known
@@ -175,7 +175,8 @@ class _Drafter:
     def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
         of_schema = self.comparison.schema.tables[table].columns
-        is_kept = self.options.drops_kept and kept_origin(name) in of_schema and name not in of_schema
+        is_there = self.lookup.old_column(table, name) == name  # one that this plan sets aside stays for now
+        is_kept = self.options.drops_kept and is_there and kept_origin(name) in of_schema and name not in of_schema
         if is_kept or self._was_removed(table, name):
             is_first = self.abilities.copies_keyed and self.abilities.transactional_ddl
             phase = _Phase.DROP_COLUMNS_FIRST if is_first else _Phase.DROP_COLUMNS

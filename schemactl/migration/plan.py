@@ -82,6 +82,19 @@ class MigrationPlan:
         """Whether every step can be undone."""
         return all(step.undo.is_possible for step in self.steps)
 
+    @property
+    def groups(self) -> tuple[range, ...]:
+        """The places of the steps, those together that are done at once."""
+        found: list[range] = []
+        while (place := found[-1].stop if found else 0) < len(self.steps):
+            found.append(range(place, self.steps[place].done_with or place + 1))
+        return tuple(found)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether some steps are done at once; not so in plans of versions that did not tell it."""
+        return any(planned.done_with is not None for planned in self.steps)
+
     def is_current(self, catalogue: Schema) -> bool:
         """Return whether the tables that were looked at are still as the plan found them."""
         return fingerprint_of(catalogue, self.tables) == self.fingerprint

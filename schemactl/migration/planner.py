@@ -27,7 +27,9 @@ class PlannedStep:
         way: how the destination takes it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
         undo: how it is undone.
         statements: what is run, in the destination's language; none before they are rendered.
-        undo_statements: what undoes it.
+        undo_statements: what undoes it, by itself.
+        done_with: the number, from 1, of the last of the steps next to each other that are done at once with this one;
+            None where it is done by itself. Where that is one copy of their table, the last has all their statements.
     """
 
     step: Step
@@ -37,6 +39,7 @@ class PlannedStep:
     undo: Undo
     statements: tuple[str, ...] = ()
     undo_statements: tuple[str, ...] = ()
+    done_with: int | None = None
 
     @property
     def is_destructive(self) -> bool:

@@ -8,6 +8,7 @@ from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
 from schemactl.migration.lookup import Lookup
+from schemactl.migration.moves import is_fresh
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import kept_origin, variant_origin
@@ -28,6 +29,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.naming import naming_of
+from schemactl.schema.renames.pairing import origins
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
@@ -40,6 +42,7 @@ def remarks(
 ) -> Iterator[Note]:
     """Yield what is to tell of a comparison for which these steps were found."""
     yield from _guesses(comparison)
+    yield from _unheeded(comparison)
     yield from _left_alone(comparison, steps)
     yield from _added(comparison, steps)
     yield from _of_structure(comparison, abilities)
@@ -58,6 +61,20 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
             yield Note(NoteKind.RENAME, change.after, None, message, hint)
         else:
             yield Note(NoteKind.RENAME, change.table, change.after, message, hint)
+
+
+def _unheeded(comparison: Comparison) -> Iterator[Note]:
+    """Yield the columns that state an old name, for the first time, which they do not get: other columns have it."""
+    lookup = Lookup(comparison)
+    for name, table in comparison.schema.tables.items():
+        there = lookup.found_table(name).columns
+        last = comparison.known.tables.get(lookup.old_table(name)) if comparison.known else None
+        for column in table.columns.values() if there else ():
+            stated = [each for each in origins(column.properties) if each in there and each != column.name]
+            if stated and is_fresh(column, last) and lookup.old_column(name, column.name) == column.name:
+                message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
+                hint = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
+                yield Note(NoteKind.RENAME, name, column.name, message, hint)
 
 
 def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
@@ -80,7 +97,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]
 
 def _column_left(table: str, column: Column, is_kept: bool) -> Note:
     if is_kept:
-        message = f"holds the values of `{kept_origin(column.name)}` from before its type changed"
+        message = f"holds the values of `{kept_origin(column.name)}` from before it changed"
         return Note(NoteKind.KEPT, table, column.name, message, "drop it once nobody needs it (`--allow-destructive`)")
     if column.nullable:
         return Note(NoteKind.DRIFT, table, column.name, _LEFT)
@@ -110,8 +127,11 @@ def _lacks_value(column: Column) -> bool:
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:
     """Yield the columns of types that only the destination has, and that no step makes the schema's."""
+    retyped = Lookup(comparison).retyped  # there is a step, which data may stand in the way of
     for change in comparison.changes:
         if not isinstance(change, ColumnPropertyChanged) or change.name != DATABASE_TYPE:
+            continue
+        if (change.table, change.column) in retyped:
             continue
         gained = abilities.gains(str(change.before), str(change.after))
         if gained is None:

@@ -186,11 +186,14 @@ class UndoneStep:
     Attributes:
         number: its place in that run's plan, from 1.
         planned: the step, with the statements that undo it as the tables are now.
+        done_with: of the steps that are undone at once with this one, the place of the last in the report, from 1; None
+            where it is undone by itself. Where that is by one copy of their table, the last has all their statements.
     """
 
     run_id: str
     number: int
     planned: PlannedStep
+    done_with: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Final
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.effects import stating
 from schemactl.migration.fit import Fit, fit
+from schemactl.migration.moves import free_name
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.steps import (
     AddColumn,
@@ -117,7 +118,7 @@ def _swap(retyping: Retyping, on_unfit: OnUnfit, limits: NameLimits) -> Iterator
     """Fill a new column and give it the name; the old one is kept under another name, and loads leave it empty."""
     table, source, found = retyping.table, retyping.before, retyping.fit
     name, taken = retyping.after.name, retyping.taken_names
-    target = stating(replace(retyping.after, name=_free(name, "new", taken, limits)), "nullable", None)
+    target = stating(replace(retyping.after, name=free_name(name, "new", taken, limits)), "nullable", None)
     backfill = Backfill(table, source, target, found.conversion, Taken.FITTING, counts_seconds=retyping.counts_seconds)
     yield AddColumn(table, target)
     if found.conversion is not Conversion.REFUSED:
@@ -126,7 +127,7 @@ def _swap(retyping: Retyping, on_unfit: OnUnfit, limits: NameLimits) -> Iterator
         if not retyping.has_variant:
             yield AddColumn(table, retyping.variant)
         yield replace(backfill, target=retyping.variant, taken=Taken.UNFIT)
-    kept = _free(name, "before", taken, limits)
+    kept = free_name(name, "before", taken, limits)
     yield RenameColumn(table, name, kept)
     if not source.nullable:
         yield DropNotNull(table, replace(source, name=kept))
@@ -135,16 +136,3 @@ def _swap(retyping: Retyping, on_unfit: OnUnfit, limits: NameLimits) -> Iterator
         yield SetNotNull(table, replace(target, name=name))
     if source.properties.get("unique"):
         yield AddUnique(table, name)
-
-
-def _free(name: str, word: str, taken: Collection[str], limits: NameLimits) -> str:
-    """Return the first free name of the form ``NAME__WORD_1``; the name is cut where the destination would cut it."""
-    folded = taken if limits.is_case_sensitive else {each.casefold() for each in taken}
-    number = 1
-    while True:
-        ending = f"__{word}_{number}"
-        room = None if limits.max_bytes is None else limits.max_bytes - len(ending)
-        found = name.encode()[:room].decode(errors="ignore") + ending
-        if (found if limits.is_case_sensitive else found.casefold()) not in folded:
-            return found
-        number += 1

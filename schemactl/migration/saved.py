@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
@@ -106,18 +106,22 @@ def _step_document(planned: PlannedStep) -> dict[str, Any]:
         },
         "statements": list(planned.statements),
         "undo_statements": list(planned.undo_statements),
+        # Left out where it says nothing: the hash of a plan that an earlier version has made stays what it is.
+        **({} if planned.done_with is None else {"done_with": planned.done_with}),
     }
 
 
 def _plan(document: Mapping[str, Any]) -> MigrationPlan:
     if document.keys() != _KEYS:
         raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
+    steps = tuple(_planned(each) for each in document["steps"])
+    _check_groups(steps)
     return MigrationPlan(
         place=place_from(document["place"]),
         schema=document["schema"],
         tables=_texts(document["tables"]),
         fingerprint=_text(document["fingerprint"]),
-        steps=tuple(_planned(each) for each in document["steps"]),
+        steps=steps,
         notes=tuple(note_from(each) for each in document["notes"]),
     )
 
@@ -132,13 +136,32 @@ def _planned(document: Mapping[str, Any]) -> PlannedStep:
         undo=Undo(tuple(step_from(each) for each in undo["steps"]), bool(undo["is_possible"]), _text(undo["note"])),
         statements=_texts(document["statements"]),
         undo_statements=_texts(document["undo_statements"]),
+        done_with=_number(document["done_with"]) if "done_with" in document else None,
     )
+
+
+def _check_groups(steps: Sequence[PlannedStep]) -> None:
+    """Refuse steps that are not next to those that they are done with."""
+    end = 0
+    for number, planned in enumerate(steps, 1):
+        if number > end and planned.done_with is not None:
+            end = planned.done_with
+            if not number < end <= len(steps):
+                raise ValueError(f"step {number} is done with step {end}")
+        elif number <= end and planned.done_with != end:
+            raise ValueError(f"step {number} stands among steps that are done with step {end}")
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise TypeError(f"`{value!r}` is no list")
     return tuple(_text(each) for each in value)
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"`{value!r}` is no number")
+    return value
 
 
 def _text(value: Any) -> str:

@@ -102,6 +102,7 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
                 "note": each.planned.undo.note,
                 "undo": [to_document(step) for step in each.planned.undo.steps],
                 "undo_statements": list(each.planned.undo_statements),
+                "done_with": each.done_with,
             }
             for each in report.steps
         ],

@@ -23,7 +23,7 @@ _INSIDE: Final = 6
 def print_rollback(report: RollbackReport, look: Look) -> str:
     """Return what is to be undone, what the data says of it, and what stands against it."""
     sections: list[Sequence[RenderableType]] = [list(_head(report))]
-    sections += [list(_step(each, look)) for each in report.steps]
+    sections += list(_steps(report.steps, look))
     sections.append(list(_counts(report)))
     sections.append([line for refusal in report.refusals for line in show_refusal(refusal)])
     return print_sections([section for section in sections if section], look)
@@ -50,14 +50,34 @@ def _head(report: RollbackReport) -> Iterator[RenderableType]:
     yield indented(Text(f"undoes {count(len(report.steps), 'step')} in {where}", style=FAINT))
 
 
-def _step(undone: UndoneStep, look: Look) -> Iterator[RenderableType]:
+def _steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
+    """Yield a section for each step; what is run for those that are undone at once stands at the last of them."""
+    place = 0
+    while place < len(steps):
+        group = steps[place : steps[place].done_with or place + 1]
+        is_shared = words.shares_copy([each.planned.undo_statements for each in group])
+        sections = [list(_step(each, () if is_shared else _shown(each, look))) for each in group]
+        if len(group) > 1:
+            said = words.at_once([each.planned for each in group], [each.number for each in group], is_undo=True)
+            sections[-1].append(_inside(Text(said)))
+            sections[-1] += [_inside(each) for each in (_shown(group[-1], look) if is_shared else ())]
+        yield from sections
+        place += len(group)
+
+
+def _shown(undone: UndoneStep, look: Look) -> list[Text]:
+    statements = () if look.is_quiet else undone.planned.undo_statements
+    return [Text(f"│ {escape(statement)}", style=FAINT, overflow="fold") for statement in statements]
+
+
+def _step(undone: UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:
     planned = undone.planned
     title = f"{undone.number:>3} {words.mark(planned.step)} {escape(words.title(planned.step))}"
     yield Text(title, style="bold")
     style = "" if planned.undo.is_possible else WARNING
     yield _inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
-    for statement in () if look.is_quiet else planned.undo_statements:
-        yield _inside(Text(f"│ {escape(statement)}", style=FAINT, overflow="fold"))
+    for statement in statements:
+        yield _inside(statement)
 
 
 def _inside(line: Text) -> Padding:

@@ -58,7 +58,7 @@ def print_plan(plan: MigrationPlan, look: Look) -> str:
         lines = [_title(number, planned) for number, planned in enumerate(plan.steps, 1)]
         return print_sections([[*lines, *_summary(plan)]], look)
     sections: list[Sequence[RenderableType]] = [list(_head(plan))]
-    sections += [list(_step(number, planned, look)) for number, planned in enumerate(plan.steps, 1)]
+    sections += [section for places in plan.groups for section in _group(plan, places, look)]
     sections.append([line for note in plan.notes for line in _note(note)])
     sections.append(list(_summary(plan)))
     return print_sections([section for section in sections if section], look)
@@ -70,9 +70,22 @@ def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
     yield indented(Text(f"to {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}", style=_FAINT))
 
 
-def _step(number: int, planned: PlannedStep, look: Look) -> Iterator[RenderableType]:
+def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[RenderableType]]:
+    """Yield a section for each of the steps that are done at once; what is run for all of them stands at the end."""
+    steps = [plan.steps[at] for at in places]
+    is_shared = words.shares_copy([each.statements for each in steps])
+    numbers = [at + 1 for at in places]
+    for number, planned in zip(numbers, steps, strict=True):
+        lines = list(_step(number, planned, look, () if is_shared else planned.statements))
+        if len(steps) > 1 and planned is steps[-1]:
+            lines.append(_Inside(Text(words.at_once(steps, numbers))))
+            lines += [_Inside(_statement(statement)) for statement in (planned.statements if is_shared else ())]
+        yield lines
+
+
+def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[str]) -> Iterator[RenderableType]:
     yield _title(number, planned)
-    for statement in planned.statements:
+    for statement in statements:
         yield _Inside(_statement(statement))
     yield _Inside(_reason(planned), "why")
     style = _RISKS[planned.risk] if planned.is_possible else _BAD

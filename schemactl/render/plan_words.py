@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from schemactl.migration.abilities import Way
@@ -128,6 +129,26 @@ def undo(planned: PlannedStep) -> str:
         return f"nothing to undo ({note})" if note else "nothing to undo"
     steps = ", then ".join(title(step) for step in planned.undo.steps)
     return f"{steps} ({note})" if note else steps
+
+
+def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:
+    """Return how steps next to each other are done at once.
+
+    Args:
+        steps: those that are done at once.
+        numbers: of them.
+        is_undo: whether they are undone.
+    """
+    way = steps[-1].way
+    is_copy = way is Way.COPY or shares_copy([each.undo_statements if is_undo else each.statements for each in steps])
+    how = "by one copy of the table" if is_copy else "by writing the table's rows anew once"
+    link = "and" if len(numbers) == 2 else "to"
+    return f"steps {numbers[0]} {link} {numbers[-1]} are {'undone' if is_undo else 'done'} at once, {how}"
+
+
+def shares_copy(statements: Sequence[Sequence[str]]) -> bool:
+    """Return whether the last of steps that are done at once has the statements of all, given those of each."""
+    return len(statements) > 1 and not any(statements[:-1])
 
 
 def summary(plan: MigrationPlan) -> str:

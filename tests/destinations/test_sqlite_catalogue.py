@@ -44,7 +44,7 @@ def test_columns_keep_their_order_nulls_and_keys(path: Path) -> None:
     assert schema.name == "shop"
     assert list(schema.tables) == ["orders"]
     assert [column.to_dict() for column in schema.tables["orders"].columns.values()] == [
-        {"name": "id", "data_type": "bigint", "primary_key": True},
+        {"name": "id", "data_type": "bigint", "x-row-id": True, "primary_key": True},
         {"name": "note", "data_type": "text", "nullable": False},
         {"name": "code", "data_type": "bigint", "precision": 16, "unique": True},
         {"name": "a", "x-database-type": ""},

@@ -225,12 +225,18 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
 
     assert report.outcome is Outcome.DONE
     assert rewrites == ["orders"]
+    shown = report.planned.plan
+    assert [len(places) for places in shown.groups if len(places) > 1] == [5]
+    assert all(each.statements for each in shown.steps)
     assert rows() == WANTED
     with parquet.connect(url, "shop", is_read_only=True) as session:
         records = session.steps(session.runs()[-1].run_id)
     assert [each.state for each in records] == [StepState.DONE] * len(report.planned.plan.steps)
-    assert undo().outcome is Outcome.DONE
+    undone = undo()
+    assert undone.outcome is Outcome.DONE
     assert rewrites == ["orders", "orders"]
+    assert len({each.done_with for each in undone.steps} - {None}) == 1
+    assert all(each.planned.undo_statements for each in undone.steps)
     assert rows() == STORED
 
 

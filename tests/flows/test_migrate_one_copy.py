@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,19 @@ import pytest
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.destinations import DESTINATIONS
+from schemactl.destinations._migration.rendering import COPY_PREFIX
 from schemactl.destinations.duckdb._session import DuckDbSession
 from schemactl.destinations.sqlite._session import SqliteDatabase
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration, rendering
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.target import find_target, propose, read_state
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.reports import ApplyReport, Outcome
+from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
+from schemactl.migration.saved import write_plan
 from schemactl.schema.types import Schema
 
 BEFORE = schema_of(
@@ -43,8 +51,12 @@ AFTER = schema_of(
 ROWS = [(1, "a", "p", "5", "n1", "m1"), (2, "b", "q", None, "n2", "m2"), (3, None, "r", "-7", "n3", "m3")]
 COPIES = {"duckdb": (2, 2), "sqlite": (2, 2)}
 """How often the table is copied, forth and back."""
+GROUPS = {"duckdb": [2, 2], "sqlite": [3, 2]}
+"""How many steps share a copy."""
+LAST_GROUP = {"duckdb": (8, 9), "sqlite": (6, 7)}
+"""The first and the last number of the steps that share the second copy."""
 ALONE = {"duckdb": 4, "sqlite": 5}
-"""How often it is copied forth where each step is kept by its own."""
+"""How often it is copied forth where each step is done by itself."""
 
 
 @pytest.fixture(params=COPIES)
@@ -61,26 +73,71 @@ def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that made a table for a copy."""
-    seen: list[str] = []
-    for kind in (DuckDbSession, SqliteDatabase):
-
-        def execute(self: Any, statement: str, real: Any = kind.execute) -> Any:
-            if statement.startswith("CREATE TABLE") and "_schemactl_copy_" in statement:
-                seen.append(statement)
-            return real(self, statement)
-
-        monkeypatch.setattr(kind, "execute", execute)
-    return seen
+    return Statements(monkeypatch, "CREATE TABLE").seen
 
 
-def apply(dataset: Dataset, schema: Schema, *, is_step_by_step: bool = False) -> ApplyReport:
-    options = PlanOptions(compares_unique=True)
-    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), options)
-    return apply_migration(
-        ApplyRequest(request.reference, request.to, request.schemas, options, is_step_by_step=is_step_by_step),
-        lambda _: True,
-        lambda: nullcontext(None),
-    )
+@pytest.fixture
+def copying(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All statements that were about a copy."""
+    return Statements(monkeypatch, "").seen
+
+
+class Statements:
+    """Notes the statements about copies that are run."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, start: str) -> None:
+        self.seen: list[str] = []
+        for kind in (DuckDbSession, SqliteDatabase):
+
+            def execute(session: Any, statement: str, real: Any = kind.execute) -> Any:
+                if statement.startswith(start) and COPY_PREFIX in statement:
+                    self.seen.append(statement)
+                return real(session, statement)
+
+            monkeypatch.setattr(kind, "execute", execute)
+
+
+OPTIONS = PlanOptions(compares_unique=True)
+
+
+def apply(
+    dataset: Dataset, schema: Schema, *, is_step_by_step: bool = False, agree: Agree = lambda _: True
+) -> ApplyReport:
+    return apply_what(dataset, put(schema, "wanted.yaml"), is_step_by_step=is_step_by_step, agree=agree)
+
+
+def apply_what(
+    dataset: Dataset, what: str, *, is_step_by_step: bool = False, agree: Agree = lambda _: True
+) -> ApplyReport:
+    request = ApplyRequest(what, dataset.url, Path("schemas"), OPTIONS, is_step_by_step=is_step_by_step)
+    return apply_migration(request, agree, lambda: nullcontext(None))
+
+
+def plan(dataset: Dataset, schema: Schema, out: str | None = None) -> MigrationPlan:
+    path = None if out is None else Path(out)
+    return plan_migration(PlanRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), OPTIONS, out=path)).plan
+
+
+def put_older_plan(dataset: Dataset, schema: Schema) -> str:
+    """Write a plan as versions did that told nothing of steps that are done at once."""
+    target = find_target(dataset.url)
+    with target.open_for_reading("shop") as session:
+        found = read_state(session, "shop")
+        proposal = propose(session, target.module, found, schema, OPTIONS)
+        render = rendering(session, target)
+        made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), render)
+    text = write_plan(made)
+    assert "done_with" not in text
+    Path("older.plan.json").write_text(text)
+    return "older.plan.json"
+
+
+def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
+    return rollback(RollbackRequest("shop", dataset.url, **changes), lambda _: True, lambda: nullcontext(None))
+
+
+def about_copies(statements: Iterable[tuple[str, ...]]) -> list[str]:
+    return [statement for of_step in statements for statement in of_step if COPY_PREFIX in statement]
 
 
 def told(dataset: Dataset) -> dict[str, tuple[Any, ...]]:
@@ -103,24 +160,129 @@ def test_a_table_is_copied_once_for_all_neighbours_forth_and_back(dataset: Datas
     assert {name: unique for name, (_, _, unique) in told(dataset).items() if unique} == {"note": True, "memo": True}
     assert [row[3] for row in rows(dataset)] == [5, None, -7]
     copies.clear()
-    request = RollbackRequest("shop", dataset.url)
-    assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert undo(dataset).outcome is Outcome.DONE
     assert len(copies) == COPIES[dataset.kind][1]
     assert (told(dataset), rows(dataset)) == (before, stored)
     assert find_status(StatusRequest(None, dataset.url, Path("schemas"), PlanOptions())).is_settled
 
 
-def test_steps_done_by_one_copy_leave_what_each_by_its_own_leaves(dataset: Dataset, copies: list[str]) -> None:
-    assert apply(dataset, AFTER, is_step_by_step=True).outcome is Outcome.DONE
-    alone, one_by_one = (told(dataset), rows(dataset)), len(copies)
-    request = RollbackRequest("shop", dataset.url)
-    assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+def test_steps_done_by_one_copy_leave_what_each_by_itself_leaves(dataset: Dataset, copies: list[str]) -> None:
+    assert apply_what(dataset, put_older_plan(dataset, AFTER)).outcome is Outcome.DONE
+    alone, by_themselves = (told(dataset), rows(dataset)), len(copies)
+    assert undo(dataset).outcome is Outcome.DONE
     copies.clear()
 
     assert apply(dataset, AFTER).outcome is Outcome.DONE
 
     assert (told(dataset), rows(dataset)) == alone
-    assert (one_by_one, len(copies)) == (ALONE[dataset.kind], COPIES[dataset.kind][0])
+    assert (by_themselves, len(copies)) == (ALONE[dataset.kind], COPIES[dataset.kind][0])
+
+
+@pytest.mark.parametrize("is_step_by_step", [False, True])
+def test_the_copies_that_are_shown_are_the_ones_that_are_run(
+    dataset: Dataset, copying: list[str], is_step_by_step: bool
+) -> None:
+    shown = plan(dataset, AFTER, "after.plan.json")
+    assert [len(places) for places in shown.groups if len(places) > 1] == GROUPS[dataset.kind]
+
+    report = apply_what(dataset, "after.plan.json", is_step_by_step=is_step_by_step)
+
+    assert report.outcome is Outcome.DONE
+    assert report.planned.plan == shown
+    assert copying == about_copies(each.statements for each in shown.steps) != []
+    copying.clear()
+    undone = undo(dataset)
+    assert undone.outcome is Outcome.DONE
+    assert copying == about_copies(each.planned.undo_statements for each in undone.steps) != []
+    lasts = {each.done_with for each in undone.steps} - {None}
+    assert {place for place, each in enumerate(undone.steps, 1) if each.done_with == place} == lasts != set()
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_of_a_copy_that_was_undone_in_part_the_rest_is_shown_and_done_again(
+    dataset: Dataset, copying: list[str], steps: int
+) -> None:
+    assert apply(dataset, AFTER).outcome is Outcome.DONE
+    after, stored = told(dataset), rows(dataset)
+    assert undo(dataset, steps=steps, allows_destructive=True).outcome is Outcome.DONE
+    copying.clear()
+
+    report = apply(dataset, AFTER)
+
+    assert report.outcome is Outcome.DONE
+    assert report.planned.done == 9 - steps
+    left = report.planned.plan.steps[9 - steps :]
+    assert copying == about_copies(each.statements for each in left)
+    done = report.planned.plan.steps[: 9 - steps]
+    assert all(each.done_with is None or each.done_with <= len(done) for each in done)
+    assert (told(dataset), rows(dataset)) == (after, stored)
+    assert find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).is_settled
+
+
+@pytest.mark.parametrize("is_step_by_step", [False, True])
+def test_of_steps_that_share_a_copy_all_are_done_or_none(dataset: Dataset, is_step_by_step: bool) -> None:
+    kind = DuckDbSession if dataset.kind == "duckdb" else SqliteDatabase
+    first, last = LAST_GROUP[dataset.kind]
+    before, copied = told(dataset), 0
+
+    def execute(session: Any, statement: str, real: Any = kind.execute) -> Any:
+        nonlocal copied
+        copied += statement.startswith("DROP TABLE") and '"orders"' in statement
+        if copied == 2:
+            raise DestinationError("the disk is full")
+        return real(session, statement)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kind, "execute", execute)
+        told_so = (
+            f"steps {first} to {last} of 9 failed, {first - 1} are done" if is_step_by_step else "the disk is full"
+        )
+        with pytest.raises(DestinationError, match=told_so):
+            apply(dataset, AFTER, is_step_by_step=is_step_by_step)
+
+    if is_step_by_step:
+        pending = find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).planned
+        assert pending is not None
+        assert pending.done == first - 1
+    else:
+        assert told(dataset) == before
+    assert apply(dataset, AFTER, is_step_by_step=is_step_by_step).outcome is Outcome.DONE
+    assert {name for name, (_, _, is_unique) in told(dataset).items() if is_unique} == {"note", "memo"}
+    assert find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).is_settled
+
+
+def test_a_copy_whose_columns_got_another_order_since_it_was_shown_is_refused(dataset: Dataset) -> None:
+    def turn(_: PlanReport) -> bool:
+        names = ", ".join(reversed(list(told(dataset))))
+        keys = {"code", "tag"}
+        types = ", ".join(
+            f"{name} {'BIGINT' if name == 'id' else 'VARCHAR' if dataset.kind == 'duckdb' else 'TEXT'}"
+            f"{' NOT NULL' if name in ('id', 'note') else ''}{' UNIQUE' if name in keys else ''}"
+            for name in reversed(list(told(dataset)))
+        )
+        dataset.sql(f"CREATE TABLE @.turned ({types})")
+        dataset.sql(f"INSERT INTO @.turned SELECT {names} FROM @.orders")
+        dataset.sql("DROP TABLE @.orders")
+        dataset.sql("ALTER TABLE @.turned RENAME TO orders")
+        return True
+
+    before = told(dataset)
+    report = apply(dataset, AFTER, agree=turn)
+
+    assert report.outcome is Outcome.REFUSED
+    assert [each.obstacle for each in report.planned.refusals] == [Obstacle.MOVED]
+    assert told(dataset) == before
+    assert apply(dataset, AFTER).outcome is Outcome.DONE
+
+
+def test_a_plan_that_somebody_made_share_more_copies_is_refused(dataset: Dataset) -> None:
+    shown = plan(dataset, AFTER)
+    steps = [replace(each, done_with=2, statements=()) for each in shown.steps[:2]]
+    forged = replace(shown, steps=(*steps, *(replace(each, done_with=None) for each in shown.steps[2:])))
+    Path("forged.plan.json").write_text(write_plan(forged))
+
+    with pytest.raises(InputError, match="not those of its steps"):
+        apply_what(dataset, "forged.plan.json")
 
 
 def test_a_value_that_does_not_survive_the_copy_leaves_all_as_it_was(dataset: Dataset) -> None:

@@ -17,6 +17,7 @@ from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.migration.steps import ChangeType, RenameColumn, RenameTable, Step
@@ -105,3 +106,50 @@ def test_behind_a_rename_an_odd_value_is_converted_with_a_guard(
     retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
     assert retypes == {"sum": False, "day": dataset.kind == "duckdb"}
     assert dataset.sql("SELECT sum FROM @.orders ORDER BY id") == [(5,), (-7,), (1000,)]
+
+
+def undo(dataset: Dataset) -> Any:
+    return rollback(RollbackRequest("shop", dataset.url), lambda _: True, lambda: nullcontext(None))
+
+
+def shortened(dataset: Dataset) -> None:
+    """Bring the dataset to a schema of numbers, and then to one of texts under other names."""
+    numbers = schema_of(ID, column("amount", "bigint"), column("note", "double"), column("paid"), before=BEFORE)
+    texts = schema_of(ID, column("sum", **{"x-renamed-from": "amount"}), column("note"), column("paid"), before=numbers)
+    assert apply(dataset, numbers).outcome is Outcome.DONE
+    assert apply(dataset, texts).outcome is Outcome.DONE
+
+
+def test_an_undo_needs_no_guard_where_a_look_finds_all_plain(dataset: Dataset, known: list[tuple[Step, bool]]) -> None:
+    shortened(dataset)
+    known.clear()
+
+    assert undo(dataset).outcome is Outcome.DONE
+
+    retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
+    assert retypes == dict.fromkeys(("sum", "note"), dataset.kind == "duckdb")
+    assert dataset.sql("SELECT amount, note FROM @.orders ORDER BY id") == [(5, 1.5), (-7, None)]
+
+
+def test_an_undo_looks_again_and_keeps_to_what_was_loaded_since(
+    dataset: Dataset, known: list[tuple[Step, bool]]
+) -> None:
+    shortened(dataset)
+    dataset.sql("INSERT INTO @.orders VALUES (3, ' 1_000 ', NULL, '2024-02-03')")
+    known.clear()
+
+    assert undo(dataset).outcome is Outcome.DONE
+
+    retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
+    assert retypes == {"sum": False, "note": dataset.kind == "duckdb"}
+    assert dataset.sql("SELECT amount FROM @.orders ORDER BY id") == [(5,), (-7,), (1000,)]
+
+
+def test_an_undo_is_refused_where_what_was_loaded_since_does_not_fit(dataset: Dataset) -> None:
+    shortened(dataset)
+    dataset.sql("INSERT INTO @.orders VALUES (3, 'many', NULL, NULL)")
+
+    report = undo(dataset)
+
+    assert report.outcome is Outcome.REFUSED
+    assert dataset.sql("SELECT sum FROM @.orders ORDER BY id") == [("5",), ("-7",), ("many",)]

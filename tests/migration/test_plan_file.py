@@ -69,6 +69,37 @@ def test_what_the_destination_cannot_do_has_no_statement():
     assert [step.statements == () for step in plan.steps] == [False, False, True]
 
 
+def _with_groups(*ends):
+    plan = plan_for(THERE, WANTED, THERE)
+    assert len(plan.steps) == len(ends)
+    return replace(plan, steps=tuple(replace(each, done_with=end) for each, end in zip(plan.steps, ends, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("ends", "sizes"),
+    [((None, None, None), [1, 1, 1]), ((2, 2, None), [2, 1]), ((None, 3, 3), [1, 2]), ((3, 3, 3), [3])],
+)
+def test_a_plan_tells_which_steps_are_done_at_once(ends, sizes):
+    plan = _with_groups(*ends)
+    again = read_plan(write_plan(plan), "a.plan.json")
+    assert again == plan
+    assert [len(places) for places in again.groups] == sizes
+    assert (plan_hash(plan) == plan_hash(plan_for(THERE, WANTED, THERE))) == (not plan.has_groups)
+
+
+def test_steps_that_are_done_alone_are_written_as_before_others_were_told():
+    document = plan_document(plan_for(THERE, WANTED, THERE))
+    assert all("done_with" not in each for each in document["steps"])
+
+
+@pytest.mark.parametrize(
+    "ends", [(1, None, None), (2, None, None), (3, 2, 3), (4, 4, 4), (0, None, None), (3, 3, None), (True, True, None)]
+)
+def test_steps_that_are_not_next_to_those_they_are_done_with_are_no_plan(ends):
+    with pytest.raises(InputError, match="damaged"):
+        read_plan(write_plan(_with_groups(*ends)), "a.plan.json")
+
+
 def test_a_plan_holds_the_whole_schema_with_its_hash():
     dated = table("orders", column("id", "bigint", **{"x-since": date(2026, 1, 31)}))
     plan = read_plan(write_plan(plan_for([], [dated])), "a.plan.json")

@@ -71,6 +71,24 @@ def stuck() -> MigrationPlan:
     return _plan(there, [_table("orders", _column("id"))], there, abilities=abilities)
 
 
+def shared() -> MigrationPlan:
+    """Three steps that one copy of their table does, and two that write a table's rows anew once."""
+    there = [
+        _table("orders", _column("amount"), _column("paid"), _column("state")),
+        _table("carts", _column("size"), _column("seen")),
+    ]
+    wanted = [
+        _table("orders", _column("amount", "bigint"), _column("paid", "date"), _column("state", "bool")),
+        _table("carts", _column("size", "bigint"), _column("seen", "date")),
+    ]
+    made = _plan(there, wanted, there)
+    copied, rewritten = made.steps[:3], made.steps[3:]
+    copied = tuple(
+        replace(each, done_with=3, statements=each.statements if each is copied[-1] else ()) for each in copied
+    )
+    return replace(made, steps=(*copied, *(replace(each, done_with=5) for each in rewritten)))
+
+
 def hostile() -> MigrationPlan:
     """Names and values that try to steer the terminal."""
     there = [_table("orders", _column(f"{EVIL}1"), _column(f"{EVIL}2", "bigint"), _column(f"{EVIL}3", nullable=False))]

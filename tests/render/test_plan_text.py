@@ -15,7 +15,7 @@ from schemactl.render.harmless import is_unsafe
 from schemactl.render.json import read_schema
 from schemactl.render.plan import print_plan
 
-SITUATIONS = ("empty", "changed", "expanded", "stuck", "hostile")
+SITUATIONS = ("empty", "changed", "expanded", "stuck", "shared", "hostile")
 
 
 def _sample(situation: str) -> MigrationPlan:

@@ -6,7 +6,6 @@ Our tables hold texts only, moments in ISO 8601: they are read the same way from
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
 from collections.abc import Sequence
@@ -163,7 +162,7 @@ def _unpacked(stored: str) -> str:
     """Return JSON, which dlt packs where a database limits the length of texts."""
     try:
         return zlib.decompress(base64.b64decode(stored, validate=True)).decode()
-    except (binascii.Error, zlib.error):
+    except (ValueError, zlib.error):  # JSON has signs that base64 has not, and perhaps some beyond ASCII
         return stored
 
 

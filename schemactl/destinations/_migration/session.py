@@ -12,6 +12,7 @@ from schemactl.destinations._migration import ledger
 from schemactl.destinations._migration.known import Known
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.destinations._migration.rendering import Dialect, by_one_copy
+from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, unfit_of
 from schemactl.destinations._migration.unguarded import Unguarded
 from schemactl.destinations._session import Relation, qualify
@@ -130,20 +131,38 @@ class SqlMigration(Generic[D]):
         for statement in quick.statements if quick is not None else statements:
             with self.database.telling("migrate"):
                 self.database.execute(statement)
+        self._drop_outdated_copies((step,))
         self.known.follow(step)
 
     def is_copied(self, step: Step, table: Table | None) -> bool:
         """Return whether a step copies its table; see ``flows.migrate.copying``."""
         return self.copied is not None and table is not None and self.copied(step, table)
 
+    def copy_statements(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
+        """Return what does steps by one copy of their table; see ``flows.migrate.copying``."""
+        return by_one_copy(steps, self.dialect, self._place, table)
+
     def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
         """Do steps by one copy of their table; see ``flows.migrate.copying``."""
         self._make_dataset()
-        for statement in by_one_copy(steps, self.dialect, self._place, table):
+        for statement in self.copy_statements(steps, table):
             with self.database.telling("migrate"):
                 self.database.execute(statement)
+        self._drop_outdated_copies(steps)
         for step in steps:
             self.known.follow(step)
+
+    def outdated_copies(self, steps: Sequence[Step]) -> tuple[str, ...]:
+        """Return the names of tables in dlt's staging dataset that go with steps: dlt makes them again."""
+        if self.schema is not None:
+            return ()  # a dataset of SQLite's is a file
+        with self.database.telling("look for dlt's staging dataset"):
+            return tuple(outdated_copies(self.database, self.dataset, steps))
+
+    def _drop_outdated_copies(self, steps: Sequence[Step]) -> None:
+        if self.schema is None:
+            with self.database.telling("drop dlt's staging copy"):
+                drop_outdated_copies(self.database, self.dataset, steps)
 
     def _unguarded(self, step: Step) -> Unguarded | None:
         if self.unguarded is None or not isinstance(step, ChangeType):

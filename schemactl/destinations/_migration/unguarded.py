@@ -55,12 +55,19 @@ def guarded_value(step: ChangeType, dialect: Dialect, once: Once = _plainly) -> 
     return once(name, convert)
 
 
-def tell_quick(value: str, step: ChangeType, dialect: Dialect) -> str:
-    """Return a guarded value with a comment: what is run in its place where a look finds that every value goes well."""
+def tell_quick(value: str, step: ChangeType, dialect: Dialect, run: Callable[[str], str]) -> str:
+    """Return a guarded value with a comment: what is run in its place where a look finds that every value goes well.
+
+    Args:
+        value: the guarded one.
+        step: the retype.
+        dialect: of the database.
+        run: how it is run.
+    """
     quick = quick_value(step, dialect)
     if quick is None or quick == value or "/*" in quick or "*/" in quick:  # a name could end the comment
         return value
-    return f"{value} /* {quick} where a look at all values finds that it gives the same */"
+    return f"{value} /* {run(quick)} where a look at all values finds that it gives the same */"
 
 
 def quick_value(step: ChangeType, dialect: Dialect) -> str | None:

@@ -144,3 +144,13 @@ class DuckDbWords:
 
 
 WORDS: Final = DuckDbWords()
+
+
+@dataclass(frozen=True, slots=True)
+class _ForgivingWords(DuckDbWords):
+    def refuse(self, value: str, kind: str) -> str:  # noqa: ARG002
+        return f"CAST(NULL AS {kind})"
+
+
+FORGIVING_WORDS: Final = _ForgivingWords()
+"""Make null of what does not survive: for where it is known that no row has it."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.opening import choose, waiting
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._migration.rendering import (
+    COPY_PREFIX,
     Dialect,
     alter,
     assignment_of,
@@ -19,16 +22,25 @@ from schemactl.destinations._migration.rendering import (
     render_of_column,
     render_of_constraint,
     render_of_table,
+    retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value, tell_quick
+from schemactl.destinations._migration.words import TRUE
 from schemactl.destinations._session import Relation
+from schemactl.destinations.duckdb._hanging import (
+    Hanging,
+    comments_again,
+    copy_hindrance,
+    hindrance_of,
+    read_hanging,
+)
 from schemactl.destinations.duckdb._nested import gains, structure_in
 from schemactl.destinations.duckdb._reader import read_connection
 from schemactl.destinations.duckdb._session import DuckDbSession, open_session
 from schemactl.destinations.duckdb._types import NAMES
-from schemactl.destinations.duckdb._words import WORDS
-from schemactl.errors import InputError
+from schemactl.destinations.duckdb._words import FORGIVING_WORDS, WORDS
+from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
     AddColumn,
@@ -47,6 +59,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
+    table_of,
 )
 from schemactl.schema.types import Column, Table
 
@@ -71,6 +84,9 @@ ABILITIES: Final = Abilities(
 
 DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "duckdb")
 
+_FORGIVING: Final[Dialect] = dialect_of(FORGIVING_WORDS, NAMES, "duckdb")
+"""Converts what does not survive to null."""
+
 
 def _is_copied(step: Step, table: Table) -> bool:
     match step:
@@ -94,8 +110,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case Backfill() | FillColumn():
             return (alter(DIALECT, dataset, step.table, _write_values(step, table)),)
         case ChangeType():
-            value = tell_quick(guarded_value(step, DIALECT, WORDS.once), step, DIALECT)
-            return _change_type(step, dataset, value)
+            return _retype_guarded(step, dataset)
         case SetNotNull() | DropNotNull() | AddPrimaryKey():
             return render_of_constraint(step, DIALECT, dataset)
         case AddUnique() | DropUnique() | DropPrimaryKey():
@@ -118,18 +133,109 @@ def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
     return (alter(DIALECT, dataset, step.table, action),)
 
 
+def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
+    value = tell_quick(guarded_value(step, DIALECT, WORDS.once), step, DIALECT, _of_rows_there)
+    return _change_type(step, dataset, value)
+
+
 def _unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
     value = quick_value(step, DIALECT)
     if value is None or is_keyed(step.before):
         return None
     # Who has opened the file writes alone: what the look finds stays so.
-    return Unguarded(look(step, DIALECT, dataset), _change_type(step, dataset, value))
+    return Unguarded(look(step, DIALECT, dataset), _change_type(step, dataset, _of_rows_there(value)))
+
+
+def _of_rows_there(value: str) -> str:
+    """Return a value that is null where it fails: an ALTER converts rows that were deleted, too."""
+    return f"TRY({value})"
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDbMigration(SqlMigration[DuckDbSession]):
+    """See ``destinations.MigrationSession``.
+
+    Attributes:
+        hanging: what hung on the tables when it was first asked for; read anew where a table is copied.
+    """
+
+    hanging: dict[str, Hanging] = field(default_factory=dict)
+
+    def obstacle(self, step: Step) -> Hindrance | None:
+        """Return why DuckDB does not take a step, before any has run; see ``destinations.MigrationSession``."""
+        with self.database.telling("look at what hangs on the tables"):
+            if not self.hanging:
+                self.hanging.update({"": Hanging(), **read_hanging(self.database, self.dataset)})
+        found = self.hanging.get(table_of(step).lower(), Hanging())
+        return hindrance_of(step, found, _is_copied_there(step, found))
+
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        start = f"CREATE TABLE {DIALECT.name(self.dataset)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
+        if not any(statement.startswith(start) for statement in statements):
+            if isinstance(step, ChangeType) and self._is_forgiven(step, statements):
+                statements = _convert_rows_there(step, self.dataset)
+            SqlMigration.run(self, step, statements)
+            return
+        with self._copying(table_of(step), _dropped((step,))):
+            SqlMigration.run(self, step, statements)
+
+    def _is_forgiven(self, step: ChangeType, statements: Sequence[str]) -> bool:
+        """Return whether a guard would look at values that might not survive, and no row that is there has one."""
+        if self.known.holds(step) or tuple(statements) != _retype_guarded(step, self.dataset):
+            return False  # it goes without a guard, or what is run undoes the step
+        if DIALECT.fits(retype_of(step), DIALECT.name(step.before.name)) == TRUE:
+            return False
+        return not SqlMigration.unfit(self, step, step.table).count
+
+    def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
+        """Do steps by one copy of their table, which keeps its comments."""
+        with self._copying(table.name, _dropped(steps)):
+            SqlMigration.run_by_copy(self, steps, table)
+
+    @contextmanager
+    def _copying(self, table: str, dropped: Collection[str]) -> Iterator[None]:
+        """Let a table be copied that loses nothing by it; what is said of it is said again.
+
+        Raises:
+            DestinationError: the table has what a copy would lose.
+        """
+        with self.database.telling("copy a table"):
+            hanging = read_hanging(self.database, self.dataset).get(table.lower(), Hanging())
+        lost = copy_hindrance(table, hanging, dropped)
+        if lost is not None:
+            raise DestinationError(f"{lost.message}, in `{self.origin}`", hint=lost.hint)
+        yield
+        with self.database.telling("copy a table"):
+            relation = self.database.relation(self.dataset, table)
+            for statement in comments_again(self.dataset, table, hanging, relation.columns if relation else ()):
+                self.database.execute(statement)
+
+
+def _convert_rows_there(step: ChangeType, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a retype of which every value survives, but those of rows that were deleted."""
+    return _change_type(step, dataset, _of_rows_there(guarded_value(step, _FORGIVING, WORDS.once)))
+
+
+def _dropped(steps: Sequence[Step]) -> list[str]:
+    return [step.column.name for step in steps if isinstance(step, DropColumn)]
+
+
+def _is_copied_there(step: Step, hanging: Hanging) -> bool:
+    """Return whether a step copies its table, as the table is before any step."""
+    is_table_keyed = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in hanging.constraints)
+    match step:
+        case DropColumn():
+            return is_table_keyed
+        case ChangeType():
+            return is_keyed(step.before)
+        case _:
+            return isinstance(step, AddUnique | DropUnique | DropPrimaryKey)
 
 
 @contextmanager
 def connect(
     url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
-) -> Iterator[SqlMigration[DuckDbSession]]:
+) -> Iterator[DuckDbMigration]:
     """Open a file for migrating; DuckDB lets one process write at a time. See ``destinations.Migrator``."""
     address = parse_file_address(url)
     if is_read_only and not may_be_new and not address.path.is_file():
@@ -141,7 +247,9 @@ def connect(
     with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, "lock") as session:
         session.execute("COMMIT")
         dataset = choose(session, address.dataset, schema_name)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, _unguarded)
+        yield DuckDbMigration(
+            session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, _unguarded
+        )
 
 
 def _sampled(place: str, _: Relation, share: float) -> str:

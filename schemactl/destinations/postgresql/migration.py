@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.opening import choose
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
@@ -22,6 +24,7 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import guarded_value
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
+from schemactl.destinations.postgresql._hanging import find_hindrance
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
 from schemactl.destinations.postgresql._types import NAMES
@@ -167,6 +170,16 @@ END
 """
 
 
+@dataclass(frozen=True, slots=True)
+class PostgresMigration(SqlMigration[PostgresSession]):
+    """See ``destinations.MigrationSession``."""
+
+    def obstacle(self, step: Step) -> Hindrance | None:
+        """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
+        with self.database.telling("look at what hangs on a table"):
+            return find_hindrance(self.database, self.dataset, step)
+
+
 @contextmanager
 def connect(
     url: str,
@@ -175,7 +188,7 @@ def connect(
     patience: float = 0.0,
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001
-) -> Iterator[SqlMigration[PostgresSession]]:
+) -> Iterator[PostgresMigration]:
     """Open a server for migrating; a lock that ends with the connection keeps others out.
 
     See ``destinations.Migrator``.
@@ -202,7 +215,7 @@ def connect(
             with session.telling("take the lock"):
                 _lock(session, dataset, patience)
                 _make_functions(session)
-        yield SqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+        yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
 
 
 def _make_functions(session: PostgresSession) -> None:

@@ -21,7 +21,7 @@ from schemactl.destinations._catalogue import (
     schema_name,
     schema_of,
 )
-from schemactl.destinations.sqlite._types import kind_of
+from schemactl.destinations.sqlite._types import kind_of, kind_of_key
 from schemactl.errors import DestinationError
 
 _COLUMNS: Final = """
@@ -70,7 +70,16 @@ def read_connection(connection: Connection, address: FileAddress, dataset: str, 
     if keeps_versions(row[:2] for row in rows):
         newest_first = f"select schema_name, version_hash from {VERSIONS_TABLE} order by inserted_at desc"
         stated = connection.execute(newest_first).fetchall()
-    columns = ((row[0], column_of(row[1], kind_of(row[2]), not row[3], keys.get(row[0]))) for row in rows)
+    several = {table for table, place in ((row[0], row[4]) for row in rows) if place > 1}
+    columns = (
+        (
+            table,
+            column_of(
+                name, kind_of_key(of) if place and table not in several else kind_of(of), not forbids, keys.get(table)
+            ),
+        )
+        for table, name, of, forbids, place in rows
+    )
     name = schema_name({row[0] for row in stated}, path.stem if dataset == MAIN else dataset)
     return Catalogue(schema_of(name, columns), f"{address}?dataset={dataset}", hashes_of(stated))
 

@@ -11,6 +11,9 @@ from schemactl.schema.types import Column, DataType, Properties
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
+_ROW_ID: Final = "x-row-id"
+"""A column that is the number of the row, which SQLite gives where nobody does: INTEGER and the whole primary key."""
+
 _DECIMAL: Final[Properties] = {"data_type": "decimal"}
 
 _KINDS: Final[dict[str, Properties]] = {
@@ -48,6 +51,12 @@ def kind_of(declared: str) -> Properties:
     if kind is _DECIMAL:
         return {"data_type": "wei"} if parsed.sizes == (38, 0) else {**_DECIMAL, **_sizes(parsed.sizes)}
     return {**kind, **_sizes(parsed.sizes[:1])} if kind["data_type"] == "text" else kind
+
+
+def kind_of_key(declared: str) -> Properties:
+    """Return dlt's type for that of a column which is the whole primary key."""
+    kind = kind_of(declared)
+    return {**kind, _ROW_ID: True} if declared.upper() == "INTEGER" else kind
 
 
 def _sizes(sizes: tuple[int, ...]) -> Properties:
@@ -88,6 +97,8 @@ def column_type(column: Column) -> str:
     match column.data_type:
         case DataType.TEXT:
             return "TEXT" if precision is None else f"VARCHAR({precision})"
+        case DataType.BIGINT if column.properties.get(_ROW_ID) and column.properties.get("primary_key"):
+            return "INTEGER"
         case DataType.BIGINT:
             return "BIGINT" if precision is None or precision > 32 else "SMALLINT" if precision <= 16 else "INTEGER"
         case DataType.DECIMAL:

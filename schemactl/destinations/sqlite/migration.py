@@ -19,6 +19,7 @@ from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration import ledger
 from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._migration.rendering import (
     COPY_PREFIX,
     Dialect,
@@ -82,8 +83,15 @@ def _type_of(column: Column) -> str:
 DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: f"X{digits}", "TEXT", "sqlite")
 
 _LOST_BY_COPY: Final = re.compile(
-    r"\b(default|check|references|foreign|collate|generated|autoincrement|without|strict|conflict)\b", re.IGNORECASE
+    r"\b(default|check|references|foreign|collate|autoincrement|generated(?=\s+always)|as(?=\s*\()"
+    r"|without\s+rowid|strict(?=\s*(?:,|$))|on\s+conflict)\b",
+    re.IGNORECASE,
 )
+_SEVERAL_UNIQUE: Final = """
+select group_concat(part.name, ', ') from pragma_index_list(?) as made, pragma_index_info(made.name) as part
+where made.origin = 'u' group by made.name having count(*) > 1
+"""
+_MADE_FOR: Final = "select type, sql from sqlite_master where lower(tbl_name) = lower(?) and sql is not null"
 _UNIQUE_INDEXES: Final = """
 select made.name from pragma_index_list(?) as made
 where made."unique" and made.origin = 'c' and not made.partial
@@ -158,6 +166,13 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         with self._copying(table.name):
             SqlMigration.run_by_copy(self, steps, table)
 
+    def obstacle(self, step: Step) -> Hindrance | None:
+        """Return why a table cannot be copied for a step; see ``destinations.MigrationSession``."""
+        if not _is_copied(step, None):
+            return None
+        with self.database.telling("look at what hangs on a table"):
+            return self._lost_by_copy(table_of(step))
+
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
         self._make_dataset()
@@ -208,17 +223,24 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         Raises:
             DestinationError: the table has what a copy would lose.
         """
-        found = self.database.connection.execute(
-            "select type, sql from sqlite_master where lower(tbl_name) = lower(?) and sql is not null", [table]
-        ).fetchall()
-        for kind, sql in found:
-            lost = _LOST_BY_COPY.search(_QUOTED.sub("", sql)) if kind == "table" else None
-            if lost:
-                raise DestinationError(
-                    f"a copy of table `{table}` in `{self.database.path}` would lose its {lost[0].upper()}",
-                    hint="take it away first, or change the table by hand and run `schemactl migrate baseline`",
-                )
+        if lost := self._lost_by_copy(table):
+            raise DestinationError(f"{lost.message}, in `{self.database.path}`", hint=lost.hint)
+        found = self.database.connection.execute(_MADE_FOR, [table]).fetchall()
         return [sql for kind, sql in found if kind in ("index", "trigger")]
+
+    def _lost_by_copy(self, table: str) -> Hindrance | None:
+        """Return why a table cannot be copied: what the copy would not have; None where it has all."""
+        found = self.database.connection.execute(_MADE_FOR, [table]).fetchall()
+        made = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in found if kind == "table")
+        lost = [" ".join(word.upper().split()) for words in made for word in words]
+        lost = ["GENERATED" if word == "AS" else word for word in lost]
+        lost += [f"UNIQUE ({row[0]})" for row in self.database.connection.execute(_SEVERAL_UNIQUE, [table])]
+        if not lost:
+            return None
+        return Hindrance(
+            f"a copy of table `{table}` would lose its {', '.join(dict.fromkeys(lost))}",
+            "take it away first, or change the table by hand and run `schemactl migrate baseline`",
+        )
 
 
 @contextmanager

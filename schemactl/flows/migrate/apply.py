@@ -13,13 +13,15 @@ from pathlib import Path
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
 from schemactl.errors import InputError
+from schemactl.flows.migrate.grouping import grouped, left_of
 from schemactl.flows.migrate.plan import check_plan, plan_for, rendering
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
-from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
@@ -103,8 +105,7 @@ def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -
     unfinished = found.unfinished
     allowed = request.allows_destructive
     if unfinished is not None and _is_same(wanted, unfinished):
-        plan = plan_of(unfinished)
-        done = done_steps(session, wanted.target.module, unfinished)
+        plan, done = standing(session, wanted.target.module, unfinished)
         return check_plan(session, plan, found, allowed, lambda *_: None, done)
     if wanted.plan is None:
         plan = plan_for(session, wanted.target, found, wanted.schema, request.options)
@@ -147,9 +148,15 @@ def _check_statements(session: MigrationSession, target: Target, found: Found, p
         )
     except KeyError as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
-    if [each.statements for each in again.steps] != [each.statements for each in plan.steps]:
+    if plan.has_groups:
+        again = grouped(session, target.module, again, proposal.catalogue.tables)
+    if [_run_as(each) for each in again.steps] != [_run_as(each) for each in plan.steps]:
         hint = "make it anew with this version of schemactl"
         raise InputError("the plan's statements are not those of its steps", hint=hint)
+
+
+def _run_as(planned: PlannedStep) -> tuple[tuple[str, ...], int | None]:
+    return planned.statements, planned.done_with
 
 
 def _applied_before() -> Refusal:
@@ -168,12 +175,16 @@ def _apply(
     """Run what was agreed on, if the destination is still as it was shown."""
     plan, name = report.plan, wanted.schema.name
     found = read_state(session, name)
-    done = done_steps(session, wanted.target.module, found.unfinished) if found.unfinished else None
-    is_same = done == report.done and (done is not None or plan.is_current(found.catalogue.schema))
-    if not is_same or (found.unfinished and found.unfinished.plan_hash != plan_hash(plan)):
+    if found.unfinished is not None:
+        is_same = (plan, report.done) == standing(session, wanted.target.module, found.unfinished)
+    else:
+        is_current = report.done is None and plan.is_current(found.catalogue.schema)
+        # The order of columns may be another one: then a copy would not run as it was shown.
+        is_same = is_current and plan == left_of(session, wanted.target.module, plan, 0)
+    if not is_same:
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
     run = found.unfinished or _new_run(plan, found)
-    runner = Runner(session, wanted.target.module, plan, run, done or 0, _teller(plan, progress))
+    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, _teller(plan, progress))
     is_whole = wanted.target.module.ABILITIES.transactional_ddl and not request.is_step_by_step
     started = time.monotonic()
     try:

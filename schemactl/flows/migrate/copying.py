@@ -1,6 +1,6 @@
 """Which steps next to each other are done by one copy of their table, where the engine does each of them by a copy.
 
-All of it is within one transaction: so nothing has to tell later which of them are done.
+A copy is within one transaction: so nothing has to tell later which of its steps are done.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Protocol, TypeGuard
 
 from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.counting import is_counted_late
+from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import effect, run
 from schemactl.migration.steps import ChangeType, Step, table_of
 from schemactl.schema.types import Table
@@ -22,8 +23,12 @@ class CopyingSession(MigrationSession, Protocol):
         """Return whether a step copies its table, as the step finds it."""
         ...
 
+    def copy_statements(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
+        """Return the statements of one copy of a table; its arguments are those of ``run_by_copy``."""
+        ...
+
     def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
-        """Do steps by one copy of their table.
+        """Do steps by one copy of their table, by ``copy_statements``.
 
         Args:
             steps: each of which ``is_copied``, none about a column that one before it has converted.
@@ -34,7 +39,7 @@ class CopyingSession(MigrationSession, Protocol):
 
 def is_copying(session: MigrationSession) -> TypeGuard[CopyingSession]:
     """Return whether a session does several steps by one copy; that of a third party may not."""
-    return hasattr(session, "run_by_copy")
+    return all(hasattr(session, name) for name in ("is_copied", "copy_statements", "run_by_copy"))
 
 
 def by_copies(
@@ -58,6 +63,30 @@ def by_copies(
         yield range(place, end), table
         run(model, steps[place:end])
         place = end
+
+
+def shared_statements(
+    session: CopyingSession, module: MigratingDestination, steps: Sequence[Step], table: Table
+) -> tuple[str, ...]:
+    """Return the statements of steps that one copy of their table does.
+
+    Args:
+        session: where.
+        module: of the destination.
+        steps: of one range of ``by_copies``.
+        table: as the first of them finds it.
+
+    Returns:
+        What each of them does before it copies, and then the copy.
+    """
+    found: list[str] = []
+    here: Table | None = table
+    for step in steps:
+        assert here is not None  # only steps about columns are done by a copy
+        alone = module.render(step, here, session.dataset)
+        found += alone[: len(alone) - len(session.copy_statements((step,), here))]
+        here = effect(here, step)
+    return (*found, *session.copy_statements(steps, table))
 
 
 def _end(session: CopyingSession, steps: Sequence[Step], place: int, table: Table | None) -> int:

@@ -71,7 +71,9 @@ _FOLDS: Final[Mapping[str, Callable[[str], str]]] = {"snowflake": str.upper}
 
 _DIGITS: Final[Mapping[DataType, tuple[int, int]]] = {DataType.DECIMAL: (38, 9), DataType.WEI: (38, 0)}
 _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
-_RENAMES_NO_COLUMN: Final = frozenset(("tsql",))
+_RENAMES_NO_COLUMN: Final = frozenset(("tsql", "hive", "athena"))
+_KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "singlestore"))
+"""Who has no words by which nulls are allowed again."""
 _SETS_NOT_NULL: Final = frozenset(("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave"))
 _HAS_NO_UNIQUE: Final = frozenset(("bigquery", "spark", "hive", "athena", "trino", "presto", "clickhouse"))
 _HAS_PRIMARY_KEY: Final = frozenset(
@@ -113,6 +115,7 @@ def abilities_of(dialect: str) -> Abilities:
         rename_column=Way.NONE if dialect in _RENAMES_NO_COLUMN else Way.IN_PLACE,
         retype=lambda *_: retype,
         set_not_null=not_null,
+        drop_not_null=Way.NONE if dialect in _KEEPS_NOT_NULL else Way.IN_PLACE,
         add_unique=Way.NONE if dialect in _HAS_NO_UNIQUE else Way.SCAN,
         drop_unique=Way.NONE,  # nobody can look up the constraint's name
         add_primary_key=Way.SCAN if dialect in _HAS_PRIMARY_KEY else Way.NONE,
@@ -179,7 +182,8 @@ class _Writer:
             case ChangeType():
                 return self._retype(step)
             case SetNotNull():
-                return exp.AlterColumn(this=self._name(step.column.name), allow_null=False)
+                # `allow_null=False`, as sqlglot reads it, gives the same text and a warning.
+                return exp.AlterColumn(this=self._name(step.column.name), drop=False, allow_null=True)
             case DropNotNull():
                 return exp.AlterColumn(this=self._name(step.column.name), drop=True, allow_null=True)
             case AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():

@@ -10,7 +10,7 @@ from schemactl.flows.catalogues import comparable
 from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target
 from schemactl.flows.references import Referred
-from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.comparison import is_bookkeeping, spelled_as
 from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.schema.changes import Change, ColumnAdded, ColumnPropertyChanged, ColumnsReordered
 from schemactl.schema.diff import diff
@@ -41,12 +41,13 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     """
     names = target.module.NAMES
     others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
+    spelled = found.catalogue.schema if names.is_case_sensitive else spelled_as(found.catalogue.schema, schema)
     tables = {
-        _spelled(name, schema, target): table
-        for name, table in found.catalogue.schema.tables.items()
+        name: table
+        for name, table in spelled.tables.items()
         if not is_bookkeeping(name) and (fold(name, names) not in others or name in schema.tables)
     }
-    there = replace(found.catalogue.schema, tables={name: replace(table, name=name) for name, table in tables.items()})
+    there = replace(spelled, tables=tables)
     own = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}
     stated = Referred(replace(schema, tables=own), schema.name)
     catalogue = Referred(there, found.catalogue.origin, destination=target.module)
@@ -87,12 +88,6 @@ def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
             seen.add(version.schema_name)
             other = session.schema_of(version.version_hash)
             yield from other.tables if other else ()
-
-
-def _spelled(name: str, schema: Schema, target: Target) -> str:
-    """Return a table's name as the schema spells it."""
-    names = target.module.NAMES
-    return next((each for each in schema.tables if fold(each, names) == fold(name, names)), name)
 
 
 def complete_tables(schema: Schema) -> tuple[Table, ...]:

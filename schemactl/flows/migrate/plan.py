@@ -10,13 +10,16 @@ from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
+from schemactl.flows.migrate.grouping import grouped
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
-from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.formats._collector import paused_collector
+from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.planner import Proposal
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import Step
@@ -78,10 +81,8 @@ def report_plan(
     found = read_state(session, schema.name)
     unfinished = found.unfinished
     if unfinished is not None and unfinished.to_hash == schema.version_hash:
-        plan = plan_of(unfinished)
-        return check_plan(
-            session, plan, found, allows_destructive, tell, done_steps(session, target.module, unfinished)
-        )
+        plan, done = standing(session, target.module, unfinished)
+        return check_plan(session, plan, found, allows_destructive, tell, done)
     plan = plan_for(session, target, found, schema, options)
     return check_plan(session, plan, found, allows_destructive, tell)
 
@@ -91,7 +92,17 @@ def plan_for(
 ) -> MigrationPlan:
     """Return the plan from what was found to a schema."""
     proposal = propose(session, target.module, found, schema, options)
-    return make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
+    proposal = replace(proposal, notes=(*proposal.notes, *staging_notes(session, proposal)))
+    plan = make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
+    return grouped(session, target.module, plan, proposal.catalogue.tables)
+
+
+def staging_notes(session: MigrationSession, proposal: Proposal) -> Iterator[Note]:
+    """Yield the tables of dlt's staging dataset that go with a plan's steps; not all sessions know of such."""
+    outdated = getattr(session, "outdated_copies", None)
+    for name in outdated([planned.step for planned in proposal.steps]) if outdated is not None else ():
+        message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
+        yield Note(NoteKind.WAITS, name, None, message)
 
 
 def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
@@ -16,6 +17,7 @@ from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.plan import rendering
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
 from schemactl.flows.migrate.tracing import traced, traced_table
+from schemactl.flows.migrate.undo_groups import grouped_back
 from schemactl.flows.migrate.undoing import Part, rendered, undo_at_once, undo_one_by_one
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.cautions import needs_count
@@ -30,6 +32,7 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
+from schemactl.schema.types import Table
 
 Agree = Callable[[RollbackReport], bool]
 
@@ -71,14 +74,20 @@ def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
-    with target.open_for_writing(name, request.patience) as session, open_progress() as progress:
+    is_whole = target.module.ABILITIES.transactional_ddl
+    with (
+        target.open_for_writing(name, request.patience) as session,
+        open_progress() as progress,
+        # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
+        session.transaction() if is_whole else nullcontext(),
+    ):
         again, parts = _report(session, target, name, request)
         if again.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
             moved = Refusal(Obstacle.MOVED, "the destination is another than it was when this was shown", hint)
             return replace(report, outcome=Outcome.REFUSED, refusals=(moved,))
         if again.outcome is Outcome.DONE:
-            undo = undo_at_once if target.module.ABILITIES.transactional_ddl else undo_one_by_one
+            undo = undo_at_once if is_whole else undo_one_by_one
             undo(session, target, again, parts, progress or (lambda *_: None))
         return again
 
@@ -89,7 +98,9 @@ def _report(
     """Return what there is to undo, as the tables are now."""
     found = read_state(session, name)
     parts = tuple(_choose(session, target, found, request))
-    undone = tuple(_undone(session, target, parts))
+    tables = tables_now(session, target.module, plan_of(parts[0].run).target)
+    undone = tuple(_undone(session, target, parts, dict(tables)))
+    undone = grouped_back(session, target.module, parts, undone, tables)
     steps = [step for each in undone for step in each.planned.undo.steps]
     obstacles = find_obstacles(session, steps)
     barred = {place for places in obstacles.values() for place in places}
@@ -153,10 +164,10 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(session: MigrationSession, target: Target, parts: Sequence[Part]) -> Iterator[UndoneStep]:
-    """Yield the steps with the statements that undo them as the tables are now: others may have added columns."""
-    schema = plan_of(parts[0].run).target
-    tables = tables_now(session, target.module, schema)
+def _undone(
+    session: MigrationSession, target: Target, parts: Sequence[Part], tables: dict[str, Table]
+) -> Iterator[UndoneStep]:
+    """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
     render = rendering(session, target)
     for part in parts:
         for number in part.numbers:

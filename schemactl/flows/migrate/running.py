@@ -6,7 +6,7 @@ import getpass
 import hashlib
 import os
 import socket
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,11 +15,12 @@ from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
-from schemactl.flows.migrate.copying import by_copies, is_copying
+from schemactl.flows.migrate.copying import is_copying
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.effects_there import is_there
 from schemactl.flows.migrate.merging import is_merging, merged
 from schemactl.flows.migrate.target import MigratingDestination
+from schemactl.migration.effects import run as run_model
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Refusal
@@ -84,9 +85,8 @@ class Runner:
             self._refuse_unfit(guarded)
             before = self._tables()
             tables = self._expected(before)
-            rest = [each.step for each in self.plan.steps[self.done :]]
-            for places, table in by_copies(self.session, rest, before):
-                self._run_by_copy(range(places.start + self.done, places.stop + self.done), table)
+            for places, table in self._at_once(before):
+                self._run_steps(places, table)
             self._check(tables, is_kept=False)
             self._write_end()
             self.session.write_steps([self._record(place, StepState.DONE) for place in range(len(self.plan.steps))])
@@ -126,15 +126,16 @@ class Runner:
 
     def _go_on(self) -> None:
         self._refuse_unfit()
-        tables = self._expected(self._tables())
+        before = self._tables()
+        tables = self._expected(before)
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
                 records = [self._record(place, StepState.PENDING) for place in range(len(self.plan.steps))]
                 self.session.write_steps(records)
-        for places in self._at_once():
+        for places, table in self._at_once(before):
             try:
-                self._keep_steps(places)
+                self._keep_steps(places, table)
             except DestinationError as error:
                 raise self._halfway(error, places) from error
             except UnfitValues as error:
@@ -145,18 +146,28 @@ class Runner:
         with self.session.transaction():
             self._write_end()
 
-    def _at_once(self) -> list[range]:
-        """Return the places of the steps that are left, those together that are done at once."""
-        if self.module.ABILITIES.transactional_ddl or not is_merging(self.session):
+    def _at_once(self, before: Mapping[str, Table]) -> Iterator[tuple[range, Table | None]]:
+        """Yield the places of the steps that are left, those together that are done at once, with their table then."""
+        steps = [each.step for each in self.plan.steps]
+        model = dict(before)
+        for places in self._groups(before):
+            yield places, model.get(table_of(steps[places.start]))
+            run_model(model, [steps[place] for place in places])
+
+    def _groups(self, before: Mapping[str, Table]) -> list[range]:
+        """Return what is done at once: as the plan tells, or where it may have stopped in between, as can be told."""
+        if self.module.ABILITIES.transactional_ddl:
+            return [range(max(each.start, self.done), each.stop) for each in self.plan.groups if each.stop > self.done]
+        if not is_merging(self.session):
             return [range(place, place + 1) for place in range(self.done, len(self.plan.steps))]
-        found = merged([each.step for each in self.plan.steps[self.done :]], self._tables(), self.module)
+        found = merged([each.step for each in self.plan.steps[self.done :]], before, self.module)
         return [range(each.start + self.done, each.stop + self.done) for each in found]
 
-    def _keep_steps(self, places: range) -> None:
+    def _keep_steps(self, places: range, table: Table | None) -> None:
         if self.module.ABILITIES.transactional_ddl:
             with self.session.transaction():
-                self._run_step(places.start)
-                self.session.write_steps([self._record(places.start, StepState.DONE)])
+                self._run_steps(places, table)
+                self.session.write_steps([self._record(place, StepState.DONE) for place in places])
             return
         # Each time in one piece: so steps that are done at once are begun at once, too.
         self.session.write_steps([self._record(place, StepState.RUNNING) for place in places])
@@ -174,11 +185,13 @@ class Runner:
         assert is_merging(self.session)
         self.session.run_together(steps)
 
-    def _run_by_copy(self, places: range, table: Table | None) -> None:
-        if len(places) == 1 or table is None or not is_copying(self.session):
-            for place in places:
-                self._run_step(place)
+    def _run_steps(self, places: range, table: Table | None) -> None:
+        """Run a step, or those that one copy of their table does."""
+        if len(places) == 1:
+            self._run_step(places.start)
             return
+        if table is None or not is_copying(self.session):
+            raise DestinationError(f"`{self.session.origin}` does no steps by one copy", hint="make the plan anew")
         steps = [self.plan.steps[place].step for place in places]
         for place, step in zip(places, steps, strict=True):
             self.tell(place + 1, step)
@@ -245,16 +258,18 @@ class Runner:
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
     def _record(self, place: int, state: StepState) -> StepRecord:
-        return step_record(self.run, place + 1, self.plan.steps[place], state)
+        return step_record(self.run, place + 1, self.plan.steps, state)
 
 
-def step_record(run: Run, number: int, planned: PlannedStep, state: StepState) -> StepRecord:
-    """Return a step's line of the ledger, with the time."""
+def step_record(run: Run, number: int, steps: Sequence[PlannedStep], state: StepState) -> StepRecord:
+    """Return a step's line of the ledger, with the time; ``steps`` are all of its plan."""
     now = datetime.now(UTC)
+    planned = steps[number - 1]
+    statements = planned.statements or steps[(planned.done_with or number) - 1].statements
     return StepRecord(
         run_id=run.run_id,
         number=number,
-        statements_hash=hashlib.sha256("\n".join(planned.statements).encode()).hexdigest(),
+        statements_hash=hashlib.sha256("\n".join(statements).encode()).hexdigest(),
         undo_statements=planned.undo_statements,
         who=who(),
         state=state,

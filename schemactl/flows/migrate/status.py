@@ -10,7 +10,7 @@ from schemactl.destinations._migration.records import Run, StepState, Version
 from schemactl.flows.migrate.drift import Drift, find_drift
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.target import Found, find_name, find_target, find_wanted, read_state
-from schemactl.flows.migrate.unfinished import done_steps, plan_of
+from schemactl.flows.migrate.unfinished import standing
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import PastRun, PlanReport, SchemaThere, StatusReport
 from schemactl.schema.types import Schema
@@ -48,8 +48,7 @@ def find_status(request: StatusRequest) -> StatusReport:
         schema = wanted or found.known
         planned: PlanReport | None = None
         if schema is not None and found.unfinished is not None:
-            plan = plan_of(found.unfinished)
-            done = done_steps(session, target.module, found.unfinished)
+            plan, done = standing(session, target.module, found.unfinished)
             planned = check_plan(session, plan, found, False, lambda *_: None, done)
         elif schema is not None:
             plan = plan_for(session, target, found, schema, request.options)

@@ -65,31 +65,30 @@ def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) ->
 def undo_at_once(
     session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], tell: Tell
 ) -> None:
-    """Undo steps in one transaction, and look at the tables before it ends.
+    """Undo steps in the open transaction, and look at the tables before it ends.
 
     Raises:
-        DestinationError: a step failed, or the tables are not as they should be; they are as they were.
+        DestinationError: a step failed, or the tables are not as they should be; with the transaction all is as it was.
     """
-    with session.transaction():
-        before = _tables(session, target, parts)
-        tables, render = dict(before), rendering(session, target)
-        numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
-        steps = [step for _, step in numbered]
-        for places, table in by_copies(session, steps, before):
-            tell(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
-            made = list(rendered(steps[places.start : places.stop], tables, render))
-            if len(places) > 1 and table is not None and is_copying(session):
-                session.run_by_copy(steps[places.start : places.stop], table)
-            else:
-                for step, statements in made:
-                    session.run(step, statements)
-        _check(session, target, before, report, "nothing was changed")
-        for part in parts:
-            _write_run(session, part)
-            session.write_steps([_record(part, number, part.left) for number in (*part.numbers, *part.broken_off)])
-            # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
-            session.forget_version(part.run.to_hash)
-        _write_base(session, parts[-1].run)
+    before = _tables(session, target, parts)
+    tables, render = dict(before), rendering(session, target)
+    numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
+    steps = [step for _, step in numbered]
+    for places, table in by_copies(session, steps, before):
+        tell(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
+        made = list(rendered(steps[places.start : places.stop], tables, render))
+        if len(places) > 1 and table is not None and is_copying(session):
+            session.run_by_copy(steps[places.start : places.stop], table)
+        else:
+            for step, statements in made:
+                session.run(step, statements)
+    _check(session, target, before, report, "nothing was changed")
+    for part in parts:
+        _write_run(session, part)
+        session.write_steps([_record(part, number, part.left) for number in (*part.numbers, *part.broken_off)])
+        # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
+        session.forget_version(part.run.to_hash)
+    _write_base(session, parts[-1].run)
 
 
 def undo_one_by_one(
@@ -182,7 +181,7 @@ def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> Des
 
 
 def _record(part: Part, number: int, state: StepState) -> StepRecord:
-    return step_record(part.run, number, part.steps[number - 1], state)
+    return step_record(part.run, number, part.steps, state)
 
 
 def _write_run(session: MigrationSession, part: Part) -> None:

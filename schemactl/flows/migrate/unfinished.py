@@ -5,6 +5,7 @@ from __future__ import annotations
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
 from schemactl.flows.migrate.effects_there import done_numbers
+from schemactl.flows.migrate.grouping import left_of
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.saved import read_plan
@@ -19,9 +20,12 @@ def plan_of(run: Run) -> MigrationPlan:
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
-def done_steps(session: MigrationSession, module: MigratingDestination, run: Run) -> int:
-    """Return how many of a run's steps are done: the first ones, since they run in their order.
+def standing(session: MigrationSession, module: MigratingDestination, run: Run) -> tuple[MigrationPlan, int]:
+    """Return the plan of a run that stands half done, and how many of its steps are done.
 
-    One that a killed process has done, and could not say so, counts.
+    They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
+    counts. The others have the statements that will run.
     """
-    return len(done_numbers(session, module, plan_of(run), session.steps(run.run_id)))
+    plan = plan_of(run)
+    done = len(done_numbers(session, module, plan, session.steps(run.run_id)))
+    return left_of(session, module, plan, done), done

@@ -1,0 +1,183 @@
+"""What hangs on the tables of a DuckDB file beside what a schema says, and the steps that it stands in the way of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._session import literal, qualify, quote
+from schemactl.migration.steps import (
+    AddColumn,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropTable,
+    RenameColumn,
+    Step,
+    table_of,
+)
+
+_COLLATE: Final = re.compile(r"\bcollate\b", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """What hangs on one table.
+
+    Attributes:
+        indexes: names of those that somebody made; keys have none.
+        referring: names of tables whose foreign keys refer to it.
+        constraints: kind and columns of each but NOT NULL.
+        defaults: columns with a default, or that are generated.
+        has_collation: whether a column has a collation of its own.
+        comments: of columns by their names, of the table under the empty one.
+    """
+
+    indexes: tuple[str, ...] = ()
+    referring: tuple[str, ...] = ()
+    constraints: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    defaults: tuple[str, ...] = ()
+    has_collation: bool = False
+    comments: tuple[tuple[str, str], ...] = ()
+
+    def of_column(self, kind: str, column: str) -> bool:
+        """Return whether a constraint of one kind is about a column."""
+        folded = column.lower()
+        return any(each == kind and folded in map(str.lower, columns) for each, columns in self.constraints)
+
+    def lost_by_copy(self, dropped: Collection[str] = ()) -> list[str]:
+        """Return what a copy of the table would lose; ``dropped`` columns go anyhow."""
+        kinds = sorted({kind for kind, _ in self.constraints if kind in ("CHECK", "FOREIGN KEY")})
+        several = (columns for kind, columns in self.constraints if kind == "UNIQUE" and len(columns) > 1)
+        return [
+            *kinds,
+            *(f"UNIQUE ({', '.join(columns)})" for columns in several),
+            *(f"DEFAULT of `{name}`" for name in self.defaults if name.lower() not in map(str.lower, dropped)),
+            *(["COLLATE"] if self.has_collation else []),
+        ]
+
+
+class _Asked(Protocol):
+    def query(self, statement: str) -> list[tuple[Any, ...]]: ...
+
+
+def read_hanging(database: _Asked, dataset: str) -> dict[str, Hanging]:
+    """Return what hangs on each table of a dataset, by its name in lower case; those without any of it are left out."""
+    where = f"WHERE database_name = current_database() AND schema_name = {literal(dataset)}"
+    found: dict[str, Hanging] = {}
+    for table, name, value in (*_constraints(database, where), *_of_columns(database, where)):
+        there = found.get(table.lower(), Hanging())
+        more: dict[str, Any] = {name: (*getattr(there, name), value)}
+        found[table.lower()] = replace(there, **more)
+    for table, made in database.query(f"SELECT table_name, sql FROM duckdb_tables() {where}"):
+        if _COLLATE.search(_QUOTED.sub("", made)):
+            found[table.lower()] = replace(found.get(table.lower(), Hanging()), has_collation=True)
+    return found
+
+
+def _constraints(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield tables with the name of a field of ``Hanging``, and one more value for it."""
+    for table, index in database.query(f"SELECT table_name, index_name FROM duckdb_indexes() {where} ORDER BY ALL"):
+        yield table, "indexes", index
+    for table, kind, columns, target in database.query(
+        "SELECT table_name, constraint_type, constraint_column_names, referenced_table"
+        f" FROM duckdb_constraints() {where} AND constraint_type <> 'NOT NULL'"
+    ):
+        yield table, "constraints", (kind, tuple(columns))
+        if target:
+            yield target, "referring", table
+
+
+def _of_columns(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
+    for table, column, default, comment in database.query(
+        f"SELECT table_name, column_name, column_default, comment FROM duckdb_columns() {where}"
+        " AND (column_default IS NOT NULL OR comment IS NOT NULL)"
+    ):
+        if default is not None:
+            yield table, "defaults", column
+        if comment is not None:
+            yield table, "comments", (column, comment)
+    for table, comment in database.query(
+        f"SELECT table_name, comment FROM duckdb_tables() {where} AND comment IS NOT NULL"
+    ):
+        yield table, "comments", ("", comment)
+
+
+def hindrance_of(step: Step, hanging: Hanging, is_copied: bool) -> Hindrance | None:
+    """Return why DuckDB does not take a step, whatever the values are; None where it does.
+
+    Args:
+        step: in the names that the tables have.
+        hanging: what hangs on its table.
+        is_copied: whether the step is done by a copy of the table.
+    """
+    table = table_of(step)
+    if isinstance(step, AddColumn | CreateTable | DropTable):
+        return None  # what refers to a table that is dropped may be dropped before
+    if hanging.referring:
+        listed = _listed(hanging.referring)
+        return Hindrance(
+            f"foreign keys of {listed} refer to `{table}`, and DuckDB changes no such table",
+            "make the tables without foreign keys first",
+        )
+    if hanging.indexes:
+        return Hindrance(
+            f"`{table}` has the index {_listed(hanging.indexes)}, and DuckDB changes no table that has one",
+            "drop it before, and make it again afterwards",
+        )
+    if is_copied:
+        dropped = (step.column.name,) if isinstance(step, DropColumn) else ()
+        return copy_hindrance(table, hanging, dropped)
+    return _of_column(step, hanging)
+
+
+def copy_hindrance(table: str, hanging: Hanging, dropped: Collection[str] = ()) -> Hindrance | None:
+    """Return why a table cannot be copied: what the copy would not have; None where it has all."""
+    lost = [*hanging.lost_by_copy(dropped), *(f"index `{name}`" for name in hanging.indexes)]
+    if not lost:
+        return None
+    return Hindrance(
+        f"a copy of `{table}` would lose its {', '.join(lost)}",
+        "take it away first, or change the table by hand and run `schemactl migrate baseline`",
+    )
+
+
+def _of_column(step: Step, hanging: Hanging) -> Hindrance | None:
+    """Return why DuckDB does not change a column in its place."""
+    kinds: tuple[str, ...]
+    match step:
+        case ChangeType():
+            name, kinds = step.before.name, ("CHECK", "FOREIGN KEY")
+        case DropColumn():
+            name, kinds = step.column.name, ("FOREIGN KEY",)
+        case RenameColumn():
+            name, kinds = step.before, ("FOREIGN KEY",)
+        case _:
+            return None
+    kind = next((each for each in kinds if hanging.of_column(each, name)), None)
+    if kind is None:
+        return None
+    return Hindrance(
+        f"`{step.table}.{name}` has a constraint {kind}, with which DuckDB does not change it so",
+        "make the table without it first",
+    )
+
+
+def comments_again(dataset: str, table: str, hanging: Hanging, columns: Collection[str]) -> Sequence[str]:
+    """Return the statements that give a table's copy the comments that it had; ``columns`` are the copy's."""
+    place = qualify(dataset, table)
+    return [
+        f"COMMENT ON COLUMN {place}.{quote(name)} IS {literal(text)}"
+        if name
+        else f"COMMENT ON TABLE {place} IS {literal(text)}"
+        for name, text in hanging.comments
+        if not name or name.lower() in map(str.lower, columns)
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,228 @@
+"""What hangs on a table beside its schema is not lost by a step, and what stands in a step's way is told before it."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from schemactl.destinations import duckdb, postgresql, sqlite
+from schemactl.errors import DestinationError
+from schemactl.migration.steps import (
+    AddColumn,
+    AddUnique,
+    ChangeType,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    RenameColumn,
+)
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Column, Table
+
+
+def column(name, kind="text", **properties):
+    return Column(name, {"data_type": kind, **properties})
+
+
+def retype(name, before="text", after="bigint", **properties):
+    old, new = column(name, before, **properties), column(name, after, **properties)
+    return ChangeType("orders", old, new, Conversion.DEPENDS, needs_check=True)
+
+
+@contextmanager
+def duckdb_with(tmp_path, *statements):
+    import duckdb as driver
+
+    path = tmp_path / "file.duckdb"
+    with driver.connect(str(path)) as connection:
+        for statement in ("CREATE SCHEMA shop", "SET schema = 'shop'", *statements):
+            connection.execute(statement)
+    with duckdb.connect(f"duckdb:///{path}?dataset=shop", "shop") as session:
+        yield session
+
+
+@contextmanager
+def sqlite_with(tmp_path, *statements):
+    import sqlite3
+
+    path = tmp_path / "file.db"
+    with sqlite3.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+    with sqlite.connect(f"sqlite:///{path}?dataset=main", "shop") as session:
+        yield session
+
+
+@contextmanager
+def postgres_with(url, *statements):
+    import psycopg
+
+    name = f"d{time.monotonic_ns()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in (f"CREATE SCHEMA {name}", f"SET search_path = {name}", *statements):
+            connection.execute(statement)
+    with postgresql.connect(f"{url}?dataset={name}", "shop") as session:
+        yield session
+
+
+KEYED = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a VARCHAR{}, b VARCHAR)"
+DROP = DropColumn("orders", column("b"))
+OTHER = "CREATE TABLE shops (id VARCHAR PRIMARY KEY)"
+
+
+@pytest.mark.parametrize(
+    ("made", "step", "told"),
+    [
+        ([KEYED.format(" CHECK (length(a) < 9)")], DROP, "lose its CHECK"),
+        ([KEYED.format(" DEFAULT 'x'")], DROP, "lose its DEFAULT of `a`"),
+        ([KEYED.format(" COLLATE nocase")], DROP, "lose its COLLATE"),
+        ([KEYED.format(", c VARCHAR GENERATED ALWAYS AS (upper(a))")], DROP, "lose its DEFAULT of `c`"),
+        ([KEYED.format(", c VARCHAR, UNIQUE (a, c)")], DROP, "lose its UNIQUE (a, c)"),
+        ([OTHER, KEYED.format(" REFERENCES shops (id)")], DROP, "lose its FOREIGN KEY"),
+        ([KEYED.format(""), "CREATE INDEX seen ON orders (a)"], DROP, "has the index `seen`"),
+        ([KEYED.format(""), "CREATE INDEX seen ON orders (a)"], retype("b"), "has the index `seen`"),
+        ([KEYED.format(""), "CREATE TABLE r (o BIGINT REFERENCES orders (id))"], DROP, "foreign keys of `r`"),
+        ([KEYED.format(" CHECK (length(a) < 9)")], retype("a"), "has a constraint CHECK"),
+        ([OTHER, KEYED.format(" REFERENCES shops (id)")], RenameColumn("orders", "a", "c"), "constraint FOREIGN KEY"),
+    ],
+)
+def test_duckdb_tells_what_stands_in_a_steps_way(tmp_path, made, step, told):
+    with duckdb_with(tmp_path, *made) as session:
+        found = session.obstacle(step)
+        assert found is not None
+        assert told in found.message
+        assert session.obstacle(AddColumn("orders", column("new"))) is None
+
+
+def test_duckdb_takes_steps_that_leave_all_as_it_is(tmp_path):
+    with duckdb_with(
+        tmp_path, "CREATE TABLE orders (id BIGINT, a VARCHAR CHECK (length(a) < 9), b VARCHAR DEFAULT 'x')"
+    ) as session:
+        for step in (retype("b"), DROP, RenameColumn("orders", "a", "c"), DropTable(Table("orders"))):
+            assert session.obstacle(step) is None
+            assert session.obstacle(AddUnique("orders", "b")) is not None
+
+
+def test_duckdb_copies_no_table_that_would_lose_by_it(tmp_path):
+    with duckdb_with(tmp_path, KEYED.format(" CHECK (length(a) < 9)"), "CREATE INDEX seen ON orders (a)") as session:
+        table = session.catalogue().schema.tables["orders"]
+        with pytest.raises(DestinationError, match="a copy of `orders` would lose its CHECK, index `seen`"):
+            session.run(DROP, duckdb.render(DROP, table, "shop"))
+        assert session.database.query("SELECT index_name FROM duckdb_indexes()") == [("seen",)]
+
+
+def test_duckdb_keeps_comments_in_a_copy(tmp_path):
+    comments = [
+        "COMMENT ON TABLE orders IS 'what was sold'",
+        "COMMENT ON COLUMN orders.a IS 'it''s one'",
+        "COMMENT ON COLUMN orders.b IS 'goes'",
+    ]
+    with duckdb_with(tmp_path, KEYED.format(""), *comments) as session:
+        table = session.catalogue().schema.tables["orders"]
+        session.run(DROP, duckdb.render(DROP, table, "shop"))
+        of_table = session.database.query("SELECT comment FROM duckdb_tables() WHERE table_name = 'orders'")
+        of_columns = session.database.query(
+            "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'orders' ORDER BY column_index"
+        )
+        assert (of_table, of_columns) == ([("what was sold",)], [("id", None), ("a", "it's one")])
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("a text default 'x'", "DEFAULT"),
+        ("a text, g text as (upper(a)) stored", "GENERATED"),
+        ("a text, c text, unique (a, c)", "UNIQUE (a, c)"),
+        ("a text collate nocase check (a <> '')", "COLLATE, CHECK"),
+        ("a text, id integer primary key autoincrement", "AUTOINCREMENT"),
+    ],
+)
+def test_sqlite_tells_before_a_step_what_a_copy_would_lose(tmp_path, body, told):
+    with sqlite_with(tmp_path, f"create table orders ({body})") as session:
+        found = session.obstacle(retype("a"))
+        assert found is not None
+        assert found.message == f"a copy of table `orders` would lose its {told}"
+        assert session.obstacle(RenameColumn("orders", "a", "c")) is None
+
+
+def test_sqlite_columns_may_be_called_like_what_is_lost(tmp_path):
+    with sqlite_with(tmp_path, 'create table orders (a text, generated text, strict text, "check" text)') as session:
+        assert session.obstacle(retype("a")) is None
+
+
+def test_sqlite_still_numbers_the_rows_of_a_copied_table(tmp_path):
+    with sqlite_with(tmp_path, "create table orders (id integer primary key, a text)") as session:
+        step = retype("a")
+        session.run(step, sqlite.render(step, session.catalogue().schema.tables["orders"], "main"))
+        session.database.execute("insert into orders (a) values (7)")
+        assert session.database.query("select id, a from orders") == [(1, 7)]
+
+
+VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
+
+
+@pytest.mark.parametrize(
+    ("made", "step", "told"),
+    [
+        (["CREATE TABLE orders (a text)", VIEW], retype("a"), "need"),
+        (["CREATE TABLE orders (a text, b text)", VIEW], DropColumn("orders", column("a")), "seen"),
+        (["CREATE TABLE orders (a text)", VIEW], DropTable(Table("orders", {})), "seen"),
+        (
+            ["CREATE TABLE orders (a text, b text GENERATED ALWAYS AS (upper(a)) STORED)"],
+            retype("a"),
+            "column b of table",
+        ),
+        (["CREATE TABLE orders (a text GENERATED ALWAYS AS ('1') STORED)"], retype("a"), "is generated"),
+        (["CREATE TABLE orders (a text DEFAULT '5')"], retype("a"), "`'5'::text`, does not become bigint"),
+        (["CREATE TABLE orders (a bigint GENERATED ALWAYS AS IDENTITY)"], retype("a", "bigint", "text"), "identity"),
+        (
+            ["CREATE TABLE shops (id text PRIMARY KEY)", "CREATE TABLE orders (a text REFERENCES shops)"],
+            retype("a"),
+            "foreign key",
+        ),
+        (["CREATE TABLE orders (a text) PARTITION BY LIST (a)"], retype("a"), "is partitioned by `a`"),
+        (["CREATE TABLE above (a text)", "CREATE TABLE orders () INHERITS (above)"], retype("a"), "is inherited"),
+        (
+            ["CREATE TABLE above (a text)", "CREATE TABLE orders () INHERITS (above)"],
+            RenameColumn("orders", "a", "b"),
+            "is inherited",
+        ),
+    ],
+)
+def test_postgresql_tells_what_stands_in_a_steps_way(postgres_url, made, step, told):
+    with postgres_with(postgres_url, *made) as session:
+        found = session.obstacle(step)
+        assert found is not None
+        assert told in found.message
+        statements = postgresql.render(step, session.catalogue().schema.tables["orders"], session.dataset)
+        with pytest.raises(DestinationError):  # PostgreSQL says the same
+            session.run(step, statements)
+
+
+@pytest.mark.parametrize(
+    ("made", "step"),
+    [
+        (["CREATE TABLE orders (a text, b text)", "CREATE VIEW seen AS SELECT b FROM orders"], retype("a")),
+        (["CREATE TABLE orders (a bigint DEFAULT 5)"], retype("a", "bigint", "text")),
+        (["CREATE TABLE orders (a bigint DEFAULT 5)"], retype("a", "bigint", "double")),
+        (["CREATE TABLE orders (a text UNIQUE)", "CREATE INDEX ON orders (a)"], retype("a")),
+        (
+            ["CREATE TABLE shops (id int PRIMARY KEY)", "CREATE TABLE orders (a int REFERENCES shops)"],
+            ChangeType(
+                "orders",
+                column("a", "bigint", precision=32),
+                column("a", "bigint"),
+                Conversion.WHOLE,
+                needs_check=False,
+            ),
+        ),
+        (["CREATE TABLE orders (a text NOT NULL, b text)", VIEW], DropNotNull("orders", column("a", nullable=False))),
+        (["CREATE TABLE orders (a text)", VIEW], RenameColumn("orders", "a", "c")),
+        (["CREATE TABLE orders (a text, b text DEFAULT 'x' CHECK (b <> a))"], DropColumn("orders", column("a"))),
+    ],
+)
+def test_postgresql_takes_the_other_steps(postgres_url, made, step):
+    with postgres_with(postgres_url, *made) as session:
+        assert session.obstacle(step) is None
+        session.run(step, postgresql.render(step, session.catalogue().schema.tables["orders"], session.dataset))

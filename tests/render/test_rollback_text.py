@@ -1,0 +1,40 @@
+"""What a rollback shows before it undoes anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import plan_samples
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from schemactl.migration.reports import Outcome, RollbackReport, UndoneStep
+from schemactl.render.console import Look
+from schemactl.render.migrate_rollback import print_rollback
+
+
+def _report() -> RollbackReport:
+    """Two steps that write a table's rows anew once, and three that one copy undoes."""
+    plan = plan_samples.shared()
+    undone = []
+    for number, planned in reversed(list(enumerate(plan.steps, 1))):
+        is_bare = number in (2, 3)
+        shown = replace(planned, undo_statements=() if is_bare else planned.undo_statements)
+        undone.append(UndoneStep("r1", number, shown, done_with=2 if number > 3 else 5))
+    return RollbackReport(plan.place, "shop", "new", "old", tuple(undone), Outcome.DONE)
+
+
+def test_a_rollback_tells_what_is_undone_at_once(snapshot: SnapshotAssertion) -> None:
+    assert print_rollback(_report(), Look(100)) == snapshot
+
+
+@pytest.mark.parametrize("look", [Look(100), Look(40)])
+def test_each_statement_of_a_rollback_is_shown_once(look: Look) -> None:
+    printed = print_rollback(_report(), look)
+
+    assert printed.count("CHANGETYPE") == 3
+    assert printed.count("undone at once") == 2
+
+
+def test_a_quiet_rollback_shows_no_statements() -> None:
+    assert "CHANGETYPE" not in print_rollback(_report(), Look(100, is_quiet=True))
