@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from keyword import iskeyword
@@ -32,7 +34,8 @@ from schemactl.cli.terminal import (
     wants_color,
 )
 from schemactl.errors import ExitCode, InputError, SchemactlError, did_you_mean
-from schemactl.render.failure import render_failure
+from schemactl.render.failure import render_failure, render_warning
+from schemactl.store.sources import LeftOutWarning
 
 PROGRAM = "schemactl"
 COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
@@ -142,7 +145,30 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
     invocation.debug = options.debug
     invocation.color = options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
-    invocation.code = module.run(options, terminal)
+    with _told_warnings(options.color, terminal):
+        invocation.code = module.run(options, terminal)
+
+
+@contextmanager
+def _told_warnings(color: str, terminal: Terminal) -> Iterator[None]:
+    """Tell at the end, each once, what the command warns of: a line in between would break the progress bar."""
+    told: dict[str, None] = {}
+    show = warnings.showwarning
+
+    def keep(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, LeftOutWarning):
+            told[str(message)] = None
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LeftOutWarning)
+        warnings.showwarning = keep
+        try:
+            yield
+        finally:
+            for each in told:
+                terminal.tell(render_warning(each, wants_color(color, sys.stderr, os.environ)))
 
 
 def _print_version(asked: bool) -> None:

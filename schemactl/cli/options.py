@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
+from schemactl.cli.completing import complete_input_formats, complete_namings, complete_normalizers
 from schemactl.errors import InputError, Location
 
 if TYPE_CHECKING:
@@ -115,7 +116,12 @@ class DataOptions(SparkCommandOptions):
     ] = "stop"
     input_format: Annotated[
         str | None,
-        typer.Option("--input-format", metavar="FORMAT", help="The sources' format, where it is not seen right."),
+        typer.Option(
+            "--input-format",
+            metavar="FORMAT",
+            help="The sources' format, where it is not seen right.",
+            autocompletion=complete_input_formats,
+        ),
         Setting(),
     ] = None
     naming: Annotated[
@@ -123,6 +129,7 @@ class DataOptions(SparkCommandOptions):
         typer.Option(
             "--naming",
             metavar="NAME",
+            autocompletion=complete_namings,
             help="How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
             "`sql_cs_v1`, or a module of your own.",
         ),
@@ -133,6 +140,7 @@ class DataOptions(SparkCommandOptions):
         typer.Option(
             "--normalizer",
             metavar="NAME",
+            autocompletion=complete_normalizers,
             help="How a new schema's data becomes tables: `relational`, `relational_no_coercion`, `nested` (it keeps "
             "structs and lists), or a module of your own.",
         ),

@@ -154,6 +154,8 @@ def _convert(spec: OptionSpec, found: _Value) -> Any:
         return _convert_list(found)
     if isinstance(found.value, bool) or not isinstance(found.value, (str, int, float)):
         raise InputError(f"{found.origin} must be a text", at=found.at)
+    if spec.setting is not None and spec.setting.is_path and not isinstance(found.value, str):
+        raise InputError(f"{found.origin} must be a path, in quotes", at=found.at)
     value = str(found.value)
     if spec.choices and value not in spec.choices:
         known = "known: " + ", ".join(f"`{choice}`" for choice in spec.choices)

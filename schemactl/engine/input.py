@@ -17,7 +17,10 @@ from schemactl.store.sources import is_local
 UTF8: Final = "UTF-8"
 COMPRESSIONS: Final = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 """How names of compressed files end."""
+MAGIC: Final = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
+"""How files of binary formats start."""
 
+_TITLES = {"parquet": "Parquet", "orc": "ORC", "avro": "Avro"}
 _PEEK_BYTES = 1 << 20
 _COMPRESSED = {rb"\x1f\x8b": ".gz", rb"BZh[1-9]1AY&SY": ".bz2", rb"\x28\xb5\x2f\xfd": ".zst"}
 _GLOB_MARKS = re.compile(r"[\[\]{}*?\\]")
@@ -96,6 +99,26 @@ def _read_head(file: IO[bytes]) -> bytes:
             break
         read += block
     return bytes(read)
+
+
+def check_magic(path: str, name: str, head: bytes) -> None:
+    """Refuse what is not of a binary format before Spark fails on it.
+
+    Args:
+        path: the file.
+        name: the binary format.
+        head: how the file starts; nothing where only Spark can decompress it.
+
+    Raises:
+        InputError: the file is empty, or starts in another way.
+    """
+    if not head and Path(path).suffix not in COMPRESSIONS:
+        raise InputError("the file is empty", at=Location(path))
+    magic = next(start for start, named in MAGIC.items() if named == name)
+    # Parquet with an encrypted footer starts with `PARE`.
+    if head and not head.startswith(magic[:3]):
+        hint = "is it another format? `--input-format` names it"
+        raise InputError(f"this is no {_TITLES[name]} file: it does not start as one", at=Location(path), hint=hint)
 
 
 def encoding_of(head: bytes) -> str:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from urllib.parse import unquote
 
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input, encoding_of, peek
+from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek
+from schemactl.engine.input_warnings import warn_of_partitions, warn_of_texts, warn_of_unknown
 from schemactl.engine.sources import SOURCES
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.store.sources import TABLE_PREFIX, is_local
 
-_MAGIC = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
+_NOT_UNPACKED = (".zip", ".xz", ".7z", ".br", ".lzma", ".lzo", ".rar", ".tar", ".tgz", ".z")
+"""Endings of compressed files and archives that Spark does not read."""
 
 
 def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tuple[Input, ...]:
     """Find what the sources name, sorted by path, each once.
+
+    Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that stand
+    in a folder beside records (a ``README.txt``), each with a `LeftOutWarning` that names them; not where the format is
+    stated, nor where none would be left.
 
     Args:
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
@@ -32,18 +38,38 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
         raise InputError(f"there is no input format `{input_format}`", hint=hint)
     paths = sorted({path for source in sources for path in _paths_of(source)})
     named = {path for source in sources if not _is_several(source) for path in _paths_of(source)}
-    return tuple(_input_of(path, input_format, hint=None if path in named else _among(paths)) for path in paths)
+    asked = {path for source in sources if not _is_folder(source) for path in _paths_of(source)}
+    found = {path: _input_of(path, input_format, is_named=path in named) for path in paths}
+    inputs = tuple(each for each in found.values() if each is not None)
+    unknown = [path for path, each in found.items() if each is None]
+    if not inputs:
+        raise _unknown_format(unknown[0])
+    texts = _texts_among_records(inputs, asked) if input_format is None else frozenset()
+    inputs = tuple(each for each in inputs if each.path not in texts)
+    warn_of_unknown(unknown)
+    warn_of_texts(sorted(texts))
+    warn_of_partitions([each.path for each in inputs if each.path not in named])
+    return inputs
+
+
+def _is_folder(source: str) -> bool:
+    return is_local(source) and Path(source).is_dir()
 
 
 def _is_several(source: str) -> bool:
-    return is_local(source) and (Path(source).is_dir() or (glob.has_magic(source) and not Path(source).exists()))
+    return _is_folder(source) or (is_local(source) and glob.has_magic(source) and not Path(source).exists())
 
 
-def _among(paths: Sequence[str]) -> str:
-    """Return what helps where a file that is no data stands among others."""
-    known = {ending for name in SOURCES for ending in SOURCES[name].ENDINGS}
-    ending = next((suffix for path in paths if (suffix := Path(path).suffix.lower()) in known), ".jsonl")
-    return f"if it is no data, name the rest by a pattern in quotes, such as `'DIR/**/*{ending}'`"
+def _texts_among_records(inputs: Iterable[Input], asked: Set[str]) -> frozenset[str]:
+    """Return the plain texts that only a folder names and that stand beside records there, as a ``README.txt``."""
+    found = {each.path: each.format for each in inputs if each.path not in asked}
+    texts = frozenset(path for path, name in found.items() if name == "text")
+    return texts if len(texts) < len(found) else frozenset()
+
+
+def _unknown_format(path: str) -> InputError:
+    hint = f"name it with `--input-format`: {', '.join(name for name in SOURCES if name != 'table')}"
+    return InputError("cannot tell the format of the file", at=Location(path), hint=hint)
 
 
 def shown_path(uri: str) -> str:
@@ -65,7 +91,8 @@ def _paths_of(source: str) -> Iterator[str]:
     if path.is_dir():
         found = _files_below(path)
         if not found:
-            raise InputError(f"the folder `{source}` holds no files")
+            hint = "names that begin with `.` or `_` do not count" if any(path.iterdir()) else None
+            raise InputError(f"the folder `{source}` holds no files", hint=hint)
         yield from map(_shown, found)
     elif path.exists():
         if _is_hidden(Path(path.name)):
@@ -73,13 +100,20 @@ def _paths_of(source: str) -> Iterator[str]:
         yield _shown(path)
     elif glob.has_magic(source):
         matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
-        files = [file for match in matches for file in _files_of(match)]
+        files = _once(file for match in matches for file in _files_of(match))
         if not files:
             raise InputError(f"no file matches `{source}`")
         yield from map(_shown, files)
     else:
-        near = did_you_mean(path.name, _names_beside(path))
-        raise InputError(f"there is no `{source}`", hint=near)
+        raise _missing(source)
+
+
+def _once(files: Iterable[Path]) -> list[Path]:
+    """Return each file once: of the names that lead to one file, one without links before the others."""
+    by_place: dict[Path, Path] = {}
+    for file in sorted(files, key=lambda file: (file.resolve() != file.absolute(), file)):
+        by_place.setdefault(file.resolve(), file)
+    return list(by_place.values())
 
 
 def _files_of(match: Path) -> list[Path]:
@@ -89,7 +123,50 @@ def _files_of(match: Path) -> list[Path]:
 
 
 def _files_below(folder: Path) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(folder))]
+    """Return the files below a folder, those behind links too; what a link shows again (``latest``) counts once.
+
+    Raises:
+        InputError: a folder cannot be read.
+    """
+    found: dict[Path, Path] = {}
+    walked: set[Path] = set()
+    # What stands in the folder comes before what is linked to: of two names the link's is left out.
+    links = [folder]
+    while links:
+        link = links.pop(0)
+        links += _walk(link, link.resolve(), found, walked)
+    return list(found.values())
+
+
+def _walk(path: Path, real: Path, found: dict[Path, Path], walked: set[Path]) -> list[Path]:
+    """Take in a file, or all files of a folder, by their real places, and return the links that are met."""
+    if real.is_file():
+        found.setdefault(real, path)
+    if real in walked or not real.is_dir():
+        return []
+    walked.add(real)
+    links = []
+    for each in _seen_in(path):
+        links += [each] if each.is_symlink() else _walk(each, real / each.name, found, walked)
+    return links
+
+
+def _seen_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if not _is_hidden(Path(each.name)))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"the folder cannot be read: {reason}", at=Location(str(folder))) from error
+
+
+def _missing(source: str) -> InputError:
+    """Return the error for a source that is not there."""
+    path = Path(source)
+    if source == "-":
+        return InputError("Spark does not read standard input", hint="save it to a file first")
+    if path.is_symlink():
+        return InputError(f"`{source}` is a link to `{path.readlink()}`, which is not there")
+    return InputError(f"there is no `{source}`", hint=did_you_mean(path.name, _names_beside(path)))
 
 
 def _shown(path: Path) -> str:
@@ -117,31 +194,50 @@ def _names_beside(path: Path) -> list[str]:
         return []
 
 
-def _input_of(path: str, input_format: str | None, hint: str | None = None) -> Input:
+def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:
+    """Return what is read of a path; None for a file that was only found, and of which no format can be told.
+
+    Raises:
+        InputError: the file cannot be read, or the user names it and no format can be told.
+    """
     if path.startswith(TABLE_PREFIX):
         return Input(path, "table")
+    if is_local(path):
+        _check_file(path, is_named)
     head = peek(path) if is_local(path) else b""
     encoding = encoding_of(head)
-    try:
-        name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
-    except InputError as error:
-        error.hint = hint or error.hint
-        raise
-    if name in _MAGIC.values() and is_local(path) and not head:
-        raise InputError("the file is empty", at=Location(path))
+    name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
+    if name is None:
+        if is_named:
+            raise _unknown_format(path)
+        return None
+    if name in MAGIC.values() and is_local(path):
+        check_magic(path, name, head)
     return Input(path, name, encoding)
 
 
-def _format_of(path: str, head: bytes | str) -> str:
-    endings = {ending: name for name in SOURCES for ending in SOURCES[name].ENDINGS}
+def _check_file(path: str, is_named: bool) -> None:
+    """Refuse what cannot be looked into: a pipe is read once only, and Spark does not unpack all that is packed.
+
+    That a packed file is data tells its name, as in ``a.jsonl.zip``, or the user who names it.
+    """
+    if not Path(path).is_file():
+        raise InputError("this is no file: what is read has to stay", at=Location(path), hint="save it to a file first")
+    *others, last = ("", *(suffix.lower() for suffix in Path(path).suffixes))
+    if last in _NOT_UNPACKED and (is_named or _endings().keys() & set(others)):
+        hint = f"unpack it, or compress it as {', '.join(f'`{ending}`' for ending in COMPRESSIONS[:3])}"
+        raise InputError(f"Spark does not unpack `{last}`", at=Location(path), hint=hint)
+
+
+def _format_of(path: str, head: bytes | str) -> str | None:
     plain = Path(path)
     while plain.suffix.lower() in COMPRESSIONS:
         plain = plain.with_suffix("")
-    by_ending = endings.get(plain.suffix.lower())
+    by_ending = _endings().get(plain.suffix.lower())
     if by_ending is not None and by_ending != "json":
         return by_ending
     if isinstance(head, bytes):
-        for magic, name in _MAGIC.items():
+        for magic, name in MAGIC.items():
             if head.startswith(magic):
                 return name
         head = head.decode(errors="replace")
@@ -149,17 +245,18 @@ def _format_of(path: str, head: bytes | str) -> str:
     return _json_form(head) if by_ending else _format_of_text(path, head)
 
 
-def _format_of_text(path: str, head: str) -> str:
+def _endings() -> dict[str, str]:
+    return {ending: name for name in SOURCES for ending in SOURCES[name].ENDINGS}
+
+
+def _format_of_text(path: str, head: str) -> str | None:
     start = head.lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
         return _json_form(head)
     if start == "<":
         return "xml"
-    if not is_local(path):
-        # A folder of an object store, most often; Spark lists it.
-        return "ndjson"
-    hint = f"name it with `--input-format`: {', '.join(name for name in SOURCES if name != 'table')}"
-    raise InputError("cannot tell the format of the file", at=Location(path), hint=hint)
+    # A folder of an object store, most often; Spark lists it.
+    return None if is_local(path) else "ndjson"
 
 
 def _json_form(head: str) -> str:

@@ -32,6 +32,7 @@ from schemactl.flows.infer import (
 )
 from schemactl.flows.lineage import read_lineage, save_lineage, told_lineage
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
+from schemactl.flows.own_files import check_root, folder_of, without_own
 from schemactl.flows.packing import (
     Load,
     Made,
@@ -169,7 +170,7 @@ def _prepare(request: NormalizeRequest) -> _Call | NormalizeReport:
     past = target.destination.read_past_loads(target.url, inference.name)
     if load_id in past.load_ids:
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
-    inputs = _find_data(inference)
+    inputs = without_own(_find_data(inference), inference.sources, _own_folders(request, target), request.rejects)
     files = remember(inputs)
     seen: tuple[str, ...] = ()
     if request.new_only:
@@ -180,6 +181,13 @@ def _prepare(request: NormalizeRequest) -> _Call | NormalizeReport:
         return call.report(Outcome.NOTHING_NEW)
     target.destination.check_tables(target.url, before)
     return call
+
+
+def _own_folders(request: NormalizeRequest, target: Target) -> list[Path]:
+    """Return the folders that this load and others write to."""
+    left = request.staging.glob(f"{_STAGING_PREFIX}*") if request.staging else ()
+    found = (folder_of(target.url), request.inference.schemas, *left)
+    return [folder for folder in found if folder is not None]
 
 
 def _find_data(request: InferRequest) -> tuple[Input, ...]:
@@ -271,6 +279,7 @@ def _try_load(
     found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
     if found.stops:
         return found
+    check_root(evolution.report.table)
     target.destination.check_tables(target.url, evolution.stored)
     try:
         plan = make_plan(PlanRequest(surmised or evidence, evolution.resolution, evolution.judgement))

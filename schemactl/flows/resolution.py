@@ -14,6 +14,7 @@ from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema.naming import Naming, load_naming, naming_of
 from schemactl.schema.nested_columns import keeps_structure
 from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
 from schemactl.schema.types import Schema
 
 SOURCE_NAMES = "x-source-names"
@@ -26,7 +27,7 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
     """Return the root table of data that the user names ``table``.
 
     Raises:
-        InputError: it is no name, or the schema has a nested table of that name.
+        InputError: it is no name, the schema has a nested table of that name, or dlt keeps its books in it.
     """
     config = NormalizerConfig.of(schema.normalizers)
     naming = load_naming(config.naming, max_identifier_length)
@@ -34,6 +35,9 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
     root = (naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)(table)
     if not root:
         raise InputError(f"`{table}` is no name for a table")
+    if root in map(naming.normalize_table_identifier, (VERSION_TABLE, LOADS_TABLE)):
+        # dlt takes such a schema, and fails when it loads the data.
+        raise InputError(f"`{root}` is dlt's own table", hint="name another one with `--table`")
     known = schema.tables.get(root)
     if known is not None and known.is_nested:
         hint = "name another table with `--table`"

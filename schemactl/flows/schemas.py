@@ -254,8 +254,8 @@ def _holds(document: Document | None, schema: Schema) -> bool:
 
 
 def _check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
-    found = ((folder.imports, opened.import_file), (folder.exports, opened.export_file))
-    for place, file in found:
+    imports = () if folder.is_shared else ((folder.imports, opened.import_file),)
+    for place, file in (*imports, (folder.exports, opened.export_file)):
         path = find_file(place, opened.name)
         now = TextFile(path, read_text(path)) if path else None
         if now != file:

@@ -45,8 +45,10 @@ def read_evidence(text: str, path: str) -> Evidence:
     """
     try:
         stored = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"this is no JSON: {error}", at=Location(path)) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"this is no JSON: {error.msg}", at=Location(path, error.lineno, error.colno)) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is no saved evidence: {error}", at=Location(path)) from error
     if not isinstance(stored, dict) or MARK not in stored:
         raise InputError("this is no saved evidence", at=Location(path), hint=f"its first key would be `{MARK}`")
     if stored[MARK] != FORMAT:

@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from schemactl.errors import Location, Problem, SchemactlError
 from schemactl.render.harmless import escape
 
-_RED, _BOLD, _CYAN = "1;31", "1", "36"
+_RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 
 
 def render_failure(error: Exception, color: bool) -> str:
     """Return what to tell about an error: what is wrong, where, and the way out; ends with a line break."""
     lines = _known(error, color) if isinstance(error, SchemactlError) else _unexpected(error, color)
     return "\n".join(lines) + "\n"
+
+
+def render_warning(message: str, color: bool) -> str:
+    """Return a line that tells a person what was not done as they may think; ends with a line break."""
+    return f"{_style('warning', _YELLOW, color)}: {_lines(message)}\n"
 
 
 def _known(error: SchemactlError, color: bool) -> Iterator[str]:

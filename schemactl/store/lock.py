@@ -33,6 +33,8 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
         raise InputError(
             f"`{folder}` is in use by {_holder(path)}", hint="run the command again when that one has ended"
         ) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"`{folder}` cannot be a folder: a file has its name, or one above it") from error
     except OSError as error:
         raise InputError(f"cannot lock `{folder}`: {error.strerror or error}") from error
     try:

@@ -9,6 +9,10 @@ from typing import Final
 TABLE_PREFIX: Final = "table:"
 
 
+class LeftOutWarning(UserWarning):
+    """Something that a source holds is not read; a person should know what."""
+
+
 def is_local(path: str) -> bool:
     """Return whether a path is one of this machine's files."""
     return "://" not in path and not path.startswith(TABLE_PREFIX)

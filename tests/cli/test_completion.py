@@ -97,7 +97,35 @@ def test_script_works_in_zsh() -> None:
         ("schemactl infer --format j", ["json"]),
         ("schemactl infer --res", ["--resolve-collisions"]),
         ("schemactl --color n", ["never"]),
+        ("schemactl infer --naming sn", ["snake_case"]),
+        ("schemactl infer --normalizer nes", ["nested"]),
+        ("schemactl infer --input-format p", ["parquet"]),
+        ("schemactl diff --format sar", ["sarif"]),
+        ("schemactl export --to d", ["dlt"]),
+        ("schemactl import --from d", ["dlt"]),
+        ("schemactl rules C204", ["C204"]),
+        ("schemactl rules c204", ["c204"]),
     ],
 )
 def test_shell_is_told_what_fits(words: str, answers: list[str]) -> None:
     assert complete(words) == answers
+
+
+@pytest.mark.parametrize(
+    "words", ["diff sh", "export sh", "infer --name sh", "import --name sh", "normalize --name sh"]
+)
+def test_shell_is_told_the_schemas_of_the_folder(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "contracts/export").mkdir(parents=True)
+    (tmp_path / "contracts/export/shop.schema.yaml").touch()
+    (tmp_path / "schemactl.toml").write_text('schemas = "contracts"\n')
+    monkeypatch.chdir(tmp_path)
+
+    assert complete(f"schemactl {words}") == ["shop"]
+    assert complete(f"schemactl --schemas elsewhere {words}") == []
+
+
+def test_a_broken_settings_file_does_not_disturb_who_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "schemactl.toml").write_text("schemas = [\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert complete("schemactl diff sh") == []

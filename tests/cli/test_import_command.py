@@ -87,3 +87,8 @@ def test_an_export_goes_to_standard_output_or_says_where(work: Path, capsys: pyt
     assert Path("schemas/export/shop.schema.yaml").read_text().startswith(capsys.readouterr().out)
     assert run(["export", "shop", "--output", "out/"]) == 0
     assert capsys.readouterr().err == "wrote out/shop.schema.yaml\n"
+
+
+def test_an_export_refuses_an_output_that_does_not_exist(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["export", "shop", "--format", "yml"]) == 2
+    assert "`yml` is not a value of `--format`" in capsys.readouterr().err

@@ -14,8 +14,9 @@ import pytest
 
 from schemactl.cli.app import run
 from schemactl.errors import EngineError, InputError, Location
-from schemactl.inference.evidence import Position
+from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
+from schemactl.inference.saved import write_evidence
 
 REPORT = InferenceReport(
     name="shop",
@@ -273,3 +274,20 @@ def test_wrong_call_is_answered_with_the_way_out(
 
     assert capsys.readouterr().err.startswith(f"error: {message}")
     assert not flow.requests
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"], ["--format", "json"]])
+def test_files_that_are_left_out_are_told_on_standard_error(options: list[str], tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    # Saved evidence needs no Spark.
+    Path("data/orders.evidence.json").write_text(write_evidence(observe([(Position("orders.jsonl", 1), {"id": 1})])))
+    Path("data/README.md").write_text("# Orders\n")
+
+    code = run(["infer", "data", "--name", "shop", *options])
+
+    printed = capsys.readouterr()
+    assert code == 0
+    assert printed.err.startswith("warning: a file of no known format was left out: `data/README.md`;")
+    assert printed.err.count("\n") == 1
+    assert "README" not in printed.out

@@ -170,6 +170,7 @@ def test_place_of_a_syntax_error_is_told(tmp_path: Path) -> None:
     [
         ('on-bad-record = "skipp"\n', "`skipp` is not a value of `on-bad-record`"),
         ("schemas = true\n", "`schemas` must be a text"),
+        ("schemas = 3\n", "`schemas` must be a path, in quotes"),
         ('quiet = "maybe"\n', "`maybe` is not a value of `quiet`"),
         ("conf = 1\n", "`conf` must be a table or a list of texts"),
     ],

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -134,6 +135,43 @@ def test_the_same_load_again_does_nothing(path: Path, tmp_path: Path) -> None:
     assert ask(path, "select count(*) from orders") == [(4,)]
     assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
     assert ask(path, "select count(*) from _dlt_version") == [(1,)]
+
+
+def when_a_folder_is_made(do: Callable[[], None]) -> None:
+    """Call ``do`` the next time that a folder is made: audit hooks stay, so this one answers once."""
+    waiting = [do]
+
+    def hook(event: str, _: tuple[Any, ...]) -> None:
+        if event == "os.mkdir" and waiting:
+            waiting.pop()()
+
+    sys.addaudithook(hook)
+
+
+def test_a_load_that_fails_keeps_the_file_that_another_one_has_made_meanwhile(path: Path, tmp_path: Path) -> None:
+    first, second = two(tmp_path), two(tmp_path, "2")
+    second = replace(second, tables=(replace(second.tables[0], rows=7), *second.tables[1:]))
+    when_a_folder_is_made(lambda: load(path, first))
+
+    with pytest.raises(DestinationError, match="2 of 7 rows"):
+        load(path, second)
+
+    assert ask(path, "select load_id from _dlt_loads") == [("1",)]
+
+
+def test_a_load_that_finds_the_file_in_use_leaves_it_where_it_is(path: Path, tmp_path: Path) -> None:
+    code = f"import duckdb\nwith duckdb.connect({str(path)!r}):\n    print('open', flush=True)\n    input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+
+        def open_it() -> None:
+            other.stdin.write(b"")
+            assert other.stdout.readline() == b"open\n"
+
+        when_a_folder_is_made(open_it)
+        with pytest.raises(DestinationError, match="lock"):
+            load(path, two(tmp_path))
+        assert path.exists()
+        other.communicate(b"\n")
 
 
 def test_past_loads_are_remembered_with_their_files(path: Path, tmp_path: Path) -> None:

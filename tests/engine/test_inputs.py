@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from schemactl.engine.input import Input, read_head
 from schemactl.engine.inputs import by_format, find_inputs, shown_path
 from schemactl.errors import InputError
+from schemactl.store.sources import LeftOutWarning
 
 LINES = '{"id": 1}\n{"id": 2}\n'
 
@@ -62,7 +65,8 @@ def shown(*sources: str) -> list[str]:
     ],
 )
 def test_the_ending_tells_the_format(name: str, expected: str) -> None:
-    write(name)
+    starts = {"parquet": b"PAR1\x15\x00", "orc": b"ORC\x08", "avro": b"Obj\x01\x04"}
+    write(name, starts.get(expected, LINES))
     assert formats(name) == [expected]
 
 
@@ -196,7 +200,8 @@ def test_a_glob_is_the_files_that_match() -> None:
 def test_a_glob_that_matches_folders_takes_their_files() -> None:
     for name in ("day=1/a.jsonl", "day=2/b.jsonl", "day=2/_SUCCESS", "day=2/.tmp/c.jsonl"):
         write(name)
-    assert shown("day=*") == ["day=1/a.jsonl", "day=2/b.jsonl"]
+    with pytest.warns(LeftOutWarning, match="`day`"):
+        assert shown("day=*") == ["day=1/a.jsonl", "day=2/b.jsonl"]
 
 
 def test_files_are_sorted_and_each_is_read_once(work: Path) -> None:
@@ -243,12 +248,6 @@ def test_a_link_is_shown_by_its_own_name() -> None:
     Path("link.jsonl").symlink_to("elsewhere/rows.jsonl")
     Path("folder").symlink_to("elsewhere", target_is_directory=True)
     assert shown("link.jsonl", "folder") == ["folder/rows.jsonl", "link.jsonl"]
-
-
-def test_a_dangling_link_is_told() -> None:
-    Path("link.jsonl").symlink_to("gone.jsonl")
-    with pytest.raises(InputError, match=r"there is no `link\.jsonl`"):
-        find_inputs(["link.jsonl"])
 
 
 def test_files_outside_of_the_working_folder_are_shown_whole(tmp_path: Path) -> None:
@@ -322,16 +321,135 @@ def test_inputs_are_grouped_by_format_in_order() -> None:
     assert by_format(inputs) == {"csv": [inputs[0], inputs[2]], "ndjson": [inputs[1]]}
 
 
-def test_the_hint_for_a_file_that_is_no_data_depends_on_how_it_was_named(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("d").mkdir()
-    Path("d/README.md").write_text("# Read me")
-    Path("d/x.csv").write_text("id\n1\n")
-    with pytest.raises(InputError, match="cannot tell the format") as among:
+def test_a_file_of_a_folder_that_is_no_data_is_left_out_with_a_warning() -> None:
+    write("d/x.csv", "id\n1\n")
+    write("d/README.md", "# Read me\n")
+    with pytest.warns(LeftOutWarning, match=r"a file of no known format was left out: `d/README\.md`"):
+        assert formats("d") == ["csv"]
+    with pytest.warns(LeftOutWarning, match=r"`d/README\.md`"):
+        assert formats("d/*") == ["csv"]
+
+
+def test_many_files_that_are_no_data_are_counted() -> None:
+    write("d/x.jsonl")
+    for number in range(7):
+        write(f"d/n{number}.md", "# Read me\n")
+    with pytest.warns(LeftOutWarning, match=r"7 files of no known format were left out: .*`d/n4\.md` and 2 more"):
         find_inputs(["d"])
-    assert among.value.hint == "if it is no data, name the rest by a pattern in quotes, such as `'DIR/**/*.csv'`"
-    with pytest.raises(InputError, match="cannot tell the format") as alone:
-        find_inputs(["d/README.md"])
-    assert alone.value.hint is not None
-    assert "--input-format" in alone.value.hint
-    assert [each.path for each in find_inputs(["d/**/*.csv"])] == ["d/x.csv"]
+
+
+def test_no_file_is_left_out_where_its_format_is_stated_or_the_user_names_it() -> None:
+    write("d/x.csv", "id\n1\n")
+    write("d/README.md", "# Read me\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert formats("d", input_format="text") == ["text", "text"]
+        with pytest.raises(InputError, match="cannot tell the format") as alone:
+            find_inputs(["d/x.csv", "d/README.md"])
+    assert str(alone.value.at) == "d/README.md"
+    assert "--input-format" in (alone.value.hint or "")
+
+
+def test_a_folder_without_any_data_is_refused() -> None:
+    write("d/README.md", "# Read me\n")
+    with pytest.raises(InputError, match="cannot tell the format"):
+        find_inputs(["d"])
+
+
+@pytest.mark.parametrize("source", ["d", "d/a.jsonl.zip"])
+def test_packed_data_is_not_left_out(source: str) -> None:
+    write("d/a.jsonl.zip", b"PK\x03\x04")
+    write("d/b.jsonl")
+    with pytest.raises(InputError, match=r"Spark does not unpack `\.zip`") as caught:
+        find_inputs([source])
+    assert str(caught.value.at) == "d/a.jsonl.zip"
+
+
+def test_a_folder_is_read_through_its_links_and_each_file_once() -> None:
+    write("d/2024/a.jsonl")
+    write("elsewhere/b.jsonl")
+    Path("d/latest").symlink_to("2024")
+    Path("d/more").symlink_to("../elsewhere")
+    Path("d/again.jsonl").symlink_to("2024/a.jsonl")
+    Path("d/round").symlink_to(".")
+    assert [each.path for each in find_inputs(["d"])] == ["d/2024/a.jsonl", "d/more/b.jsonl"]
+
+
+def test_a_pattern_takes_each_file_once_whatever_links_lead_to_it() -> None:
+    write("d/2024/a.jsonl")
+    Path("d/latest").symlink_to("2024")
+    Path("d/again.jsonl").symlink_to("2024/a.jsonl")
+    Path("d/round").symlink_to(".")
+    assert [each.path for each in find_inputs(["d/**/*.jsonl"])] == ["d/2024/a.jsonl"]
+    assert [each.path for each in find_inputs(["d/latest/*.jsonl"])] == ["d/latest/a.jsonl"]
+
+
+def test_a_link_to_nowhere_is_told_as_such() -> None:
+    Path("a.jsonl").symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"`a\.jsonl` is a link to `nowhere`, which is not there"):
+        find_inputs(["a.jsonl"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_without_rights_is_told_and_not_left_out() -> None:
+    write("d/a.jsonl")
+    write("d/secret/b.jsonl")
+    Path("d/secret").chmod(0)
+    try:
+        with pytest.raises(InputError, match="the folder cannot be read: permission denied") as caught:
+            find_inputs(["d"])
+    finally:
+        Path("d/secret").chmod(0o700)
+    assert str(caught.value.at) == "d/secret"
+
+
+def test_a_pipe_is_refused_rather_than_waited_for() -> None:
+    os.mkfifo("a.jsonl")
+    with pytest.raises(InputError, match="this is no file"):
+        find_inputs(["a.jsonl"])
+
+
+def test_standard_input_is_no_source() -> None:
+    with pytest.raises(InputError, match="Spark does not read standard input"):
+        find_inputs(["-"])
+
+
+@pytest.mark.parametrize(("name", "title"), [("a.parquet", "Parquet"), ("a.orc", "ORC"), ("a.avro", "Avro")])
+def test_a_file_that_does_not_start_as_its_format_is_refused_before_spark_reads_it(name: str, title: str) -> None:
+    write(name, "id,name\n1,x\n")
+    with pytest.raises(InputError, match=f"this is no {title} file: it does not start as one"):
+        find_inputs([name])
+
+
+def test_columns_that_stand_in_the_names_of_folders_are_told() -> None:
+    for month in ("01", "02"):
+        write(f"d/year=2024/month={month}/a.jsonl")
+    with pytest.warns(LeftOutWarning) as told:
+        assert len(find_inputs(["d"])) == 2
+    shown = "what the names of folders tell becomes no column: `year` (`year=2024`), `month` (`month=01`)"
+    assert [str(each.message) for each in told] == [shown]
+
+
+def test_a_file_that_the_user_names_tells_nothing_by_its_folder() -> None:
+    write("d/year=2024/a.jsonl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert formats("d/year=2024/a.jsonl") == ["ndjson"]
+
+
+def test_a_plain_text_beside_records_is_left_out_of_a_folder_with_a_warning() -> None:
+    write("d/x.csv", "id\n1\n")
+    write("d/README.txt", "Read me\n")
+    with pytest.warns(LeftOutWarning, match=r"a plain text beside records was left out: `d/README\.txt`"):
+        assert formats("d") == ["csv"]
+
+
+@pytest.mark.parametrize("sources", [("d/*.csv", "d/*.txt"), ("d", "d/README.txt"), ("d/*",), ("texts",)])
+def test_a_plain_text_is_read_where_the_call_asks_for_it_or_nothing_else_is_there(sources: tuple[str, ...]) -> None:
+    write("d/x.csv", "id\n1\n")
+    write("d/README.txt", "Read me\n")
+    write("texts/a.log", "one\n")
+    write("texts/b.txt", "two\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "text" in formats(*sources)

@@ -425,6 +425,23 @@ def test_a_parquet_column_of_nulls_states_no_type(spark: SparkSession) -> None:
     assert not found.stated
 
 
+def test_a_parquet_column_of_nulls_beside_timestamps_of_nanoseconds(spark: SparkSession) -> None:
+    # As pandas writes a frame with an empty column and a moment: PySpark has no name for the type of the latter.
+    moments = pyarrow.array([datetime.datetime(2024, 1, 2)], pyarrow.timestamp("ns"))
+    pyarrow.parquet.write_table(pyarrow.table({"at": moments, "none": pyarrow.nulls(1)}), "a.parquet")
+    found = scan(spark, "a.parquet").evidence
+    assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"at": "timestamp"}
+
+
+def test_an_orc_file_that_breaks_off_is_told_as_such(spark: SparkSession) -> None:
+    pyarrow.orc.write_table(pyarrow.table({"id": list(range(1000))}), "a.orc")
+    whole = Path("a.orc").read_bytes()
+    Path("a.orc").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="it has no footer of ORC") as caught:
+        scan(spark, "a.orc")
+    assert str(caught.value.at) == "a.orc"
+
+
 def test_parquet_files_that_do_not_agree_are_read_by_their_columns(spark: SparkSession) -> None:
     Path("d").mkdir()
     for name, numbers in {"a": [1, 2], "b": [1.5], "c": [3]}.items():

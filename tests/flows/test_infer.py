@@ -501,6 +501,7 @@ def test_file_that_is_no_evidence_is_told(without_spark: Path, tmp_path: Path, t
         ({"sample": "0"}, "not a sample"),
         ({"name": "b c"}, "cannot name a schema"),
         ({"table": ""}, "no name for a table"),
+        ({"table": "_dlt_loads"}, "dlt's own table"),
         ({"input_format": "yaml"}, "no input format"),
         ({"sources": ("ordres.jsonl",)}, "there is no"),
     ],

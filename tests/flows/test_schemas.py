@@ -343,6 +343,15 @@ def test_one_folder_for_both_holds_one_file_without_marks(shared):
     assert stamps(shared) == before
 
 
+def test_one_folder_for_both_may_be_one_by_a_link(tmp_path):
+    folder = SchemasFolder.at(tmp_path / "schemas")
+    folder.exports.mkdir(parents=True)
+    folder.imports.symlink_to("export")
+    assert run(folder, id="bigint") == ("export/shop.schema.yaml",)
+    assert run(folder, id="bigint", name="text") == ("export/shop.schema.yaml",)
+    assert "name:" in export_file(folder).read_text()
+
+
 def test_one_folder_for_both_takes_edits_as_the_next_version(shared):
     run(shared, id="bigint")
     edit(export_file(shared), "    resource: orders", "    resource: orders\n    description: ours # really")

@@ -64,6 +64,7 @@ def test_saved_parts_make_the_whole():
     [
         (lambda text: text[:-20], "no JSON"),
         (lambda text: "[]", "no saved evidence"),
+        (lambda text: "[" * 100_000, "no saved evidence"),
         (lambda text: '{"name": "demo"}', "no saved evidence"),
         (lambda text: text.replace('"schemactl_evidence": 1', '"schemactl_evidence": 2'), "format 2"),
         (lambda text: text.replace('"classes"', '"klasses"'), "damaged"),
@@ -80,3 +81,9 @@ def test_what_is_no_evidence_is_told_with_its_file(change, message):
 @pytest.mark.parametrize(("path", "expected"), [("a.evidence.json", True), ("a.json", False), ("evidence.json", False)])
 def test_evidence_is_known_by_its_ending(path, expected):
     assert is_evidence_file(path) is expected
+
+
+def test_the_place_of_what_is_no_json_is_told() -> None:
+    with pytest.raises(InputError, match="this is no JSON") as caught:
+        read_evidence('{\n "schemactl_evidence": }', "a.evidence.json")
+    assert str(caught.value.at) == "a.evidence.json:2:24"

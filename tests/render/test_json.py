@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -21,6 +23,35 @@ def test_document_follows_the_shipped_schema(situation: str, request: pytest.Fix
     document = json.loads(render_inference(request.getfixturevalue(situation)))
 
     jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in files("schemactl.render").joinpath("schemas").iterdir()))
+def test_every_key_of_a_shipped_schema_is_explained(file: str) -> None:
+    def unexplained(part: object, place: str) -> list[str]:
+        if isinstance(part, list):
+            return [found for each in part for found in unexplained(each, place)]
+        if not isinstance(part, dict):
+            return []
+        # A key may be named `properties` itself; it is one where its values are schemas.
+        keys = {key: value for key, value in (part.get("properties") or {}).items() if isinstance(value, dict)}
+        here = [f"{place}.{key}" for key, value in keys.items() if not {"description", "$ref"} & value.keys()]
+        return here + [found for key, value in part.items() for found in unexplained(value, f"{place}.{key}")]
+
+    assert unexplained(read_schema(file.removesuffix(".schema.json")), "") == []
+
+
+@pytest.mark.parametrize("command", ["infer", "import", "diff", "rules", "normalize"])
+def test_the_manual_tells_the_keys_of_each_document_in_the_words_of_its_schema(command: str) -> None:
+    manual = (Path(__file__).parents[2] / "docs/json.md").read_text(encoding="utf-8")
+    section = manual.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE))
+    schema = read_schema(command)
+    parts = {
+        key: {**schema["$defs"].get(str(part.get("$ref")).rpartition("/")[2], {}), **part}
+        for key, part in schema["properties"].items()
+    }
+
+    assert told == {key: part["description"].replace("|", "\\|") for key, part in parts.items()}
 
 
 def test_schema_describes_every_key_and_no_other(troubled: InferenceReport, new_schema: InferenceReport) -> None:

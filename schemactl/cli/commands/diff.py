@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing import complete_input_formats, complete_outputs
+from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
@@ -34,7 +36,12 @@ class Options(SparkCommandOptions):
     """What ``schemactl diff`` can be told."""
 
     references: Annotated[
-        list[str], typer.Argument(metavar="[BASE [HEAD]]", help="What to compare; by default import with export.")
+        list[str],
+        typer.Argument(
+            metavar="[BASE [HEAD]]",
+            help="What to compare; by default import with export.",
+            autocompletion=complete_names,
+        ),
     ] = field(default_factory=list)
     compat: Annotated[
         Literal["readers", "writers", "full", "none"],
@@ -72,13 +79,20 @@ class Options(SparkCommandOptions):
         str, typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at.")
     ] = "full"
     input_format: Annotated[
-        str | None, typer.Option("--input-format", metavar="FORMAT", help="The data's format, if it is not seen right.")
+        str | None,
+        typer.Option(
+            "--input-format",
+            metavar="FORMAT",
+            help="The data's format, if it is not seen right.",
+            autocompletion=complete_input_formats,
+        ),
     ] = None
     format: Annotated[
         str,
         typer.Option(
             "--format",
             metavar="FORMAT",
+            autocompletion=complete_outputs,
             help="How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
         ),
         Setting(),

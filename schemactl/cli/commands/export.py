@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing import complete_formats
+from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
@@ -22,8 +24,15 @@ from schemactl.errors import ExitCode, InputError
 class Options(CommonOptions):
     """What ``schemactl export`` can be told."""
 
-    reference: Annotated[str, typer.Argument(metavar="REF", help="The schema, or several with `--output DIR`.")]
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="The format: `dlt`.")] = "dlt"
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REF", help="The schema, or several with `--output DIR`.", autocompletion=complete_names
+        ),
+    ]
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORMAT", help="The format: `dlt`.", autocompletion=complete_formats)
+    ] = "dlt"
     output: Annotated[
         str | None,
         typer.Option(
@@ -44,6 +53,10 @@ class Options(CommonOptions):
         bool,
         typer.Option("--tables", help="Of a destination: its tables as they are, not the schema of its ledger."),
     ] = False
+    format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", help="Changes nothing here: what is printed is the schema, as `--to` says."),
+    ] = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing import complete_formats
+from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import CommonOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
@@ -26,10 +28,17 @@ class Options(CommonOptions):
     """What ``schemactl import`` can be told."""
 
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files; each brings tables of its own.")]
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The schema's name.")]
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
+    ]
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="The format: `dlt`; by default the file's name tells it."),
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="The format: `dlt`; by default the file's name tells it.",
+            autocompletion=complete_formats,
+        ),
     ] = None
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")

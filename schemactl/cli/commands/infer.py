@@ -1,5 +1,8 @@
 """Read data with Spark, evolve the schema NAME under its contract, and print what is new and why.
 
+Files of a folder or a pattern that have no known format are left out, and plain texts that stand in a folder beside
+records; standard error names them.
+
 The schema is saved in the export folder (and in the import folder where there is none yet). Where the data
 violates a frozen contract nothing is written, and the exit code is 1. What a contract discards is left out of
 the schema and told; that alone is no failure. With --check nothing is written at all, and the exit code is 1
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import DataOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
@@ -35,7 +39,9 @@ class Options(DataOptions):
             "`--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
         ),
     ]
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The schema's name.")]
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
+    ]
     table: Annotated[
         str | None,
         typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),

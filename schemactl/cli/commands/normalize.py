@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import DataOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
@@ -35,7 +36,9 @@ class Options(DataOptions):
             help="Files, globs, folders, object-store paths, or `table:CATALOG.SCHEMA.TABLE`.",
         ),
     ]
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The schema's name.")]
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
+    ]
     to: Annotated[
         str,
         typer.Option(

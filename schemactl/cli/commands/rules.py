@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing import complete_rules
 from schemactl.cli.options import CommonOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
@@ -20,7 +21,10 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 class Options(CommonOptions):
     """What ``schemactl rules`` can be told."""
 
-    rule: Annotated[str | None, typer.Argument(metavar="[RULE]", help="The id of a rule, such as C204.")] = None
+    rule: Annotated[
+        str | None,
+        typer.Argument(metavar="[RULE]", help="The id of a rule, such as C204.", autocompletion=complete_rules),
+    ] = None
     format: Annotated[
         Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
     ] = "text"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
-from schemactl.destinations.duckdb._session import commit, open_session, told
+from schemactl.destinations.duckdb._session import DuckDbSession, commit, is_in_use, open_session, told
 from schemactl.destinations.duckdb._types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema
@@ -53,21 +55,40 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         DestinationError: it failed; the file is as it was before.
     """
     address = parse_file_address(url)
-    is_new = not address.path.exists()
-    if is_new:
+    is_absent = not address.path.exists()
+    if is_absent:
         _check_folder(address)
-    try:
-        with told(address, "make the folder"):
-            address.path.parent.mkdir(parents=True, exist_ok=True)
-        with open_session(address) as session:
+    with told(address, "make the folder"):
+        address.path.parent.mkdir(parents=True, exist_ok=True)
+    with _opened(address, is_absent) as session:
+        # Another load may have made the file since.
+        is_ours = is_absent and session.is_empty()
+        try:
             _remove_leftovers(address)
             if load_package(session, address.dataset, package, progress):
                 commit(session)
-    except BaseException:
-        if is_new:
-            address.path.unlink(missing_ok=True)
-            Path(f"{address.path}.wal").unlink(missing_ok=True)
-        raise
+        except BaseException:
+            if is_ours:
+                _remove(address)
+            raise
+
+
+@contextmanager
+def _opened(address: FileAddress, is_absent: bool) -> Iterator[DuckDbSession]:
+    """Open a transaction; where that fails, nothing is left of a file that was not there before."""
+    with ExitStack() as stack:
+        try:
+            session = stack.enter_context(open_session(address))
+        except DestinationError as error:
+            if is_absent and not is_in_use(error):
+                _remove(address)
+            raise
+        yield session
+
+
+def _remove(address: FileAddress) -> None:
+    address.path.unlink(missing_ok=True)
+    Path(f"{address.path}.wal").unlink(missing_ok=True)
 
 
 def _check_folder(address: FileAddress) -> None:

@@ -53,6 +53,12 @@ _VIEW: Final = """
         and lower(view_name) = lower($name)
 """
 
+_IS_EMPTY: Final = """
+    select not exists (from duckdb_schemas() where database_name = current_database() and not internal)
+        and not exists (from duckdb_tables() where database_name = current_database())
+        and not exists (from duckdb_views() where database_name = current_database() and not internal)
+"""
+
 _HINTS: Final[dict[str, str]] = {
     "lock": "another process has it open; DuckDB lets one process write at a time: end that first",
     "No space left": "make room on the disk, then load again",
@@ -135,6 +141,10 @@ class DuckDbSession:
         is_table = not self.connection.execute(_VIEW, {"dataset": dataset, "name": name}).fetchall()
         return Relation(name, is_table, {each: spelt(kind) for each, kind in columns})
 
+    def is_empty(self) -> bool:
+        """Return whether nothing was ever put into the file."""
+        return self.query(_IS_EMPTY) == [(True,)]
+
     def relation_names(self, dataset: str) -> list[str]:
         return [row[0] for row in self.connection.execute(_NAMES, {"dataset": dataset}).fetchall()]
 
@@ -180,6 +190,11 @@ def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[N
         first = next(iter(str(error).splitlines()), "")
         known = next((each for part, each in _HINTS.items() if part in str(error)), hint)
         raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=known) from error
+
+
+def is_in_use(error: DestinationError) -> bool:
+    """Return whether it is that another process has the file open."""
+    return "lock" in str(error.__cause__)
 
 
 @contextmanager

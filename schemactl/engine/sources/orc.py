@@ -10,11 +10,30 @@ from pyspark.sql import functions as F
 from schemactl.engine.input import Input
 from schemactl.engine.sources import Numbering, Typed
 from schemactl.engine.sources._typed import typed
+from schemactl.errors import InputError, Location
 
 ENDINGS = (".orc",)
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """Yield the rows of all files together; a column that only some have is one of all."""
+    for each in inputs:
+        _check(each)
     frame = spark.read.option("mergeSchema", True).orc([each.address for each in inputs])
     yield typed(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+
+
+def _check(file: Input) -> None:
+    """Refuse a file that has no footer: Spark takes it for a failure of its own."""
+    import pyarrow
+    import pyarrow.orc
+
+    if not file.is_local:
+        return
+    try:
+        pyarrow.orc.ORCFile(file.path)
+    except (pyarrow.ArrowException, OSError) as error:
+        hint = "was it written to the end?"
+        raise InputError(
+            "the file cannot be read: it has no footer of ORC", at=Location(file.path), hint=hint
+        ) from error

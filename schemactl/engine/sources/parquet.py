@@ -57,7 +57,9 @@ def _columns_of_nulls(file: Input) -> frozenset[str]:
 
 def _read(spark: SparkSession, addresses: Sequence[str], nulls: frozenset[str]) -> Typed:
     frame = spark.read.option("mergeSchema", True).parquet(*addresses)
-    frame = frame.select(*(quoted(name) for name in frame.columns if name not in nulls)) if nulls else frame
+    if nulls:
+        # Not `frame.columns`: PySpark cannot name the types of all of them.
+        frame = frame.select(*(quoted(name) for name, _ in described(frame) if name not in nulls))
     return typed(frame, F.col("_metadata.file_path"), Numbering.ROW)
 
 

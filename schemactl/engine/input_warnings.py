@@ -1,0 +1,54 @@
+"""What a person should know of sources, though it stops nothing: what they hold and is not read."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from schemactl.store.sources import LeftOutWarning, is_local
+
+_MOST_NAMED: Final = 5
+_PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
+
+
+def warn_of_unknown(paths: Sequence[str]) -> None:
+    """Name the files of a folder or a pattern that have no known format."""
+    if paths:
+        what = "a file of no known format was" if len(paths) == 1 else f"{len(paths):,} files of no known format were"
+        _warn(f"{what} left out: {_named(paths)}; `--input-format` reads all files as of one format")
+
+
+def warn_of_texts(paths: Sequence[str]) -> None:
+    """Name the plain texts that stand in a folder beside records."""
+    if paths:
+        what = (
+            "a plain text beside records was" if len(paths) == 1 else f"{len(paths):,} plain texts beside records were"
+        )
+        _warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them")
+
+
+def _named(paths: Sequence[str]) -> str:
+    shown = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
+    return f"{shown} and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else shown
+
+
+def warn_of_partitions(paths: Sequence[str]) -> None:
+    """Name the columns that stand in the names of folders only (``year=2024``), as Hive and Spark write them.
+
+    Files are read one by one, as dlt's ``filesystem`` source reads them: it makes no columns of such names either.
+    """
+    columns: dict[str, str] = {}
+    for path in paths:
+        for part in Path(path).parts[:-1] if is_local(path) else ():
+            if found := _PARTITION.fullmatch(part):
+                columns.setdefault(found["column"], part)
+    if columns:
+        shown = ", ".join(f"`{column}` (`{part}`)" for column, part in columns.items())
+        _warn(f"what the names of folders tell becomes no column: {shown}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, LeftOutWarning, stacklevel=4)
