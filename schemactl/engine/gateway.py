@@ -23,7 +23,7 @@ from pathlib import Path
 from schemactl.engine.failure import explain_start
 from schemactl.engine.java import Java
 from schemactl.engine.local_cluster import prepare_executors
-from schemactl.engine.settings import THREAD_STACK
+from schemactl.engine.settings import LONG_METHODS, THREAD_STACK
 from schemactl.errors import EngineError
 
 START_LIMIT_SECONDS = 120
@@ -170,6 +170,7 @@ def java_command(launch: Launch) -> list[str]:
         "-XX:-UsePerfData",
         "-XX:+ExitOnOutOfMemoryError",
         THREAD_STACK,
+        LONG_METHODS,
         f"-Xmx{launch.memory_mb}m",
         *(() if any(option.endswith("GC") for option in wanted) else ("-XX:+UseParallelGC",)),
         *wanted,

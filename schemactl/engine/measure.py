@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from schemactl.engine import walk
+from schemactl.engine.codegen import whole_stages
 from schemactl.engine.detections import detect_installed, has_installed_detectors
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.large_integers import is_marked
@@ -78,13 +79,17 @@ def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Pl
     """
     for part in read_parts(texts, shape):
         listing = list_values(part.shape, "document", part.leave_out)
-        items = explode_listing(part.documents, listing)
-        for row in _group(unmark(describe_items(items, listing))).toLocalIterator():
-            path = (*part.base, *listing.nodes[row.node].path)
-            yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
+        counted = _group(unmark(describe_items(explode_listing(part.documents, listing), listing)))
+        with whole_stages(texts.sparkSession, _MOST_FIELDS):
+            for row in counted.toLocalIterator():
+                path = (*part.base, *listing.nodes[row.node].path)
+                yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
 
 
 _PLACE = ("file", "block", "id")
+
+_MOST_FIELDS = 30
+"""Listing the values of wider documents makes a method too long for Java to compile well: it takes twice the time."""
 
 
 def explode_listing(documents: DataFrame, listing: Listing) -> DataFrame:

@@ -21,6 +21,8 @@ LEAST_MEMORY_MB = 768
 ASSUMED_MEMORY_MB = 4096
 # Spark's parser of JSON calls itself at each level of a record: 900 levels overflow Java's usual stack, and end it.
 THREAD_STACK = "-Xss4m"
+LONG_METHODS = "-XX:-DontCompileHugeMethods"
+"""Java compiles methods of more than 8,000 bytes as well; telling families of values makes such ones."""
 DEFAULT_CONNECT_PORT = 15002
 DEFAULT_STANDALONE_PORT = 7077
 
@@ -34,9 +36,11 @@ SESSION_CONF: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     # As Python's parser and dlt's: the last of several equal keys counts.
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # The scan's expressions are as wide as the documents: one method for a whole stage gets too long for Java to
-    # compile, and takes three times as long (benchmarks/infer.py).
+    # Most expressions are as wide as the documents: one method for a whole stage gets too long for Java to compile
+    # well. Where it pays, `codegen` turns it on.
     "spark.sql.codegen.wholeStage": "false",
+    # Past this, Spark makes no method of the stage: Java runs it uncompiled, but for one started with LONG_METHODS.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
 }
@@ -47,7 +51,8 @@ DRIVER_CONF: Mapping[str, str] = {
     "spark.api.mode": "classic",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.executor.extraJavaOptions": f"-Duser.timezone=UTC {THREAD_STACK}",
+    "spark.executor.extraJavaOptions": f"-Duser.timezone=UTC {THREAD_STACK} {LONG_METHODS}",
+    "spark.sql.codegen.hugeMethodLimit": "65535",
     # It looks up the caller's line for every column expression, which a wide plan has thousands of.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
@@ -97,7 +102,7 @@ def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
     master = _master(options)
     cores = local_cores(master)
     place = _cluster_conf() if cores is None else _local_conf(folder, cores)
-    return {**DRIVER_CONF, **SESSION_CONF, **place, **options.conf, "spark.master": master}
+    return {**SESSION_CONF, **DRIVER_CONF, **place, **options.conf, "spark.master": master}
 
 
 def driver_memory_mb(conf: Mapping[str, str]) -> int:

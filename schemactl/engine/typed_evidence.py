@@ -16,10 +16,11 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
+from schemactl.engine.codegen import whole_stages
 from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.engine.stage import shown
 from schemactl.engine.survey import Progress, Survey
-from schemactl.engine.typed_rows import BLOCK, ID, placed, whole_stages
+from schemactl.engine.typed_rows import BLOCK, ID, placed
 from schemactl.engine.typed_values import Part, example_of, facts_of, list_parts, with_values
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge_all

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from schemactl.engine.codegen import whole_stages
 from schemactl.engine.inputs import shown_path
 from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.inference.evidence import FileEvidence
@@ -22,27 +21,12 @@ ID: Final = "__schemactl_id"
 TAKEN: Final = "__schemactl_taken"
 """Whether a row is in the sample."""
 
-_WHOLE_STAGE: Final = "spark.sql.codegen.wholeStage"
 _BUCKETS: Final = 1_000_000
 
 
 def is_sampled(share: float, *columns: str) -> Column:
     """Return whether a record is taken, told by ``columns``: the same ones at any time, spread over all files."""
     return F.pmod(F.xxhash64(*columns), F.lit(_BUCKETS)) < round(share * _BUCKETS) if share < 1 else F.lit(True)
-
-
-@contextmanager
-def whole_stages(spark: SparkSession) -> Iterator[None]:
-    """Let Spark compile whole stages, unlike for documents, whose expressions are too long for it (``settings``).
-
-    It then reads columnar files by columns, which takes a third of the time or less.
-    """
-    before = spark.conf.get(_WHOLE_STAGE)
-    spark.conf.set(_WHOLE_STAGE, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(_WHOLE_STAGE, str(before))
 
 
 def placed(batch: Typed, share: float = 1.0) -> DataFrame:
