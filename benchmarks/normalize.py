@@ -118,24 +118,25 @@ def plan_counted(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
 
 
 def plan_surmised(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
-    from schemactl.engine.first_documents import observe_first
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.survey import survey_inputs
-    from schemactl.flows.surmised import surmised_evidence
-    from schemactl.inference.resolve import resolve
+    from schemactl.flows.infer import InferRequest
+    from schemactl.flows.schemas import open_schemas
+    from schemactl.flows.surmised import evolve_by_first
     from schemactl.inference.sample import parse_sample
-    from schemactl.inference.surmise import behind
-    from schemactl.schema.templates import new_schema
+    from schemactl.normalization.choose import make_plan
+    from schemactl.normalization.request import PlanRequest
+    from schemactl.store.folder import SchemasFolder
 
     survey = survey_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
-    surmised, first = surmised_evidence(survey), observe_first(survey)
-    if surmised is None:
+    with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name:
+        request, folder = InferRequest((str(path),), "events", schemas=Path(name)), SchemasFolder.at(Path(name))
+        opened = open_schemas(folder, "events")
+        settled = evolve_by_first(request, folder, opened, survey, None, lambda *_: None)
+    if settled is None:
         raise ValueError("values have to be counted")
-    schema = resolve(first, new_schema("events"), "events").schema
-    resolution = resolve(behind(first, surmised), schema, "events")
-    if resolution.schema.to_dict() != schema.to_dict():
-        raise ValueError("later documents change the schema that the first ones make")
-    return survey, plan_of(surmised, schema, resolution)
+    evolution, surmised = settled
+    return survey, make_plan(PlanRequest(surmised, evolution.resolution, evolution.judgement))
 
 
 def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:

@@ -15,11 +15,12 @@ from schemactl.engine.codegen import whole_stages
 from schemactl.engine.detections import detect_installed, has_installed_detectors
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.large_integers import is_marked
-from schemactl.engine.shapes import Shape, cut_shape
+from schemactl.engine.shapes import Shape, cut_shape, pruned
 from schemactl.engine.walk import Listing, document_type, list_raw_values, list_values
-from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify
+from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify, kind_of
 from schemactl.inference.evidence import ClassEvidence, Position
 from schemactl.inference.paths import Path
+from schemactl.schema.types import DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,26 @@ def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Pl
             for row in counted.toLocalIterator():
                 path = (*part.base, *listing.nodes[row.node].path)
                 yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
+
+
+def find_firsts(texts: DataFrame, shape: Shape, wanted: Set[Path]) -> Iterator[tuple[Path, str, Place]]:
+    """Yield the first place of each kind of values at the paths that are wanted, one item for each block of the input.
+
+    Args:
+        texts: as in ``count_values``.
+        shape: everything that the documents can hold.
+        wanted: paths.
+    """
+    for part in read_parts(texts, pruned(shape, wanted)):
+        others = frozenset(path for path, _ in part.shape.walk() if (*part.base, *path) not in wanted)
+        if len(others) == sum(1 for _ in part.shape.walk()):
+            continue
+        listing = list_values(part.shape, "document", part.leave_out | others)
+        items = describe_items(explode_listing(part.documents, listing), listing)
+        firsts = items.groupBy("file", "block", "node", "kind").agg(F.min("id").alias("first"))
+        for row in firsts.toLocalIterator():
+            path = (*part.base, *listing.nodes[row.node].path)
+            yield path, _kind_of(row.kind), Place(row.file, row.block, row.first)
 
 
 _PLACE = ("file", "block", "id")
@@ -169,20 +190,32 @@ def _class_of(row: Row) -> str:
     if _DETECTED in row and row[_DETECTED] is not None:
         return classify(row.text if row.kind == "STRING" else json.loads(row.text))
     match row.kind:
-        case walk.NULL_KIND:
-            return NULL
-        case walk.OBJECT_KIND:
-            return OBJECT
-        case walk.KEYED_KIND:
-            return KEYED_OBJECT
-        case walk.LIST_KIND:
-            return LIST
         case "BOOLEAN":
             return classify(True)
         case "NUMBER":
             return classify(json.loads(row.family))
-        case _:
+        case "STRING":
             return classify(row.family)
+        case kind:
+            return _CLASSES[kind]
+
+
+_CLASSES = {
+    walk.NULL_KIND: NULL,
+    walk.OBJECT_KIND: OBJECT,
+    walk.KEYED_KIND: KEYED_OBJECT,
+    walk.LIST_KIND: LIST,
+}
+
+
+def _kind_of(spark_kind: str) -> str:
+    """Return the kind of a value by Spark's name of it; integers past 64 bits are not told from other numbers."""
+    if spark_kind in _CLASSES:
+        return kind_of(_CLASSES[spark_kind])
+    return str(_SCALARS.get(spark_kind, DataType.DOUBLE))
+
+
+_SCALARS = {"STRING": DataType.TEXT, "BIGINT": DataType.BIGINT, "BOOLEAN": DataType.BOOL}
 
 
 def _evidence_of(row: Row) -> ClassEvidence:

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field, replace
 
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.surmise import Kinds
@@ -90,6 +90,18 @@ def _types(scalars: set[str]) -> frozenset[DataType]:
             case _:
                 found |= {DataType.DOUBLE, DataType.BIGINT}
     return frozenset(found)
+
+
+def pruned(shape: Shape, wanted: Set[Path]) -> Shape:
+    """Return the shape with nothing but the paths that are wanted and those above them."""
+    above = {path[:size] for path in wanted for size in range(len(path) + 1)}
+
+    def prune(shape: Shape, path: Path) -> Shape:
+        children = {key: prune(child, (*path, key)) for key, child in shape.children.items() if (*path, key) in above}
+        inner = shape.element if (*path, ELEMENT) in above else None
+        return replace(shape, children=children, element=inner and prune(inner, (*path, ELEMENT)))
+
+    return prune(shape, ())
 
 
 def cut_shape(shape: Shape) -> tuple[Shape, dict[Path, Shape]]:

@@ -23,6 +23,7 @@ from schemactl.flows.evidence import (
 )
 from schemactl.flows.infer import (
     MOST_ATTEMPTS,
+    Evolution,
     InferRequest,
     check_request,
     evolve_schema,
@@ -44,11 +45,10 @@ from schemactl.flows.packing import (
     report_of,
 )
 from schemactl.flows.progress import Progress
-from schemactl.flows.schemas import open_schemas
-from schemactl.flows.surmised import did_fit, recounted, settle, surmised_evidence
+from schemactl.flows.schemas import Opened, open_schemas
+from schemactl.flows.surmised import did_fit, evolve_by_first, recounted
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.surmise import behind
 from schemactl.normalization.choose import goes_by_kinds, make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome
@@ -224,17 +224,33 @@ def _is_far(spark: SparkOptions) -> bool:
     return spark.remote is not None or local_cores(master) is None
 
 
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What rows are made by.
+
+    Attributes:
+        opened: the schema as it was.
+        evolution: what becomes of it.
+        evidence: of all the data.
+        is_surmised: whether the evidence is a surmise.
+    """
+
+    opened: Opened
+    evolution: Evolution
+    evidence: Evidence
+    is_surmised: bool = False
+
+
 def _load_surmised(
     call: _Call, survey: Survey, make: MakeRows, staging: Path, progress: Progress
 ) -> NormalizeReport | None:
     """Load as ``_load`` does without a count of values; return None where that cannot be."""
-    from schemactl.engine.first_documents import observe_first
-
-    surmised = surmised_evidence(survey) if _goes_by_kinds(call) else None
-    if surmised is None:
+    if not _goes_by_kinds(call):
         return None
-    first = observe_first(survey)
-    return _try_load(call, first, make, staging, progress, behind(first, surmised))
+    opened = open_schemas(call.folder, call.request.inference.name)
+    limit = call.target.max_identifier_length
+    settled = evolve_by_first(call.request.inference, call.folder, opened, survey, limit, progress)
+    return None if settled is None else _try_load(call, _Basis(opened, *settled, True), make, staging, progress)
 
 
 def _load(call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport:
@@ -244,62 +260,43 @@ def _load(call: _Call, evidence: Evidence, make: MakeRows, staging: Path, progre
         InputError: the schema cannot be read or written.
         DestinationError: the destination failed.
     """
+    request, limit = call.request.inference, call.target.max_identifier_length
     for attempt in range(MOST_ATTEMPTS):
-        if (report := _try_load(call, evidence, make, staging / str(attempt), progress)) is not None:
+        opened = open_schemas(call.folder, request.name)
+        evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
+        basis = _Basis(opened, evolution, evidence)
+        if (report := _try_load(call, basis, make, staging / str(attempt), progress)) is not None:
             return report
-    raise unsteady(call.request.inference.name)
+    raise unsteady(request.name)
 
 
-def _try_load(
-    call: _Call,
-    evidence: Evidence,
-    make: MakeRows,
-    staging: Path,
-    progress: Progress,
-    surmised: Evidence | None = None,
-) -> NormalizeReport | None:
-    """Do what ``_load`` does; return None where the data is not as surmised, or the schema has changed meanwhile.
-
-    Args:
-        call: the call.
-        evidence: what changes the schema: all of the data, or its first documents.
-        make: writes rows.
-        staging: a folder for them.
-        progress: told each phase.
-        surmised: what is surmised of all data where ``evidence`` is of the first documents.
-    """
-    opened = open_schemas(call.folder, call.request.inference.name)
-    request, target, limit = call.request.inference, call.target, call.target.max_identifier_length
-    evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
-    if surmised is not None:
-        settled = settle(request, evolution, surmised, limit)
-        if settled is None:
-            return None
-        evolution = settled
+def _try_load(call: _Call, basis: _Basis, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport | None:
+    """Do what ``_load`` does; return None where the data is not as surmised, or the schema has changed meanwhile."""
+    evolution = basis.evolution
     found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
     if found.stops:
         return found
     check_root(evolution.report.table)
-    target.destination.check_tables(target.url, evolution.stored)
+    call.target.destination.check_tables(call.target.url, evolution.stored)
     try:
-        plan = make_plan(PlanRequest(surmised or evidence, evolution.resolution, evolution.judgement))
+        plan = make_plan(PlanRequest(basis.evidence, evolution.resolution, evolution.judgement))
     except InputError:
-        if surmised is not None:
+        if basis.is_surmised:
             return None  # what was surmised may never stand together
         raise
     made = make(plan, staging)
-    if surmised is not None and not did_fit(plan, made):
+    if basis.is_surmised and not did_fit(plan, made):
         shutil.rmtree(staging, ignore_errors=True)
         return None
-    if surmised is not None:
-        evolution = replace(evolution, report=recounted(evolution, surmised, made))
+    if basis.is_surmised:
+        evolution = replace(evolution, report=recounted(evolution, basis.evidence, made))
     report = report_of(found, evolution, plan, made)
     if report.stops:
         return report
     check_balance(report)
     package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
     # Where another command was quicker: rows are made anew under the schema that it has saved.
-    written = try_save(call.folder, opened, evolution.schema)
+    written = try_save(call.folder, basis.opened, evolution.schema)
     return None if written is None else _deliver(call, _with_written(report, written), plan, made, package, progress)
 
 

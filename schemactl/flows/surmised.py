@@ -1,11 +1,12 @@
 """Loads whose values are not counted beforehand: it is surmised that they fit into the columns that there are.
 
-These are the columns of the schema as it was, and those that the first documents add. The surmise
-(``inference.surmise``) is taken back where it does not hold: other documents could change the schema further, or a
-value turns out not to fit. What was made so far is then thrown away, and the values are counted.
+These are the columns of the schema as it was, and those that the first documents add, and where others bring keys or
+kinds of values that the first ones lack, the first of those. The surmise (``inference.surmise``) is taken back where
+it does not hold: other documents could change the schema further, or a value turns out not to fit. What was made so
+far is then thrown away, and the values are counted.
 
 A schema depends on the order of documents. That of the first ones is looked at, and by the surmise the others change
-nothing, in whatever order they come.
+nothing, in whatever order they come, but by the first value of a kind, whose place is known.
 """
 
 from __future__ import annotations
@@ -16,27 +17,64 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from schemactl.flows.evidence import table_of
-from schemactl.flows.infer import Evolution, InferRequest
+from schemactl.flows.infer import Evolution, InferRequest, evolve_schema
+from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data
+from schemactl.flows.schemas import Opened
 from schemactl.inference.classes import is_row_key, kind_of
-from schemactl.inference.evidence import Evidence
+from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import ColumnFinding, InferenceReport, TableFinding
 from schemactl.inference.resolve import Resolution
-from schemactl.inference.surmise import Kinds, surmise
+from schemactl.inference.surmise import Kinds, behind, surmise
 from schemactl.inference.taking import variant_bases
 from schemactl.normalization.plan import Plan
 from schemactl.schema.judgement import judge
 from schemactl.schema.types import Table
+from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
     from schemactl.engine.survey import Reading, Survey
     from schemactl.flows.packing import Made
 
 
-def surmised_evidence(survey: Survey) -> Evidence | None:
-    """Return what the data holds if all its values fit; None where values have to be looked at to say even that.
+def evolve_by_first(
+    request: InferRequest,
+    folder: SchemasFolder,
+    opened: Opened,
+    survey: Survey,
+    max_identifier_length: int | None,
+    progress: Progress,
+) -> tuple[Evolution, Evidence] | None:
+    """Return the evolution by what comes first in the data, and the surmise under which it holds for all of it.
+
+    None where it does not, or where nothing can be surmised.
+
+    Raises:
+        InputError: the schema cannot be read, or the data does not go with it.
+        EngineError: Spark cannot read the data.
+    """
+    from schemactl.engine.first_documents import observe_first
+    from schemactl.engine.late_documents import observe_late
+
+    kinds = kinds_by_path(survey)
+    if kinds is None:
+        return None
+    surmised = surmise(kinds, survey.files, survey.types, survey.stated)
+    first = observe_first(survey)
+    evolution = evolve_schema(request, folder, opened, first, max_identifier_length, is_loaded=True)
+    settled = settle(request, evolution, behind(first, surmised), max_identifier_length)
+    if settled is None and _may_settle_later(evolution):
+        progress("looking for late keys", None)
+        first = merge(first, observe_late(survey, kinds, first))
+        evolution = evolve_schema(request, folder, opened, first, max_identifier_length, is_loaded=True)
+        settled = settle(request, evolution, behind(first, surmised), max_identifier_length)
+    return None if settled is None else (settled, behind(first, surmised))
+
+
+def kinds_by_path(survey: Survey) -> dict[Path, Kinds] | None:
+    """Return what may stand at each path; None where values have to be looked at to say even that.
 
     That is so for integers past 64 bits, and where rows may bring keys of their own.
     """
@@ -48,7 +86,7 @@ def surmised_evidence(survey: Survey) -> Evidence | None:
             kinds[path] = _union(kinds[path], found) if path in kinds else found
     if any(is_row_key(path[-1]) for path in kinds if path and path[-1] is not ELEMENT):
         return None
-    return surmise(kinds, survey.files, survey.types, survey.stated)
+    return kinds
 
 
 def _kinds_of(reading: Reading) -> dict[Path, Kinds]:
@@ -78,8 +116,8 @@ def settle(
         surmised: what all documents hold.
         max_identifier_length: of the destination; None for no limit.
     """
-    report, first = evolution.report, evolution.resolution
-    if report.nulls or report.violations or report.collisions or report.import_adopted is not None:
+    first = evolution.resolution
+    if not _is_quiet(evolution.report):
         return None
     table = table_of(request.table, request.sources, surmised, request.name)
     separates = request.resolve_collisions
@@ -89,6 +127,21 @@ def settle(
         return None
     judgement = judge(first.schema, resolution.schema, request.contract)
     return replace(evolution, resolution=resolution, judgement=judgement)
+
+
+def _may_settle_later(evolution: Evolution) -> bool:
+    """Return whether it is of use to know the first values of the kinds that the first documents lack.
+
+    They are looked at alone, without the values beside them, which rows may copy down.
+    """
+    propagation = evolution.resolution.propagation
+    copied = (propagation.root, *propagation.tables.values())
+    return _is_quiet(evolution.report) and all(is_row_key(column) for columns in copied for column in columns)
+
+
+def _is_quiet(report: InferenceReport) -> bool:
+    """Return whether nothing is to be told that depends on values."""
+    return not (report.nulls or report.violations or report.collisions) and report.import_adopted is None
 
 
 def did_fit(plan: Plan, made: Made) -> bool:

@@ -47,7 +47,7 @@ def surmise(
         stated: all types of those that sources do not agree about (``Evidence.stated``).
     """
     one = ClassEvidence(1, _PAST_ALL)
-    paths = {path: dict.fromkeys(_names(found), one) for path, found in kinds.items()}
+    paths = {path: dict.fromkeys(names_of(found), one) for path, found in kinds.items()}
     witnesses = {replace(_PAST_ALL, number=number): document for number, document in enumerate(_documents(kinds))}
     return Evidence(paths=paths, witnesses=witnesses, files=files, typed=types, stated=stated)
 
@@ -57,7 +57,8 @@ def behind(first: Evidence, surmised: Evidence) -> Evidence:
     return replace(surmised, witnesses={**first.witnesses, **surmised.witnesses})
 
 
-def _names(found: Kinds) -> Iterable[str]:
+def names_of(found: Kinds) -> Iterable[str]:
+    """Yield the names of kinds, as ``classes.kind_of`` gives them."""
     yield from map(str, found.scalars)
     if found.is_object:
         yield OBJECT

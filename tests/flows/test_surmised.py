@@ -120,18 +120,25 @@ def test_what_is_new_is_loaded_as_if_it_were_counted(
 
 LATE = {
     "a column past the first documents": ({"id": 5}, {"id": 6, "late": 1}),
+    "columns in another order than their kinds": (
+        {"id": 5}, {"z": {"b": [{"c": "2026-01-31", "a": None}]}, "id": 6, "b": "x", "a": 1.5},
+    ),
+    "a column that is null at first": ({"id": 5}, {"late": None, "b": None, "id": 6}),
     "a text that is no number": ({"id": 5}, {"id": "idx-6"}),
     "a text that is one": ({"id": 5}, {"id": "6"}),
     "a fraction": ({"id": 5}, {"id": 6.5}),
     "a whole double": ({"id": 5}, {"id": 6.0}),
     "a double that was an integer": ({"id": 5.5}, {"id": 6}),
     "a moment that is none": ({"at": "2026-01-31T10:00:00Z"}, {"at": "soon"}),
+    "a moment where nothing was": ({"id": 5}, {"at": "2026-01-31T10:00:00Z"}),
     "an object where a list was": ({"a": [1]}, {"a": {"b": 1}}),
     "a list of lists": ({"a": [[1], []]}, {"a": [2]}),
+    "a list where nothing was": ({"id": 5}, {"l": [{"n": 1}, {"n": "x", "m": [[1.5]]}], "e": []}),
     "a null where the first had none": ({"a": 1, "l": [1]}, {"a": None, "l": [None]}),
-}
-NOT_COUNTED = {
-    "a text that is one", "a whole double", "a double that was an integer", "a null where the first had none",
+    "a key that collides": ({"id": 5}, {"Id": 6}),
+}  # fmt: skip
+COUNTED = {
+    "a text that is no number", "a fraction", "a moment that is none", "a key that collides",
 }  # fmt: skip
 
 
@@ -147,7 +154,50 @@ def test_a_first_load_gives_what_a_count_of_all_values_gives(
     monkeypatch.setattr(first_documents, "MOST_RECORDS", 4)
     shop.write("new.jsonl", *[first] * 4, first | late, first)
     assert_same_as_counted(shop, "new.jsonl", monkeypatch)
-    assert (len(counted) == 1) == (request.node.callspec.id in NOT_COUNTED)
+    assert (len(counted) == 2) == (request.node.callspec.id in COUNTED)
+
+
+def test_values_that_come_late_differ_from_the_first_one(
+    shop: Shop, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_documents, "MOST_RECORDS", 1)
+    shop.write("new.jsonl", {"id": 1}, {"at": "2026-01-31T10:00:00Z"}, {"at": "soon"}, {"at": 1.5})
+    assert_same_as_counted(shop, "new.jsonl", monkeypatch)
+    assert len(counted) == 2
+
+
+def test_late_keys_stand_in_the_order_of_their_documents(
+    shop: Shop, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_documents, "MOST_RECORDS", 1)
+    shop.write("a.jsonl", {"id": 1}, {"z": 1, "y": None}, {"x": {"b": 1}})
+    shop.write("b.jsonl", {"w": [{"k": 1}]}, {"y": 2, "a": "t", "x": {"a": None, "c": True}}, {"w": [{"j": 2, "k": 3}]})
+    assert_same_as_counted(shop, ("b.jsonl", "a.jsonl"), monkeypatch)
+    assert len(counted) == 1
+
+
+def test_rows_that_copy_values_down_are_looked_at_whole(
+    shop: Shop, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_documents, "MOST_RECORDS", 1)
+    shop.write("learn.jsonl", {"id": 1})
+    shop.load("learn.jsonl", to="parquet:learnt")
+    export = Path("schemas/export/shop.schema.yaml")
+    Path("schemas/import").mkdir(exist_ok=True)
+    config = "propagation:\n        root:\n          id: order_id\n"
+    text = export.read_text()
+    assert "module: dlt.common.normalizers.json.relational\n" in text
+    Path("schemas/import/shop.schema.yaml").write_text(
+        text.replace(
+            "module: dlt.common.normalizers.json.relational\n",
+            f"module: dlt.common.normalizers.json.relational\n    config:\n      {config}",
+        )
+    )
+    counted.clear()
+    shop.write("new.jsonl", {"id": 2}, {"id": 3, "l": [{"n": 1}]})
+    assert_same_as_counted(shop, "new.jsonl", monkeypatch)
+    assert len(counted) == 2
+    assert [row["order_id"] for row in held(Path("quick"))["orders__l"]] == [3]
 
 
 def test_blank_lines_are_no_first_documents(shop: Shop, counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
