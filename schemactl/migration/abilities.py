@@ -50,7 +50,7 @@ def _always_rewrites(*_: Column) -> Way:
     return Way.REWRITE
 
 
-def _never(*_: Column) -> bool:
+def _never(*_: Column | str) -> bool:
     return False
 
 
@@ -69,6 +69,8 @@ class Abilities:
             by a new column, where columns can be added, filled and renamed.
         refuses_unfit: whether the statement of a retype fails on values that do not survive, and costs less than a
             look at them first: then a run counts them only once it has failed. A function of both columns.
+        has_texts: whether each value of a type that dlt does not know (``uuid``) has a text of its own, to which the
+            destination casts it without fail; such a column becomes a text without loss.
         write_values: the way of filling a column of stored rows.
         names: what becomes of names.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
@@ -91,6 +93,7 @@ class Abilities:
     rename_column: Way = Way.IN_PLACE
     retype: Callable[[Column, Column], Way] = _always_rewrites
     refuses_unfit: Callable[[Column, Column], bool] = _never
+    has_texts: Callable[[str], bool] = _never
     write_values: Way = Way.REWRITE
     set_not_null: Way = Way.SCAN
     drop_not_null: Way = Way.IN_PLACE

@@ -13,6 +13,8 @@ class NoteKind(StrEnum):
     """The destination has it, and no schema that is known; it is left alone."""
     KEPT = "kept"
     """An old column that an earlier plan kept beside its successor."""
+    STAYS = "stays"
+    """What hangs on a column stays with it when another one takes its name."""
     WAITS = "waits"
     """The schema has it, and dlt makes it when data comes; so does schemactl."""
     RENAME = "rename"

@@ -25,7 +25,7 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
 from schemactl.schema.naming import Naming
-from schemactl.schema.structure import NameLimits
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
 _KEPT: Final = re.compile(r"(.+)__before_[1-9]\d*")
@@ -58,10 +58,17 @@ class Retyping:
         """Whether numbers are known to be seconds since 1970."""
         return EPOCH_UNIT in (self.before.properties.get("x-unit"), self.after.properties.get("x-unit"))
 
-    @property
-    def fit(self) -> Fit:
-        """What becomes of the values."""
-        return fit(self.before, self.after, counts_seconds=self.counts_seconds)
+    def fit(self, abilities: Abilities) -> Fit:
+        """Return what becomes of the values at a destination."""
+        return fit(self._readable(abilities), self.after, counts_seconds=self.counts_seconds)
+
+    def _readable(self, abilities: Abilities) -> Column:
+        """Return the column as it is; as texts, where the destination makes such of a type that dlt does not know."""
+        kind = self.before.properties.get(DATABASE_TYPE)
+        is_readable = self.before.data_type is None and self.after.data_type is DataType.TEXT
+        if not is_readable or kind is None or not abilities.has_texts(kind):
+            return self.before
+        return replace(self.before, properties={"data_type": str(DataType.TEXT)})
 
 
 def kept_origin(name: str) -> str | None:
@@ -91,22 +98,22 @@ def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) ->
     the destination cannot change the type at all, the new column takes the place of the old one.
     """
     if is_swapped(retyping, on_unfit, abilities):
-        yield from _swap(retyping, on_unfit, abilities.names)
+        yield from _swap(retyping, on_unfit, abilities)
     else:
-        yield _in_place(retyping)
+        yield _in_place(retyping, abilities)
 
 
 def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> bool:
     """Return whether a new column takes the place of the old one; where that is in a primary key, the key moves too."""
-    in_place = _in_place(retyping)
+    in_place = _in_place(retyping, abilities)
     is_wanted = in_place.needs_check and on_unfit is not OnUnfit.REFUSE
     is_stuck = abilities.retype(in_place.before, in_place.after) is Way.NONE
     is_free = abilities.can_move_keys or not retyping.before.properties.get("primary_key")
     return (is_wanted or is_stuck) and abilities.can_swap_columns and is_free
 
 
-def _in_place(retyping: Retyping) -> ChangeType:
-    before, found = retyping.before, retyping.fit
+def _in_place(retyping: Retyping, abilities: Abilities) -> ChangeType:
+    before, found = retyping.before, retyping.fit(abilities)
     after = stating(retyping.after, "nullable", None if before.nullable else False)
     for name in _CONSTRAINTS:
         after = stating(after, name, True if before.properties.get(name) else None)
@@ -114,10 +121,10 @@ def _in_place(retyping: Retyping) -> ChangeType:
     return ChangeType(retyping.table, before, after, found.conversion, needs_check, retyping.counts_seconds)
 
 
-def _swap(retyping: Retyping, on_unfit: OnUnfit, limits: NameLimits) -> Iterator[Step]:
+def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
     """Fill a new column and give it the name; the old one is kept under another name, and loads leave it empty."""
-    table, source, found = retyping.table, retyping.before, retyping.fit
-    name, taken = retyping.after.name, retyping.taken_names
+    table, source, found = retyping.table, retyping.before, retyping.fit(abilities)
+    name, taken, limits = retyping.after.name, retyping.taken_names, abilities.names
     target = stating(replace(retyping.after, name=free_name(name, "new", taken, limits)), "nullable", None)
     backfill = Backfill(table, source, target, found.conversion, Taken.FITTING, counts_seconds=retyping.counts_seconds)
     yield AddColumn(table, target)

@@ -14,6 +14,7 @@ from typing import Final
 
 from schemactl.destinations._migration import moments, numbers, texts
 from schemactl.destinations._migration.words import FALSE, Converted, Maker, Retype, Words, conjoin, is_short
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
 
 
@@ -27,16 +28,29 @@ def convert(retype: Retype, value: str, words: Words) -> Converted:
     """
     before, after = retype.before.data_type, retype.after.data_type
     kind = words.type_of(retype.after)
-    found = None
     if before is not None and after is not None:
         maker = _SAME.get(after, texts.unchanged) if before is after else _MAKERS.get((before, after))
         found = maker(retype, value, words) if maker is not None else None
+    else:
+        found = _convert_other(retype, value, words)
     if found is None:
         return Converted(FALSE, FALSE, f"CAST(NULL AS {kind})")
     if after is DataType.TEXT:  # a cast would cut what is too long
         check = conjoin(found.check, is_short(retype, found.value, "length"))
         return replace(_cast(found, words.text), check=check)
     return _cast(found, kind)
+
+
+def _convert_other(retype: Retype, value: str, words: Words) -> Converted | None:
+    """Return how values of a type that dlt does not know become texts, or the reverse; None for others."""
+    is_text_after = retype.after.data_type is DataType.TEXT
+    if not is_text_after and retype.before.data_type is not DataType.TEXT:
+        return None
+    other = retype.before if is_text_after else retype.after
+    if not words.has_texts(other.properties.get(DATABASE_TYPE, "")):
+        return None
+    convert_text = texts.text_of_other if is_text_after else texts.other_of_text
+    return convert_text(words.type_of(other), value, words)
 
 
 def _cast(found: Converted, kind: str) -> Converted:

@@ -223,6 +223,15 @@ class SqlMigration(Generic[D]):
         """Return None: a database forbids by a table what it forbids by all."""
         return None
 
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - others look
+        """Return what hangs on a column, and goes with it where it makes room for another of its name.
+
+        Args:
+            table: as it is called now.
+            column: as it is called now.
+        """
+        return ()
+
     def unfit_in(self, share: float, step: Step) -> Unfit:
         """See ``destinations.SamplingSession``."""
         with self.database.telling("look at a sample of the rows", "without `--sample` all rows are read"):

@@ -55,3 +55,13 @@ def text_of_binary(_: Retype, value: str, words: Words) -> Converted:
 def text_of_json(_: Retype, value: str, words: Words) -> Converted:
     """Return how a json becomes a text."""
     return by_cast(TRUE, TRUE, words.json_text(value))
+
+
+def text_of_other(kind: str, value: str, words: Words) -> Converted:
+    """Return how a value of a type that dlt does not know becomes a text."""
+    return by_cast(TRUE, TRUE, words.other_text(value, kind))
+
+
+def other_of_text(kind: str, value: str, words: Words) -> Converted:
+    """Return how a text becomes again a value of a type that dlt does not know: where an undo brings that back."""
+    return by_cast(words.is_other_text(value, kind), TRUE, f"CAST({value} AS {kind})")

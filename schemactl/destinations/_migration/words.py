@@ -180,6 +180,18 @@ class Words(Protocol):
         """Return JSON as text without blanks between its parts."""
         ...
 
+    def has_texts(self, kind: str) -> bool:
+        """Return whether each value of a type that dlt does not know has a text of its own; see ``Abilities``."""
+        ...
+
+    def other_text(self, value: str, kind: str) -> str:
+        """Return the text of a value of such a type."""
+        ...
+
+    def is_other_text(self, text: str, kind: str) -> str:
+        """Return whether a text is the very one that a value of such a type has."""
+        ...
+
     def double_text(self, number: str) -> str:
         """Return a number as Python writes it: the fewest digits, ``1.0``, ``1e+16``, ``inf``, ``nan``."""
         ...

@@ -49,6 +49,15 @@ class Hanging:
         folded = column.lower()
         return any(each == kind and folded in map(str.lower, columns) for each, columns in self.constraints)
 
+    def of_column_alone(self, column: str) -> list[str]:
+        """Return what goes with a column that gets another name."""
+        folded = column.lower()
+        return [
+            *(["its CHECK"] if self.of_column("CHECK", column) else []),
+            *(["its default"] if folded in map(str.lower, self.defaults) else []),
+            *(["its comment"] if folded in (name.lower() for name, _ in self.comments) else []),
+        ]
+
     def lost_by_copy(self, dropped: Collection[str] = ()) -> list[str]:
         """Return what a copy of the table would lose; ``dropped`` columns go anyhow."""
         kinds = sorted({kind for kind, _ in self.constraints if kind in ("CHECK", "FOREIGN KEY")})

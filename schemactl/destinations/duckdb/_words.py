@@ -19,6 +19,8 @@ _STRING: Final = r'"([^"\\]|\\.)*"'
 _NOT_AS_DLT: Final = r"[A-DF-Z]|nan|inf|[0-9]{18}|[eE][+-]?[0-9]{3}|,[ \t\n\r]*[\]}]"
 """DuckDB reads NaN and a comma too many, and keeps numbers that Python cannot."""
 
+_WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM", "VARINT"))
+
 
 @dataclass(frozen=True, slots=True)
 class DuckDbWords:
@@ -110,6 +112,15 @@ class DuckDbWords:
 
     def json_text(self, value: str) -> str:
         return f"CAST(json({value}) AS VARCHAR)"
+
+    def has_texts(self, kind: str) -> bool:
+        return kind.upper() in _WITH_TEXTS or kind.upper().startswith("ENUM(")
+
+    def other_text(self, value: str, kind: str) -> str:  # noqa: ARG002
+        return f"CAST({value} AS VARCHAR)"
+
+    def is_other_text(self, text: str, kind: str) -> str:
+        return f"coalesce(CAST(TRY_CAST({text} AS {kind}) AS VARCHAR) = {text}, FALSE)"
 
     def double_text(self, number: str) -> str:
         return f"CAST(CAST({number} AS DOUBLE) AS VARCHAR)"

@@ -73,6 +73,7 @@ def _retype(before: Column, after: Column) -> Way:
 ABILITIES: Final = Abilities(
     names=NAMES,
     retype=_retype,
+    has_texts=WORDS.has_texts,
     add_unique=Way.COPY,
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
@@ -163,11 +164,18 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why DuckDB does not take a step, before any has run; see ``destinations.MigrationSession``."""
+        found = self._hanging_on(table_of(step))
+        return hindrance_of(step, found, _is_copied_there(step, found))
+
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:
+        """Return what goes with a column that makes room for another; views go by names."""
+        return tuple(self._hanging_on(table).of_column_alone(column))
+
+    def _hanging_on(self, table: str) -> Hanging:
         with self.database.telling("look at what hangs on the tables"):
             if not self.hanging:
                 self.hanging.update({"": Hanging(), **read_hanging(self.database, self.dataset)})
-        found = self.hanging.get(table_of(step).lower(), Hanging())
-        return hindrance_of(step, found, _is_copied_there(step, found))
+        return self.hanging.get(table.lower(), Hanging())
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         start = f"CREATE TABLE {DIALECT.name(self.dataset)}.{DIALECT.name(COPY_PREFIX)[:-1]}"

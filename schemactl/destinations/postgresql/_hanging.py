@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._session import literal
+from schemactl.destinations.postgresql._types import WITH_TEXTS, has_texts
 from schemactl.migration.steps import ChangeType, DropColumn, DropTable, RenameColumn, Step
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
 _DEPENDENTS: Final = """
@@ -45,12 +47,34 @@ SELECT 'partition key', a.attname, ''
 FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = ANY (p.partattrs)
 WHERE p.partrelid = {table}
 """
-_IS_CAST: Final = """
-SELECT EXISTS (SELECT 1 FROM pg_attribute a JOIN pg_type t ON t.oid = {type}::regtype
-    WHERE a.attrelid = {table} AND a.attname = {column} AND (a.atttypid = t.oid OR t.typcategory = 'S' OR EXISTS (
-        SELECT 1 FROM pg_cast c WHERE c.castsource = a.atttypid AND c.casttarget = t.oid AND c.castcontext <> 'e')))
+_ASKING: Final = """
+SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0)
+FROM pg_depend d
+    JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND a.attname = {column}
+    LEFT JOIN pg_class i ON d.classid = 'pg_class'::regclass AND i.oid = d.objid AND i.relkind = 'i'
+    LEFT JOIN pg_constraint c ON d.classid = 'pg_constraint'::regclass AND c.oid = d.objid AND c.contype IN ('c', 'x')
+WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = {table} AND (i.oid IS NOT NULL OR c.oid IS NOT NULL)
+ORDER BY 1
 """
-"""Whether a default of a column can be one of another type, too: PostgreSQL converts it by itself, or not at all."""
+"""CHECKs and indexes that say something of a column: not each of them takes another type."""
+
+_COMMENT: Final = """
+SELECT 1 FROM pg_attribute a WHERE a.attrelid = {table} AND a.attname = {column}
+    AND col_description(a.attrelid, a.attnum) IS NOT NULL
+"""
+
+_WITHOUT_TEXTS: Final = """
+WITH RECURSIVE made AS (
+    SELECT t.oid, t.typtype, t.typbasetype, t.typcategory, t.typname
+    FROM pg_type t JOIN pg_attribute a ON a.atttypid = t.oid
+    WHERE a.attrelid = {table} AND a.attname = {column}
+    UNION ALL
+    SELECT t.oid, t.typtype, t.typbasetype, t.typcategory, t.typname
+    FROM pg_type t JOIN made ON made.typtype = 'd' AND t.oid = made.typbasetype
+)
+SELECT typname FROM made WHERE typtype <> 'd' AND typtype <> 'e' AND typcategory <> 'S' AND typname NOT IN ({known})
+"""
+"""The type that a column's is made of, where its values have no texts: no enum, no kind of text, no domain of such."""
 
 
 class _Asked(Protocol):
@@ -59,16 +83,20 @@ class _Asked(Protocol):
     def column_type(self, column: Column) -> str: ...
 
 
-def find_hindrance(database: _Asked, dataset: str, step: Step) -> Hindrance | None:
+Trial = Callable[[ChangeType], str | None]
+"""Returns what PostgreSQL says to a change of type; None where it takes it."""
+
+
+def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> Hindrance | None:
     """Return why PostgreSQL does not take a step; None where it does.
 
-    Of tables that refer to a dropped one, and of CHECKs whose expression does not take another type, PostgreSQL itself
-    tells when the step runs.
+    Of tables that refer to a dropped one PostgreSQL itself tells when the step runs.
 
     Args:
         database: where.
         dataset: the schema of the step's table.
         step: in the names that table and column have now.
+        trial: changes a type on a copy of the table without rows.
     """
     match step:
         case DropTable():
@@ -80,9 +108,24 @@ def find_hindrance(database: _Asked, dataset: str, step: Step) -> Hindrance | No
             kinds = [kind for kind, _ in _of_column(database, _COLUMNS, _oid(dataset, step.table), step.before)]
             return _inherited(step.table, step.before) if "inherited" in kinds else None
         case ChangeType():
-            return _of_changed(database, dataset, step)
+            return _of_changed(database, dataset, step, trial)
         case _:
             return None
+
+
+def hanging_on(database: _Asked, dataset: str, table: str, column: str) -> list[str]:
+    """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
+    place = _oid(dataset, table)
+    views = {what for _, what in _of_column(database, _DEPENDENTS, place, column)}
+    asking = {what for (what,) in database.query(_ASKING.format(table=place, column=literal(column)))}
+    keys = {f"foreign key {what}" for kind, what in _of_column(database, _KEYS, place, column) if what}
+    said = database.query(_COMMENT.format(table=place, column=literal(column)))
+    defaults = [
+        "its identity" if kind == "identity" else f"its default {what}"
+        for kind, what in _of_column(database, _COLUMNS, place, column)
+        if kind in ("identity", "default")
+    ]
+    return [*sorted(views | asking | keys), *defaults, *(["its comment"] if said else [])]
 
 
 def _oid(dataset: str, table: str) -> str:
@@ -130,13 +173,17 @@ def _partitioned(table: str, column: str) -> Hindrance:
     return Hindrance(f"`{table}` is partitioned by `{column}`", "make the table anew")
 
 
-def _of_changed(database: _Asked, dataset: str, step: ChangeType) -> Hindrance | None:
+def _of_changed(database: _Asked, dataset: str, step: ChangeType, trial: Trial) -> Hindrance | None:
     table, column, place = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
+    kind = step.before.properties.get(DATABASE_TYPE, "")
+    if step.before.data_type is None and has_texts(kind) and (found := _without_texts(database, place, column)):
+        hint = "make the column anew, or state the type that is there"
+        return Hindrance(f"{name} is made of {found}, of which values have no text of their own", hint)
     dependents = sorted({what for _, what in _of_column(database, _DEPENDENTS, place, column)})
     if dependents:
         return _needed(name, dependents)
-    for kind, what in _of_column(database, _COLUMNS, place, column):
+    for kind, _ in _of_column(database, _COLUMNS, place, column):
         match kind:
             case "inherited":
                 return _inherited(table, column)
@@ -145,20 +192,29 @@ def _of_changed(database: _Asked, dataset: str, step: ChangeType) -> Hindrance |
             case "identity" if step.after.data_type is not DataType.BIGINT:
                 hint = f'ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY'
                 return Hindrance(f"{name} is an identity column, which is of integers", f"take that from it: `{hint}`")
-            case "default" if not _keeps_default(database, place, step):
-                hint = "drop the default before, and set one of the new type afterwards"
-                return Hindrance(
-                    f"the default of {name}, `{what}`, does not become {database.column_type(step.after)}", hint
-                )
     for kind, what in _of_column(database, _KEYS, place, column):
         if kind == "partition key":
             return _partitioned(table, column)
         if step.before.data_type is not step.after.data_type:
             return Hindrance(f"{name} is in the foreign key `{what}`", "drop that before, and change both sides")
-    return None
+    said = trial(step)
+    return None if said is None else _refused(database, place, step, said)
 
 
-def _keeps_default(database: _Asked, table: str, step: ChangeType) -> bool:
-    wanted = literal(database.column_type(step.after))
-    rows = database.query(_IS_CAST.format(table=table, column=literal(step.before.name), type=wanted))
-    return bool(rows[0][0])
+def _without_texts(database: _Asked, table: str, column: str) -> str | None:
+    """Return the type that a column of a type which dlt does not know is made of, where its values have no texts."""
+    known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
+    rows = database.query(_WITHOUT_TEXTS.format(table=table, column=literal(column), known=known))
+    return str(rows[0][0]) if rows else None
+
+
+def _refused(database: _Asked, table: str, step: ChangeType, said: str) -> Hindrance:
+    """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
+    rows = database.query(_ASKING.format(table=table, column=literal(step.before.name)))
+    asking = [what for (what,) in rows]
+    asking += [
+        f"default {what}" for kind, what in _of_column(database, _COLUMNS, table, step.before.name) if kind == "default"
+    ]
+    hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
+    what = f"`{step.table}.{step.before.name}` does not become {database.column_type(step.after)}"
+    return Hindrance(f"{what}: {said}", hint)

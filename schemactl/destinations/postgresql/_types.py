@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
@@ -57,6 +58,29 @@ def _numeric(parsed: DatabaseType) -> Properties:
         case _:
             # Without sizes it holds any number, which dlt's decimal without sizes does not.
             return {"data_type": "decimal", **unknown("numeric")}
+
+
+WITH_TEXTS: Final = frozenset(("uuid", "inet", "cidr", "macaddr", "macaddr8", "name", "bpchar"))
+"""Types that dlt does not know, of which each value has a text of its own. The blanks that fill a ``character(n)`` up
+to its length are no part of its text, as for PostgreSQL itself.
+"""
+
+_OTHERS: Final = re.compile(
+    r"money|interval\b.*|time\b.*|bit\b.*|xml|point|line|lseg|box|path|polygon|circle|(int4|int8|num|date|tstz?)(multi)?range"
+    r"|ts(vector|query)|jsonpath|pg_\w+|oid|xid8?|cid|tid|\"char\"|aclitem|refcursor|txid_snapshot|(int2|oid)vector"
+    r"|reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)|.*\[\]"
+)
+"""PostgreSQL's own types besides: how their values are written depends on settings, or says more than a text."""
+
+
+def has_texts(kind: str) -> bool:
+    """Return whether each value of a type has a text of its own, as far as its name tells.
+
+    A name that is none of PostgreSQL's is an enum, a domain or somebody's own type: which one, the catalogue tells.
+    """
+    if kind in WITH_TEXTS or re.fullmatch(r"character\(\d+\)", kind):
+        return True
+    return bool(kind) and _OTHERS.fullmatch(kind) is None and "data_type" not in kind_of(kind)
 
 
 def stored(column: Column) -> Properties:

@@ -9,7 +9,7 @@ from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.forms import NO, YES
 from schemactl.destinations._migration.words import FALSE, TRUE
 from schemactl.destinations._session import literal
-from schemactl.destinations.postgresql._types import column_type
+from schemactl.destinations.postgresql._types import column_type, has_texts
 from schemactl.schema.types import Column
 
 _BLANKS: Final = r"E' \t\n\r\f\v'"
@@ -42,10 +42,11 @@ BEGIN
                 CASE kind
                     WHEN 'date' THEN PERFORM value::date;
                     WHEN 'time' THEN PERFORM value::time;
-                    ELSE PERFORM value::timestamptz;
+                    WHEN 'timestamptz' THEN PERFORM value::timestamptz;
+                    ELSE EXECUTE pg_catalog.format('SELECT $1::%s', kind) USING value;
                 END CASE;
                 RETURN TRUE;
-            EXCEPTION WHEN data_exception THEN
+            EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
                 RETURN FALSE;
             END $_$;
     END IF;
@@ -159,6 +160,17 @@ class PostgresWords:
 
     def json_text(self, value: str) -> str:
         return rf"regexp_replace(CAST({value} AS text), {literal(_BLANK_IN_JSON)}, '\1\2', 'g')"
+
+    def has_texts(self, kind: str) -> bool:
+        return has_texts(kind)
+
+    def other_text(self, value: str, kind: str) -> str:
+        # The cast writes ``/32`` behind each address.
+        return f"abbrev({value})" if kind == "inet" else f"CAST({value} AS text)"
+
+    def is_other_text(self, text: str, kind: str) -> str:
+        again = self.other_text(f"CAST({text} AS {kind})", kind)
+        return f"(CASE WHEN pg_temp._schemactl_reads({text}, {literal(kind)}) THEN {again} = {text} ELSE FALSE END)"
 
     def double_text(self, number: str) -> str:
         text = f"CAST(CAST({number} AS double precision) AS text)"

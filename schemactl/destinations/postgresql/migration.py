@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
@@ -24,10 +24,11 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import guarded_value
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
-from schemactl.destinations.postgresql._hanging import find_hindrance
+from schemactl.destinations.postgresql._hanging import find_hindrance, hanging_on
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
-from schemactl.destinations.postgresql._types import NAMES
+from schemactl.destinations.postgresql._trial import SCHEMA, TRIAL, refusal_of
+from schemactl.destinations.postgresql._types import NAMES, kind_of
 from schemactl.destinations.postgresql._words import FUNCTIONS, WORDS
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way
@@ -80,7 +81,9 @@ def _refuses_unfit(before: Column, after: Column) -> bool:
     return not _is_cast(before, after)
 
 
-ABILITIES: Final = Abilities(names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True)
+ABILITIES: Final = Abilities(
+    names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True, has_texts=WORDS.has_texts
+)
 
 DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "postgres")
 
@@ -177,7 +180,20 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
         with self.database.telling("look at what hangs on a table"):
-            return find_hindrance(self.database, self.dataset, step)
+            return find_hindrance(self.database, self.dataset, step, self._try)
+
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:
+        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
+        with self.database.telling("look at what hangs on a column"):
+            return tuple(hanging_on(self.database, self.dataset, table, column))
+
+    def _try(self, step: ChangeType) -> str | None:
+        relation = self.database.relation(self.dataset, step.table)
+        there = relation.columns.get(step.before.name) if relation is not None else None
+        if there is None or kind_of(there) != kind_of(self.database.column_type(step.before)):
+            return None  # an earlier step makes it so
+        statements = render(replace(step, table=TRIAL), None, SCHEMA)
+        return refusal_of(self.database, self.dataset, step.table, statements)
 
 
 @contextmanager

@@ -7,10 +7,9 @@ gives to SQLite, so a script of these statements runs in schemactl only.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -31,12 +30,22 @@ from schemactl.destinations._migration.rendering import (
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
+from schemactl.destinations.sqlite._hanging import indexes, lost_by_copy, made_again, unique_indexes
 from schemactl.destinations.sqlite._reader import MAIN, files_of, has_tables, read_connection
 from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
+from schemactl.destinations.sqlite._trial import (
+    SPARE,
+    hanging_on,
+    has_column,
+    refusal_of_rename,
+    trial_of,
+    unreadable,
+)
 from schemactl.destinations.sqlite._types import NAMES, column_type
 from schemactl.destinations.sqlite._values import fits_call, value_call
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.comparison import spelled_as
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -81,27 +90,6 @@ def _type_of(column: Column) -> str:
 
 
 DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: f"X{digits}", "TEXT", "sqlite")
-
-_LOST_BY_COPY: Final = re.compile(
-    r"\b(default|check|references|foreign|collate|autoincrement|generated(?=\s+always)|as(?=\s*\()"
-    r"|without\s+rowid|strict(?=\s*(?:,|$))|on\s+conflict)\b",
-    re.IGNORECASE,
-)
-_SEVERAL_UNIQUE: Final = """
-select group_concat(part.name, ', ') from pragma_index_list(?) as made, pragma_index_info(made.name) as part
-where made.origin = 'u' group by made.name having count(*) > 1
-"""
-_MADE_FOR: Final = "select type, sql from sqlite_master where lower(tbl_name) = lower(?) and sql is not null"
-_UNIQUE_INDEXES: Final = """
-select made.name from pragma_index_list(?) as made
-where made."unique" and made.origin = 'c' and not made.partial
-    and (select iif(count(*) = 1, max(part.name), null) from pragma_index_info(made.name) as part) = ? collate nocase
-"""
-_INDEXES: Final = """
-select made.name from pragma_index_list(?) as made
-where made.origin = 'c' and ? collate nocase in (select part.name from pragma_index_info(made.name) as part)
-"""
-_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def _is_copied(step: Step, table: Table | None) -> bool:
@@ -167,23 +155,59 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
             SqlMigration.run_by_copy(self, steps, table)
 
     def obstacle(self, step: Step) -> Hindrance | None:
-        """Return why a table cannot be copied for a step; see ``destinations.MigrationSession``."""
-        if not _is_copied(step, None):
-            return None
+        """Return why SQLite does not take a step; see ``destinations.MigrationSession``."""
         with self.database.telling("look at what hangs on a table"):
-            return self._lost_by_copy(table_of(step))
+            if _is_copied(step, None) and (lost := lost_by_copy(self.database, table_of(step))):
+                return lost
+            return self._refused(step) if isinstance(step, DropColumn | RenameColumn) else None
+
+    def _refused(self, step: DropColumn | RenameColumn) -> Hindrance | None:
+        """Return which view, trigger or index does not let a column go, or get another name."""
+        column = step.before if isinstance(step, RenameColumn) else step.column.name
+        with trial_of(self.database, step.table) as trial:
+            if not has_column(trial, step.table, column):
+                return None  # an earlier step makes it
+            if isinstance(step, RenameColumn):
+                verb, said = "gets no other name", refusal_of_rename(trial, step.table, column)
+            else:
+                verb, said = "cannot be dropped", self._refusal_of_drop(trial, step)
+        if said is None:
+            return None
+        hint = "drop before what it names, and make it again afterwards where still wanted"
+        return Hindrance(f"`{step.table}.{column}` {verb}: {said}", hint)
+
+    def _refusal_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
+        session = replace(self, database=trial, is_read_only=False)
+        # So that the column is not the only one: an earlier step may add others.
+        trial.execute(f"ALTER TABLE {DIALECT.name(step.table)} ADD COLUMN {DIALECT.name(SPARE)} TEXT")
+        there = session.catalogue().schema
+        named = Table(step.table, {step.column.name: step.column})
+        # A key of the column that the step does not know of is taken away by an earlier one.
+        table = spelled_as(there, replace(there, tables={step.table: named})).tables[step.table]
+        was_readable = unreadable(trial) is None
+        try:
+            session.run(step, render(step, table, self.dataset))
+        except DestinationError as error:
+            return str(error.__cause__ or error.message)
+        return unreadable(trial) if was_readable else None  # a copy of the table goes by its views and triggers
+
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:
+        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
+        with self.database.telling("look at what hangs on a column"), trial_of(self.database, table) as trial:
+            return tuple(hanging_on(trial, table, column)) if has_column(trial, table, column) else ()
 
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
         self._make_dataset()
-        with self.database.telling("look for indexes"):
+        there = self.database
+        with there.telling("look for indexes"):
             found = [
-                *(name for step in steps if isinstance(step, DropUnique) for name in self._unique_indexes(step)),
+                *(name for each in steps if isinstance(each, DropUnique) for name in unique_indexes(there, each)),
                 # Made again, they would take the name of a column that is gone for a text.
-                *(name for step in steps if isinstance(step, DropColumn) for name in self._indexes(step)),
+                *(name for each in steps if isinstance(each, DropColumn) for name in indexes(there, each)),
             ]
             for name in dict.fromkeys(found):
-                self.database.execute(_ddl.drop_index(MAIN, name, DIALECT.sql))
+                there.execute(_ddl.drop_index(MAIN, name, DIALECT.sql))
 
     @contextmanager
     def _copying(self, table: str) -> Iterator[None]:
@@ -207,40 +231,15 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         free = (f"{name}{ending}" for ending in ("", *(f"_{number}" for number in range(2, len(taken) + 3))))
         return next(each for each in free if each.lower() not in taken)
 
-    def _unique_indexes(self, step: DropUnique) -> list[str]:
-        """Return the names of the indexes that were made to keep a column unique."""
-        rows = self.database.connection.execute(_UNIQUE_INDEXES, [step.table, step.column]).fetchall()
-        return [row[0] for row in rows]
-
-    def _indexes(self, step: DropColumn) -> list[str]:
-        """Return the names of the indexes that somebody has made and that have a column in them."""
-        rows = self.database.connection.execute(_INDEXES, [step.table, step.column.name]).fetchall()
-        return [row[0] for row in rows]
-
     def _made_for(self, table: str) -> list[str]:
         """Return the statements that made what hangs on a table.
 
         Raises:
             DestinationError: the table has what a copy would lose.
         """
-        if lost := self._lost_by_copy(table):
+        if lost := lost_by_copy(self.database, table):
             raise DestinationError(f"{lost.message}, in `{self.database.path}`", hint=lost.hint)
-        found = self.database.connection.execute(_MADE_FOR, [table]).fetchall()
-        return [sql for kind, sql in found if kind in ("index", "trigger")]
-
-    def _lost_by_copy(self, table: str) -> Hindrance | None:
-        """Return why a table cannot be copied: what the copy would not have; None where it has all."""
-        found = self.database.connection.execute(_MADE_FOR, [table]).fetchall()
-        made = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in found if kind == "table")
-        lost = [" ".join(word.upper().split()) for words in made for word in words]
-        lost = ["GENERATED" if word == "AS" else word for word in lost]
-        lost += [f"UNIQUE ({row[0]})" for row in self.database.connection.execute(_SEVERAL_UNIQUE, [table])]
-        if not lost:
-            return None
-        return Hindrance(
-            f"a copy of table `{table}` would lose its {', '.join(dict.fromkeys(lost))}",
-            "take it away first, or change the table by hand and run `schemactl migrate baseline`",
-        )
+        return made_again(self.database, table)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
 from schemactl.flows.migrate.grouping import grouped
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
+from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.formats._collector import paused_collector
@@ -21,8 +22,9 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
-from schemactl.migration.steps import Step
+from schemactl.migration.steps import RenameColumn, Step
 from schemactl.schema.types import Schema, Table
 from schemactl.store.replace import replace_text
 
@@ -92,7 +94,8 @@ def plan_for(
 ) -> MigrationPlan:
     """Return the plan from what was found to a schema."""
     proposal = propose(session, target.module, found, schema, options)
-    proposal = replace(proposal, notes=(*proposal.notes, *staging_notes(session, proposal)))
+    notes = (*proposal.notes, *staging_notes(session, proposal), *left_behind(session, proposal))
+    proposal = replace(proposal, notes=notes)
     plan = make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
     return grouped(session, target.module, plan, proposal.catalogue.tables)
 
@@ -103,6 +106,21 @@ def staging_notes(session: MigrationSession, proposal: Proposal) -> Iterator[Not
     for name in outdated([planned.step for planned in proposal.steps]) if outdated is not None else ():
         message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
         yield Note(NoteKind.WAITS, name, None, message)
+
+
+def left_behind(session: MigrationSession, proposal: Proposal) -> Iterator[Note]:
+    """Yield what stays with columns whose names other ones take; not all sessions know of such."""
+    found = getattr(session, "left_behind", None)
+    steps = [planned.step for planned in proposal.steps]
+    renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
+    for step, seen in zip(steps, in_first_names(steps), strict=True):
+        if found is None or not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
+            continue
+        is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
+        if is_followed and (hanging := found(seen.table, seen.before)):
+            message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(hanging)}"
+            hint = f"make it anew for the column that is `{step.before}` afterwards"
+            yield Note(NoteKind.STAYS, step.table, step.before, message, hint)
 
 
 def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:
