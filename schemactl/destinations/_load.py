@@ -161,7 +161,8 @@ def _merge_chain(load: _Load, chain: Chain, number: int, done: int) -> int:
         raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
     targets = {table.name: load.targets[table.name].name for table in chain.tables if table.name in load.targets}
     prefix = f"_schemactl_{number}"
-    plan = MergePlan(chain, targets, stages, prefix, load.session.column_type, load.package.inserted_at)
+    superseded = _stage_superseded(load, chain.staged[chain.root.name], number)
+    plan = MergePlan(chain, targets, stages, prefix, load.session.column_type, load.package.inserted_at, superseded)
     load.progress(f"merging table `{chain.root.name}`", None)
     for statement in merge(plan):
         with load.session.telling(f"merge table `{chain.root.name}`"):
@@ -178,7 +179,18 @@ def _stage(load: _Load, staged: StagedTable, name: str) -> str:
     return stage
 
 
+def _stage_superseded(load: _Load, root: StagedTable, number: int) -> str | None:
+    """Stage the root rows that are not loaded and whose merge keys count, where there are any."""
+    staged, stage = root.superseded, f"_schemactl_superseded_{number}"
+    if staged is None:
+        return None
+    with load.session.telling(f"read the rows of table `{staged.table.name}`"):
+        load.session.stage(stage, staged)
+    return quote(fit(load.session, staged.table, load.targets[staged.table.name], stage))
+
+
 def _check_count(table: Table, found: int, expected: int) -> None:
     if found != expected:
         message = f"table `{table.name}`: {found} of {expected} rows have arrived; nothing is loaded"
-        raise DestinationError(message, hint="load again")
+        hint = "load again; where a rule, a trigger or a policy of the table there takes rows away, drop that first"
+        raise DestinationError(message, hint=hint)

@@ -1,7 +1,7 @@
 """The statements of dlt's merge strategies, in SQL that DuckDB and PostgreSQL share.
 
 What a load brings stands in temporary relations (*stages*) with the columns and types of their tables. Row for row the
-results are dlt's; where dlt lets chance decide between rows of one key, the row's own key does (see ``_ranked``).
+results are dlt's. Of several rows with one key the engine has chosen one before; ``_ranked`` is for other stages.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class MergePlan:
         chain: the tables.
         targets: full names of the tables that are there, by name.
         stages: names of the stages, for tables that the load brings rows for.
+        superseded: a stage of root rows that are not loaded; old rows with their merge keys go all the same.
         prefix: starts the names of temporary tables; no other chain of the transaction has it.
         column_type: of the destination.
         at: when the load was made, in UTC.
@@ -40,6 +41,7 @@ class MergePlan:
     prefix: str
     column_type: Callable[[Column], str]
     at: datetime
+    superseded: str | None = None
 
     @property
     def root(self) -> Table:
@@ -82,7 +84,8 @@ def _delete_insert(plan: MergePlan) -> Iterator[str]:
     matches = [_equal(keys, "d", "s") for keys in (hinted(root, "primary_key"), hinted(root, "merge_key")) if keys]
     if matches:
         doomed = plan.temporary("doomed")
-        found = " OR ".join(f"EXISTS (SELECT 1 FROM {plan.stage} s WHERE {match})" for match in matches)
+        sources = [plan.stage, *([plan.superseded] if plan.superseded else [])]
+        found = " OR ".join(f"EXISTS (SELECT 1 FROM {each} s WHERE {match})" for match in matches for each in sources)
         yield f"CREATE TEMPORARY TABLE {doomed} AS SELECT d.{key} AS {_KEY} FROM {plan.target} d WHERE {found}"
         yield from _delete_nested(plan, f"SELECT {_KEY} FROM {doomed}")
         yield f"DELETE FROM {plan.target} WHERE {key} IN (SELECT {_KEY} FROM {doomed})"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from schemactl.engine.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
 from schemactl.schema.types import Schema, Table
 
 Progress = Callable[[str, float | None], None]
@@ -30,6 +31,12 @@ class StagedTable:
     table: Table
     folder: Path
     rows: int
+
+    @property
+    def superseded(self) -> StagedTable | None:
+        """Rows that gave way to others with the same primary key, where their merge keys count; not counted."""
+        folder = self.folder / SUPERSEDED_FOLDER
+        return replace(self, folder=folder, rows=0) if deletes_by_merge_key(self.table) and folder.is_dir() else None
 
 
 @dataclass(frozen=True, slots=True)

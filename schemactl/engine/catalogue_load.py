@@ -80,6 +80,7 @@ class Brought:
         key: the column that tells the rows; None where all columns do.
         overwrites: the old rows go.
         structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
+        superseded: files of rows that do not come; in a merge, old rows with their merge keys go all the same.
     """
 
     table: Table
@@ -87,6 +88,7 @@ class Brought:
     key: str | None = None
     overwrites: bool = False
     structures: Structures = field(default_factory=dict)
+    superseded: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +169,17 @@ def _new_fields(held: HeldTable, structures: Structures) -> list[str]:
 
 def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
-    new = {each.table.name: _new_rows(target, each) for each in brought}
+    new = {each.table.name: _rows_in(target, each, each.files) for each in brought}
     if merge is not None:
-        family = [rows_of(each.table, _old_rows(target, each), new[each.table.name]) for each in brought]
+        family = [
+            rows_of(
+                each.table,
+                _old_rows(target, each),
+                new[each.table.name],
+                _rows_in(target, each, each.superseded),
+            )
+            for each in brought
+        ]
         frames: Mapping[str, DataFrame | None] = merge_tables(family, merge)
     else:
         frames = new
@@ -291,8 +301,8 @@ def _old_rows(target: Target, each: Brought) -> DataFrame | None:
     return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
 
-def _new_rows(target: Target, each: Brought) -> DataFrame | None:
-    if not each.files:
+def _rows_in(target: Target, each: Brought, files: Sequence[Path]) -> DataFrame | None:
+    if not files:
         return None
-    addresses = (Input(str(file), "parquet").address for file in each.files)
+    addresses = (Input(str(file), "parquet").address for file in files)
     return as_grown(target.spark.read.parquet(*addresses), each.structures)

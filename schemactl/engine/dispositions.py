@@ -23,6 +23,12 @@ class Strategy(StrEnum):
     SCD2 = "scd2"
 
 
+SUPERSEDED_FOLDER: Final = "_superseded"
+"""A folder beside a table's new files, of the new rows that gave way to others with the same primary key, if any did.
+
+They are not loaded, but old rows that share their merge key go, as dlt has it.
+"""
+
 UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope")
 """Hints of dlt 1.31 that hold SQL of one database."""
 
@@ -64,6 +70,18 @@ def appends(root: Table) -> bool:
     return is_keyless and _strategy(root) is Strategy.DELETE_INSERT
 
 
+def keeps_one_of_each(table: Table) -> bool:
+    """Return whether of several new rows with one primary key a merge keeps one: of root tables, but histories."""
+    if table.parent or table.properties.get("write_disposition") != "merge" or not named(table, "primary_key"):
+        return False
+    return _strategy(table) is not Strategy.SCD2 and not table.properties.get("x-stage-data-deduplicated")
+
+
+def deletes_by_merge_key(table: Table) -> bool:
+    """Return whether a merge removes old rows that share a merge key with a new one."""
+    return bool(named(table, "merge_key")) and _strategy(table) is Strategy.DELETE_INSERT
+
+
 def merge_of(root: Table, now: datetime) -> Merge:
     """Return how a root table's rows are merged.
 
@@ -84,7 +102,7 @@ def merge_of(root: Table, now: datetime) -> Merge:
         merge_key=named(root, "merge_key"),
         hard_delete=deleted,
         is_flag=deleted is not None and root.columns[deleted].data_type is DataType.BOOL,
-        dedup_sort=_dedup_sort(root),
+        dedup_sort=dedup_sort(root),
         is_deduplicated=bool(root.properties.get("x-stage-data-deduplicated")),
         row_version=first(root, "x-row-version"),
         valid_from=first(root, "x-valid-from"),
@@ -143,7 +161,8 @@ def _check(root: Table, merge: Merge) -> None:
             raise DestinationError(f"`{root.name}` is merged by `scd2` and lacks columns with {needed}")
 
 
-def _dedup_sort(root: Table) -> tuple[str, bool] | None:
+def dedup_sort(root: Table) -> tuple[str, bool] | None:
+    """Return the column by which one of several rows with one key is chosen, and whether the largest value wins."""
     column = first(root, "dedup_sort")
     return (column, root.columns[column].properties["dedup_sort"] == "desc") if column else None
 

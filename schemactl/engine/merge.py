@@ -24,20 +24,22 @@ class Rows:
 
     Attributes:
         table: with hints.
+        superseded: rows that a load does not bring; old ones with their merge keys go all the same.
     """
 
     table: Table
     old: DataFrame
     new: DataFrame
+    superseded: DataFrame | None = None
 
 
-def rows_of(table: Table, old: DataFrame | None, new: DataFrame | None) -> Rows:
+def rows_of(table: Table, old: DataFrame | None, new: DataFrame | None, superseded: DataFrame | None = None) -> Rows:
     """Return rows under the columns of both; a column that one lacks is null there."""
     known = new if old is None else old
     if known is None:
         raise ValueError(f"`{table.name}` has no rows at all")
     old, new = (known.where("false") if old is None else old), (known.where("false") if new is None else new)
-    return Rows(table, _extended(old, new), _extended(new, old))
+    return Rows(table, _extended(old, new), _extended(new, old), superseded)
 
 
 def merge_tables(family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
@@ -66,8 +68,9 @@ def _delete_insert(family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFra
     keys = [key for key in (merge.primary_key, merge.merge_key) if key]
     kept, found = root.old, root.old.where("false")
     for key in keys:
-        found = found.unionByName(_with(kept, root.new, key))
-        kept = _without(kept, root.new, key)
+        named = _named_by(root, key)
+        found = found.unionByName(_with(kept, named, key))
+        kept = _without(kept, named, key)
     new = _unmarked(_deduplicated(root, merge), merge)
     merged = {root.table.name: kept.unionByName(new)}
     gone, come = {root.table.name: found}, {root.table.name: new}
@@ -80,6 +83,13 @@ def _delete_insert(family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFra
         come[rows.table.name] = _one_of_each(mine, (row_key(rows.table),))
         merged[rows.table.name] = rest.unionByName(come[rows.table.name])
     return merged
+
+
+def _named_by(root: Rows, key: Sequence[str]) -> DataFrame:
+    """Return the values of a key whose old rows go."""
+    columns = [_col(name) for name in key]
+    named = root.new.select(*columns)
+    return named if root.superseded is None else named.unionByName(root.superseded.select(*columns))
 
 
 def _upsert(family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:

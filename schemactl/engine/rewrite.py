@@ -35,12 +35,14 @@ class Rewrite:
         old: the files that are there.
         new: what the load brings.
         target: the folder that the merged files are written to; it does not exist.
+        superseded: rows that the load does not bring; old ones with their merge keys go all the same.
     """
 
     table: Table
     old: tuple[Path, ...]
     new: tuple[Path, ...]
     target: Path
+    superseded: tuple[Path, ...] = ()
 
 
 def rewrite_tables(family: Sequence[Rewrite], merge: Merge) -> None:
@@ -55,7 +57,10 @@ def rewrite_tables(family: Sequence[Rewrite], merge: Merge) -> None:
         EngineError: no session is open, and none can be opened.
     """
     with running_session() as spark, configured(spark):
-        rows = [rows_of(each.table, _read(spark, each.old), _read(spark, each.new)) for each in family]
+        rows = [
+            rows_of(each.table, _read(spark, each.old), _read(spark, each.new), _read(spark, each.superseded))
+            for each in family
+        ]
         merged = merge_tables(rows, merge)
         for each in family:
             size = sum(file.stat().st_size for file in (*each.old, *each.new))

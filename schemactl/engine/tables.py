@@ -13,6 +13,8 @@ from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from schemactl.engine.dispositions import SUPERSEDED_FOLDER
+from schemactl.engine.duplicates import SUPERSEDED_FLAG, find_superseded
 from schemactl.engine.nested_types import column_type, quoted
 from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of
 from schemactl.engine.rows import RowFrame, row_frames
@@ -32,7 +34,8 @@ class Written:
     """Tables as they are written.
 
     Attributes:
-        folders: of Parquet files by table, in the plan's order; each holds one file at least.
+        folders: of Parquet files by table, in the plan's order; each holds one file at least. Rows that give way to
+            others with the same primary key stand in a folder of their own in it (``SUPERSEDED_FOLDER``).
         tally: what became of all rows.
     """
 
@@ -62,6 +65,9 @@ def write_tables(
     """
     prepare_parquet(spark)
     frames = frames_by_table(spark, staged, plan, load_id)
+    superseded = find_superseded(spark, frames, plan, load_id, folder / "superseded")
+    if superseded.places:
+        frames = {name: [superseded.mark(each) for each in found] for name, found in frames.items()}
     names = list(dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables)))
     folders = {name: folder / f"table-{at}" for at, name in enumerate(names) if name in plan.tables}
 
@@ -112,14 +118,26 @@ def _write(
         return _Counted(RowCounts())
     observation = Observation()
     parts = [
-        each.frame.selectExpr(*columns_of(each, table, plan, load_id), *flags_of(each, problems_of(each)))
+        each.frame.selectExpr(*columns_of(each, table, plan, load_id), *_flags(each, problems_of(each)))
         for each in frames
     ]
-    observed = united(parts).observe(observation, *_counts())
-    above, itself = (quoted(name) for name in FLAGS[:2])
-    kept = observed.where(f"not {above} and not {itself}").drop(*FLAGS)
-    kept.write.parquet(folder.as_uri())
-    return _counted(observation.get)
+    rows = united(parts)
+    _kept(rows.observe(observation, *_counts())).write.parquet(folder.as_uri())
+    counted = _counted(observation.get)
+    if counted.rows.superseded:
+        _kept(rows, is_superseded=True).write.parquet((folder / SUPERSEDED_FOLDER).as_uri())
+    return counted
+
+
+def _flags(rows: RowFrame, problems: Sequence[Problem]) -> list[str]:
+    is_superseded = quoted(SUPERSEDED_FLAG) if SUPERSEDED_FLAG in rows.frame.columns else "false"
+    return [*flags_of(rows, problems), f"{is_superseded} as {quoted(SUPERSEDED_FLAG)}"]
+
+
+def _kept(rows: DataFrame, *, is_superseded: bool = False) -> DataFrame:
+    above, itself, superseded = (quoted(name) for name in (*FLAGS[:2], SUPERSEDED_FLAG))
+    wanted = superseded if is_superseded else f"not {superseded}"
+    return rows.where(f"not {above} and not {itself} and {wanted}").drop(*FLAGS, SUPERSEDED_FLAG)
 
 
 def _row_type(table: Table, plan: Plan) -> T.StructType:
@@ -134,11 +152,13 @@ def united(parts: Sequence[DataFrame]) -> DataFrame:
 
 def _counts() -> list[Any]:
     above, itself, values, unfit, overwrites = (F.col(quoted(name)) for name in FLAGS)
+    superseded = F.col(quoted(SUPERSEDED_FLAG))
     return [
         F.count("*").alias("read"),
         F.count_if(itself).alias("rejected"),
         F.count_if(above).alias("rejected_above"),
         F.coalesce(F.sum(values), F.lit(0)).alias("values_rejected"),
+        F.count_if(superseded & ~above & ~itself).alias("superseded"),
         F.coalesce(F.sum(unfit + overwrites), F.lit(0)).alias("losses"),
     ]
 
@@ -151,7 +171,7 @@ def _counted(found: Mapping[str, Any]) -> _Counted:
 
 def _count(frames: Sequence[RowFrame]) -> _Counted:
     """Count the rows of a table that may not be."""
-    flags = united([each.frame.selectExpr(*flags_of(each, problems_of(each))) for each in frames])
+    flags = united([each.frame.selectExpr(*_flags(each, problems_of(each))) for each in frames])
     return _counted(flags.agg(*_counts()).collect()[0].asDict())
 
 

@@ -192,10 +192,10 @@ def package_of(
     """
     schema = evolution.stored
     tables = tuple(
-        StagedTable(plan.tables[name], made.tables.folders[name], counts.loaded)
+        StagedTable(plan.tables[name], made.tables.folders[name], counts.written)
         for name, counts in made.tally.tables.items()
         # A root table without rows is told as well: where rows are replaced, those there are go all the same.
-        if name in plan.tables and (counts.loaded or name == plan.rows.table)
+        if name in plan.tables and (counts.written or name == plan.rows.table)
     )
     rejects = made.rejects if keeps_rejects else None
     return LoadPackage(

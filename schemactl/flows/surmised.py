@@ -223,7 +223,7 @@ def _null_counts(made: Made, table: str) -> Iterator[tuple[str, int, int]]:
     """Yield columns with their rows and nulls, as the footers tell them, by file and row group."""
     import pyarrow.parquet
 
-    for path in made.tables.folders[table].glob("*.parquet"):
+    for path in made.tables.folders[table].rglob("*.parquet"):
         with pyarrow.parquet.ParquetFile(path) as file:
             for group in range(file.num_row_groups):
                 for at in range(file.metadata.num_columns):

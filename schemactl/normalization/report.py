@@ -41,7 +41,7 @@ class TableCounts:
         parent: the table that it is nested in, None for a root table.
         disposition: what becomes of the rows that the destination has: ``append``, ``replace``, ``merge``, ``skip``.
         read: rows that the data holds.
-        loaded: rows that were handed to the destination.
+        loaded: rows that were taken; of several with one primary key a merge keeps one.
         rejected: rows that a contract refused for what is in them.
         rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
         values_rejected: values that a contract refused in rows that were loaded without them.

@@ -44,17 +44,24 @@ class RowCounts:
         rejected: rows that a contract refuses for what is in them, or because there may be no such table.
         rejected_above: rows below a rejected row.
         values_rejected: values that a contract refuses in rows that are loaded without them.
+        superseded: rows that give way to others with the same primary key, and rows below those; none are refused.
     """
 
     read: int = 0
     rejected: int = 0
     rejected_above: int = 0
     values_rejected: int = 0
+    superseded: int = 0
 
     @property
     def loaded(self) -> int:
-        """How many rows were written."""
+        """How many rows are taken; of those with one primary key a merge keeps one."""
         return self.read - self.rejected - self.rejected_above
+
+    @property
+    def written(self) -> int:
+        """How many rows stand in the table's files."""
+        return self.loaded - self.superseded
 
 
 @dataclass(frozen=True, slots=True)

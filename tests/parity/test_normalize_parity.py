@@ -35,6 +35,10 @@ pytestmark = pytest.mark.spark
 
 MEANT_DIFFERENCES = {
     "Keys of root tables": "dlt draws them, we derive them",
+    "Several rows with one key": "see test_duplicate_rows_parity.py",
+    "Equal rows of a history": "see test_duplicate_rows_parity.py",
+    "NUL in texts": "see test_odd_values_parity.py",
+    "Negative zero": "see test_odd_values_parity.py",
     "Nulls and contracts": "see test_normalize_contract_parity.py",
     "Values that overwrite one another": "dlt loads the last one, we load nothing",
     "Values that no column can hold": "dlt's load ends in the destination, ours before it",

@@ -39,10 +39,17 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """The keys of a table's rows that come, file by file one after the other."""
+    """The keys of a table's rows that come, file by file one after the other, and of those that only tell what goes."""
 
     keys: pyarrow.Table
     counts: tuple[int, ...]
+    superseded: pyarrow.Table
+
+    @property
+    def all(self) -> pyarrow.Table:
+        import pyarrow
+
+        return pyarrow.concat_tables([self.keys, self.superseded])
 
     def per_file(self, mask: pyarrow.BooleanArray) -> list[pyarrow.BooleanArray]:
         starts = [sum(self.counts[:number]) for number in range(len(self.counts))]
@@ -109,13 +116,13 @@ def _going(
     lake: LakeTable, keys: Keys, staged: _Staged, matched: Sequence[Sequence[str]]
 ) -> tuple[dict[str, pyarrow.BooleanArray], pyarrow.ChunkedArray]:
     """Return the rows there that match rows that come by any of several keys, and their own keys."""
-    columns = tuple(dict.fromkeys((*(name for names in matched for name in names), keys.row)))
+    columns, named = tuple(dict.fromkeys((*(name for names in matched for name in names), keys.row))), staged.all
     going: dict[str, pyarrow.BooleanArray] = {}
     lost = []
     for file, rows in _read(lake, columns) if matched else ():
         mask = select.none_of(rows.num_rows)
         for names in matched:
-            mask = _or(mask, select.found(rows, staged.keys, names))
+            mask = _or(mask, select.found(rows, named, names))
         if mask.true_count:
             going[file.path] = mask
             lost.append(rows[keys.row].filter(mask))
@@ -204,10 +211,15 @@ def _staged_keys(staged: StagedTable | None, lake: LakeTable, keys: Keys) -> _St
             if name in lake.fields.names
         ]
     )
-    found = [_keys_in(file, fields) for file in staged_files(staged)] if staged else []
-    return _Staged(
-        pyarrow.concat_tables(found) if found else fields.empty_table(), tuple(each.num_rows for each in found)
-    )
+    found = _keys_of(staged, fields)
+    superseded = _keys_of(staged.superseded if staged else None, fields)
+    nothing = fields.empty_table()
+    counts = tuple(each.num_rows for each in found)
+    return _Staged(pyarrow.concat_tables([nothing, *found]), counts, pyarrow.concat_tables([nothing, *superseded]))
+
+
+def _keys_of(staged: StagedTable | None, fields: pyarrow.Schema) -> list[pyarrow.Table]:
+    return [_keys_in(file, fields) for file in staged_files(staged)] if staged else []
 
 
 def _keys_in(file: Path, fields: pyarrow.Schema) -> pyarrow.Table:

@@ -23,6 +23,7 @@ from schemactl.destinations.parquet.journal import (
     Journal,
     Listing,
     check_device,
+    check_rights,
     commit,
     list_files,
     recover,
@@ -99,7 +100,8 @@ def _told(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = f"`{error.filename}`" if error.filename else f"`{folder}`"
+        # Of a copy that fails, the second name is that of the copy.
+        place = f"`{error.filename2 or error.filename or folder}`"
         hint = "nothing was loaded; a load that had begun to rename files is finished by the next one"
         raise DestinationError(f"cannot write {place}: {error.strerror or error}", hint=hint) from error
 
@@ -111,12 +113,14 @@ def _gather(listing: Listing, package: LoadPackage, progress: Progress) -> Journ
     for at, change in enumerate(changes):
         progress(f"copying {change.table}", at / len(changes))
         check_device(listing.dataset / change.table, listing.dataset)
+        check_rights(listing.dataset / change.table)
         for name, path in change.come.items():
             gathered = f"{_NEW}/{change.table}/{name}"
             _bring(path, listing.dataset / gathered)
             moves.append((gathered, f"{change.table}/{name}"))
     progress("finishing", None)
     for name, text in new_files(listing, package):
+        check_rights((listing.dataset / name).parent)
         file = listing.dataset / _NEW / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -169,9 +173,11 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
     rewrites = []
     for table in chain.tables:
         old = tuple(table_files(listing, table.name).values())
-        new = _files(chain.staged.get(table.name), is_first=not old)
+        staged = chain.staged.get(table.name)
+        new = _files(staged, is_first=not old)
+        superseded = _files(staged.superseded if staged else None, is_first=False)
         if old or new:
-            rewrites.append(Rewrite(table, old, new, listing.dataset / _MERGED / table.name))
+            rewrites.append(Rewrite(table, old, new, listing.dataset / _MERGED / table.name, superseded))
     rewrite_tables(rewrites, merge_of(chain.root, package.inserted_at))
     for each in rewrites:
         files = tuple(sorted(each.target.glob(f"*{ENDING}")))

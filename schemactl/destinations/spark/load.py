@@ -24,6 +24,8 @@ from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from schemactl.engine.catalogue import Namespace
     from schemactl.engine.catalogue_growth import Structures
     from schemactl.engine.catalogue_load import Brought, Step, Target
@@ -175,8 +177,12 @@ def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], prog
 def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
     from schemactl.engine.catalogue_load import Brought
 
-    files = tuple(sorted(staged.folder.glob("*.parquet"))) if staged else ()
-    return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target))
+    files, superseded = (_files(each) for each in (staged, staged.superseded if staged else None))
+    return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target), superseded)
+
+
+def _files(staged: StagedTable | None) -> tuple[Path, ...]:
+    return tuple(sorted(staged.folder.glob("*.parquet"))) if staged else ()
 
 
 def _structures(table: Table, target: Target) -> Structures:

@@ -1,0 +1,30 @@
+"""Single values that dlt and schemactl load differently on purpose (docs/differences.md)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from loaded_tables import ByDlt, BySchemactl
+
+pytestmark = pytest.mark.spark
+
+FOUND = [
+    {"nr": 1, "note": "a\u0000b", "plain": 1.5, "mixed": 1.5},
+    {"nr": 2, "note": "", "plain": -0.0, "mixed": -0.0},
+    {"nr": 3, "note": "", "plain": 1.5, "mixed": {"x": 1}},
+]
+
+
+def test_nul_characters_and_signs_of_zero(spark, tmp_path):
+    theirs, ours = ByDlt(tmp_path / "dlt"), BySchemactl(spark, tmp_path / "ours")
+    theirs.load(FOUND)
+
+    ours.load(FOUND)
+
+    (of_dlt, of_ours) = ({row["nr"]: row for row in each.loaded().rows["data"]} for each in (theirs, ours))
+    assert of_dlt[1]["note"] == "ab", "dlt drops NUL"
+    assert of_ours[1]["note"] == "a\u0000b"
+    signs = [[math.copysign(1, each[2][name]) for name in ("plain", "mixed")] for each in (of_dlt, of_ours)]
+    assert signs[0] == [1, 1], "DuckDB reads the `-0.0` of dlt's SQL as a decimal"
+    assert signs[1] == [-1, 1], "Spark's VARIANT has no sign of zero"
