@@ -182,7 +182,7 @@ def fit(session: Session, table: Table, target: Target, stage: str) -> str:
     for name in target.unlike:
         there, ours, column = target.types[name], session.column_type(table.columns[name]), quote(name)
         place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
-        hint = f"give the column the type `{cut(ours)}` there, or load into another dataset: `?dataset=NAME`"
+        hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
         back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
         with session.telling(f"put values into {place}", hint):

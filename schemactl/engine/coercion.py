@@ -19,7 +19,7 @@ from schemactl.engine.coercions.stored import DECIMAL_DIGITS, DECIMAL_SCALE, sto
 from schemactl.schema import types
 from schemactl.schema.types import DataType
 
-__all__ = ["coerced", "is_total", "kind_type", "stored_type"]
+__all__ = ["coerced", "exact", "is_total", "kind_type", "stored_type"]
 
 
 def _same(value: Column) -> Column:
@@ -85,6 +85,33 @@ def coerced(value: Column, kind: DataType, to: types.Column, *, naive: bool = Fa
     coercers = from_times.OF_NAIVE if kind == DataType.TIMESTAMP and naive else _COERCERS[kind]
     coerce = coercers.get(to.data_type) if to.data_type else None
     return F.lit(None).cast(spark_type) if coerce is None else store(coerce(value), to)
+
+
+def exact(value: Column, stated: T.DataType, kind: DataType, to: types.Column) -> Column:
+    """Return a value as ``stored_type(to)`` as ``coerced`` does, null also where it is not held there as it is.
+
+    That is asked of values of the column's own data type: no digit may be rounded, no text or bytes be longer than
+    stated, and a time zone is neither made up nor dropped.
+
+    Args:
+        value: of the type ``stated``.
+        stated: by the source.
+        kind: the value's data type.
+        to: the column, complete.
+    """
+    is_naive = isinstance(stated, T.TimestampNTZType)
+    found = coerced(value, kind, to, naive=is_naive)
+    if kind is not to.data_type:
+        return found
+    match kind:
+        case DataType.DECIMAL:
+            return F.when(found.try_cast(stated) == value, found)
+        case DataType.TIMESTAMP:
+            return F.when(F.lit(isinstance(stored_type(to), T.TimestampNTZType) == is_naive), found)
+        case DataType.TEXT | DataType.BINARY if (most := to.properties.get("precision")) is not None:
+            return F.when(F.length(value) <= most, found)
+        case _:
+            return found
 
 
 _TOTAL: Final = {

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
+from schemactl.engine.coercion import coerced, exact, is_total, kind_type, stored_type
 from schemactl.engine.coercions.canonical import canonical_json
 from schemactl.engine.items import Form, Item
 from schemactl.engine.large_integers import marked_digits_sql, unmarked_json_sql, unmarked_sql
@@ -23,7 +23,6 @@ from schemactl.engine.nested_types import structure_type
 from schemactl.engine.reach import Reached
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.normalization.plan import Cell, Target
-from schemactl.schema import types
 from schemactl.schema.nested_types import Json, NestedType
 from schemactl.schema.types import DataType
 
@@ -255,7 +254,7 @@ def _coerce(
             value = F.when(F.expr(is_left), F.col(name)) if is_left else F.col(name)
             taken = f"{prefix}a{at}_{turn}"
             if target.structure is None:
-                columns.append(_coerced(value, raw, target.column).alias(taken))
+                columns.append(_coerced(value, raw, target).alias(taken))
             else:
                 columns.append(F.expr(_fitted(name, raw, target.structure)).alias(taken))
             takes[at].append(Take(target, taken))
@@ -267,7 +266,10 @@ def _coerce(
     return frame, values
 
 
-def _coerced(value: Column, raw: _Raw, column: types.Column) -> Column:
+def _coerced(value: Column, raw: _Raw, target: Target) -> Column:
+    column = target.column
+    if target.is_exact:
+        return exact(value, raw.type, raw.coerced_as, column)
     if raw.coerced_as is DataType.JSON and column.data_type is DataType.JSON:
         # What Spark writes differs from what dlt does in its numbers and escapes.
         return canonical_json(value)
@@ -281,19 +283,22 @@ def _fitted(name: str, raw: _Raw, structure: NestedType) -> str:
     return f"if({is_lost}, null, {fitted})"
 
 
-def _chain(raw: _Raw, *, coerces: bool) -> Sequence[Target]:
+def _chain(raw: _Raw, *, coerces: bool) -> tuple[Target, ...]:
     """Return the columns to try; none after one that takes all values of the kind."""
     targets = raw.cell.targets.get(raw.kind, ())
     if not coerces:
-        return [target for target in targets if target.column.data_type == raw.kind][:1]
+        targets = tuple(target for target in targets if target.column.data_type == raw.kind)
     for at, target in enumerate(targets):
-        if is_total(raw.coerced_as, target.column) and target.structure == raw.structure:
+        is_last = is_total(raw.coerced_as, target.column) and target.structure == raw.structure
+        if not target.is_exact and (is_last or not coerces):
             return targets[: at + 1]
     return targets
 
 
 def _is_same(raw: _Raw, target: Target) -> bool:
     """Return whether values are stored as they are."""
+    if target.is_exact:
+        return False
     column = target.column
     if raw.structure is not None or target.structure is not None:
         return raw.structure == target.structure

@@ -47,7 +47,7 @@ from schemactl.flows.packing import (
 from schemactl.flows.progress import Progress
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.surmised import did_fit, evolve_by_first, recounted
-from schemactl.inference.evidence import Evidence
+from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.sample import parse_sample
 from schemactl.normalization.choose import goes_by_kinds, make_plan
 from schemactl.normalization.plan import Plan
@@ -132,7 +132,6 @@ def normalize(
     if isinstance(call, NormalizeReport):
         return call
     from schemactl.engine import session
-    from schemactl.engine.scan import collect_evidence
     from schemactl.engine.settings import SparkOptions
     from schemactl.engine.survey import survey_inputs
 
@@ -149,7 +148,17 @@ def normalize(
 
             if (report := _load_surmised(call, survey, make, staging / "surmised", progress)) is not None:
                 return report
-            return _load(call, collect_evidence(survey, progress), make, staging, progress)
+            return _load(call, _evidence(call, survey, progress), make, staging, progress)
+
+
+def _evidence(call: _Call, survey: Survey, progress: Progress) -> Evidence:
+    """Return the evidence of all data; where a schema may speak against it, also what stands in typed columns."""
+    from schemactl.engine.scan import collect_evidence
+    from schemactl.engine.typed_evidence import count_typed
+
+    evidence = collect_evidence(survey, progress)
+    is_known = open_schemas(call.folder, call.request.inference.name).schema is not None
+    return merge(evidence, count_typed(survey, progress)) if survey.typed and is_known else evidence
 
 
 def _goes_by_kinds(call: _Call) -> bool:

@@ -27,6 +27,7 @@ from schemactl.inference.relational import (
 from schemactl.inference.root_keys import RootKeys
 from schemactl.inference.stated_documents import stated_documents
 from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
+from schemactl.inference.widening import with_room
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import DataType, Schema
@@ -199,6 +200,8 @@ class _Fold:
             if cell.value is None:
                 self._check_null(draft, cell, position)
             else:
+                if isinstance(cell.value, TypedValue):
+                    self._check_null(draft, cell, cell.value.first_null)
                 self._add_value(draft, cell)
         if draft.is_changed:
             draft.is_changed = False
@@ -223,6 +226,8 @@ class _Fold:
             column = self._add_variant(draft, column, value)
         elif not stated:
             self._complete(draft, column, self._inferred(column, value, data_type))
+        if isinstance(value, TypedValue):
+            draft.columns[column] = with_room(draft.columns[column], value.room)
         if cell.path is not NO_PATH:
             name = TYPED if isinstance(value, TypedValue) else classify(value)
             self._taken.setdefault((draft.name, column), {}).setdefault((cell.path, name))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from schemactl.inference.evidence import Evidence
+from schemactl.inference.classes import NULL
+from schemactl.inference.evidence import Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.values import TypedValue
 from schemactl.inference.widening import MAPS
@@ -19,7 +20,7 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
     is widened from come after its own: they may need variants where the schema has another type.
     """
     documents: list[dict[str, Any]] = []
-    typed = [(path, TypedValue(_of_column(properties))) for path, properties in evidence.typed.items()]
+    typed = [(path, _stated_value(path, evidence)) for path in evidence.typed]
     narrower = [
         (path, TypedValue({"data_type": str(data_type)}))
         for path, stated in evidence.stated.items()
@@ -30,6 +31,31 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
             documents.append({})
             _plant(documents[-1], path, value)
     return documents
+
+
+_BITS: Final = (8, 16, 32, 64)
+
+
+def _stated_value(path: Path, evidence: Evidence) -> TypedValue:
+    column = _of_column(evidence.typed[path])
+    counted = evidence.counted.get(path, {})
+    null = counted.get(NULL)
+    return TypedValue(column, room=_room(column, counted), first_null=null.first if null else None)
+
+
+def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]:
+    """Return what a column needs that takes all values.
+
+    Integers of 64 bits are what many programs write of any integer: these ask for as many bits as were seen.
+    """
+    seen = counted.get(DataType.BIGINT)
+    if column["data_type"] != DataType.BIGINT or "precision" in column:
+        return column
+    if seen is None or seen.least is None or seen.greatest is None:
+        return {}
+    least, greatest = seen.least, seen.greatest
+    bits = next((bits for bits in _BITS if -(2.0 ** (bits - 1)) <= least and greatest < 2.0 ** (bits - 1)), _BITS[-1])
+    return {**column, "precision": bits}
 
 
 def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:

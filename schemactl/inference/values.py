@@ -7,14 +7,17 @@ within the range of a wei, else a text: the answers of dlt's own ``large_integer
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.schema.coercion import can_coerce
 from schemactl.schema.types import DataType
 from schemactl.schema.value_types import type_of
+
+if TYPE_CHECKING:
+    from schemactl.inference.evidence import Position
 
 TYPED: Final = "typed"
 """Stands for the class of values whose type their source states."""
@@ -27,10 +30,14 @@ class TypedValue:
     Attributes:
         properties: dlt's column properties: data_type, precision, scale, timezone, nullable.
         is_surmised: whether its type is only surmised, and it fits wherever a value of that type may (``surmise``).
+        room: what a column that is there has to take, as properties; none where nothing is asked of it.
+        first_null: where the first null stands among the values; None where there is none, or none was looked for.
     """
 
     properties: Mapping[str, Any]
     is_surmised: bool = False
+    room: Mapping[str, Any] = field(default_factory=dict)
+    first_null: Position | None = None
 
     @property
     def data_type(self) -> DataType:

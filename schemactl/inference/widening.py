@@ -1,11 +1,12 @@
-"""Of two stated types of one column the one that takes the values of both, where sources do not agree."""
+"""What takes the values of two stated types of one column: where sources do not agree, or a schema and a source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.schema.types import DataType
+from schemactl.schema.full_types import DEFAULT_DECIMAL, FullType, full_type
+from schemactl.schema.types import DataType, Properties
 
 _NEXT_WIDER: Final[Mapping[DataType, DataType]] = {
     DataType.BIGINT: DataType.WEI,
@@ -56,3 +57,45 @@ def _wider_numbers(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[st
     scale = max(left["scale"], right["scale"])
     whole = max(left["precision"] - left["scale"], right["precision"] - right["scale"])
     return {"precision": whole + scale, "scale": scale}
+
+
+# --- a column that is there ---
+
+_BITS: Final = 64
+_MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
+
+
+def with_room(column: Properties, stated: Properties) -> dict[str, Any]:
+    """Return a column's properties with room for what a source states, the same where there is room.
+
+    A timestamp that knows its time zone takes those that do not, as UTC. Without a stated size a source asks for
+    nothing, and where no decimal has all digits, the column stays as it is.
+
+    Args:
+        column: of a schema.
+        stated: by a source, of the same data type; else nothing is asked for.
+    """
+    old, new = full_type(column), full_type(stated)
+    if old is None or new is None or old.data_type is not new.data_type:
+        return dict(column)
+    sizes = _sizes(old, new) if stated.get("precision") is not None else {}
+    if old.timezone is False and new.timezone:
+        sizes = {"timezone": None}
+    kept = {key: value for key, value in column.items() if sizes.get(key, value) is not None or key not in sizes}
+    return {**kept, **{key: value for key, value in sizes.items() if value is not None}}
+
+
+def _sizes(old: FullType, new: FullType) -> dict[str, int | None]:
+    """Return the properties that have to grow; None for those that are left out from now on."""
+    match old.data_type:
+        case DataType.BIGINT if (new.precision or 0) > (old.precision or 0):
+            return {"precision": None if (new.precision or 0) >= _BITS else new.precision}
+        case DataType.TEXT | DataType.BINARY if old.precision is not None and (new.precision or 0) > old.precision:
+            return {"precision": new.precision}
+        case DataType.DECIMAL:
+            scale = max(old.scale or 0, new.scale or 0)
+            digits = max(old.integer_digits or 0, new.integer_digits or 0) + scale
+            is_larger = (digits, scale) != (old.precision, old.scale)
+            return {"precision": digits, "scale": scale} if is_larger and digits <= _MOST_DIGITS else {}
+        case _:
+            return {}

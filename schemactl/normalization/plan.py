@@ -41,11 +41,14 @@ class Target:
             can take is not loaded (``discard_value``) or its row is not (``discard_row``).
         structure: what it keeps objects and lists in, and takes only those that lose nothing there; None where it
             keeps JSON texts.
+        is_exact: whether it takes only those values of its own data type that it holds as they are: the column as it
+            was before a change of its type that the contract refuses. Others are left to the column as it was to be.
     """
 
     column: Column
     refusal: Violation | None = None
     structure: NestedType | None = None
+    is_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

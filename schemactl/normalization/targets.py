@@ -23,6 +23,7 @@ class Targets:
 
     def __init__(self, schema: Schema, judgement: Judgement, naming: Naming, *, coerces: bool) -> None:
         self._schema = schema
+        self._allowed = judgement.schema
         self._naming = naming
         self._coerces = coerces
         self._refused = {(each.table, each.column): each for each in judgement.violations}
@@ -44,6 +45,8 @@ class Targets:
         for column in self._candidates(table, name, kind):
             target = Target(column, self._refused.get((table, column.name)))
             if self._may_take(target, kind):
+                if (before := self._before(target, table)) is not None:
+                    yield before
                 yield target
                 if self._is_total(target, kind):
                     return
@@ -62,6 +65,13 @@ class Targets:
             met.add(variant)
             variant = self._naming.shorten_fragments(variant, f"v_{kind}")
 
+    def _before(self, asked: Target, table: str) -> Target | None:
+        """Return the column as it was, where the contract refuses its new size or time zone: some values fit it."""
+        known = self._allowed.tables[table].columns.get(asked.column.name) if table in self._allowed.tables else None
+        if asked.refusal is None or known is None or known.data_type is DataType.JSON:
+            return None
+        return Target(known, is_exact=True) if known.data_type is asked.column.data_type else None
+
     def _may_take(self, target: Target, kind: DataType) -> bool:
         data_type = target.column.data_type
         if data_type is None or not self._coerces:
@@ -70,6 +80,8 @@ class Targets:
 
     def _is_total(self, target: Target, kind: DataType) -> bool:
         data_type = target.column.data_type
+        if target.is_exact:
+            return False
         if data_type is None or not self._coerces:
             return data_type is kind
         return data_type is kind or kind in ALWAYS_FITS.get(data_type, frozenset())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, chain_of, contract_for, system_prefix
+from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
@@ -131,9 +132,14 @@ _TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone", "
 
 
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
-    """Return the properties of the type that differ; an absent one counts as null (dlt.md §7.2)."""
-    stated = (key for key in _TYPE_PROPERTIES if key in new.properties)
-    return tuple(key for key in stated if new.properties[key] != old.properties.get(key))
+    """Return the properties of the type that differ; an absent one counts as null (dlt.md §7.2).
+
+    dlt does not see a size that is no longer there, as what it judges are the properties that data or hints state.
+    """
+    is_larger = full_type(old.properties) != full_type(new.properties)
+    dropped = {key for key in ("precision", "scale", "timezone") if is_larger and key not in new.properties}
+    judged = (key for key in _TYPE_PROPERTIES if key in new.properties or key in dropped)
+    return tuple(key for key in judged if new.properties.get(key) != old.properties.get(key))
 
 
 def _in_words(column: Column, properties: tuple[str, ...]) -> str:

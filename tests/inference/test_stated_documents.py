@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from schemactl.inference.evidence import Evidence
+from schemactl.inference.evidence import ClassEvidence, Evidence, Position
 from schemactl.inference.paths import ELEMENT
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import NullConflict, resolve
 from schemactl.inference.stated_documents import stated_documents
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
@@ -54,3 +54,20 @@ def test_sources_may_state_a_scalar_where_others_state_an_object_or_a_list():
     resolution = resolve(Evidence(typed=typed), EMPTY, "data")
     assert types_of(resolution) == {"a": "text", "b__x": "text", "b": "bool", "a__x": "bigint"}
     assert types_of(resolution, "data__a") == {"value": "date"}
+
+
+def test_integers_of_64_bits_ask_for_the_bits_that_they_need_and_nulls_are_told():
+    column = Column("a", {"data_type": "bigint", "precision": 16, "nullable": False})
+    schema = EMPTY.with_table(Table("data", {"a": column}, {"resource": "data"}))
+    typed = {("a",): {"data_type": "bigint"}}
+    null = ClassEvidence(1, Position("f", 3))
+
+    def resolved(greatest):
+        seen = ClassEvidence(2, Position("f", 1), least=-5.0, greatest=greatest)
+        return resolve(Evidence(typed=typed, counted={("a",): {"bigint": seen, "null": null}}), schema, "data")
+
+    bits = {top: resolved(top).schema.tables["data"].columns["a"].properties.get("precision") for top in (9.0, 2.0**15)}
+    assert bits == {9.0: 16, 2.0**15: 32}
+    assert "precision" not in resolved(2.0**40).schema.tables["data"].columns["a"].properties
+    assert resolve(Evidence(typed=typed), schema, "data").schema.tables["data"].columns["a"] == column
+    assert resolved(9.0).nulls == (NullConflict("data", "a", ("a",), Position("f", 3)),)

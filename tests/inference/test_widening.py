@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.inference.values import TypedValue, fits
-from schemactl.inference.widening import widen
+from schemactl.inference.widening import widen, with_room
 from schemactl.schema.types import DataType
 
 numbers = st.sampled_from(
@@ -53,3 +53,36 @@ def test_both_fit_the_wider_one(left, right):
 )
 def test_wider_types(left, right, wider):
     assert widen(left, right) == wider
+
+
+DECIMAL = {"data_type": "decimal", "precision": 6, "scale": 2, "description": "d"}
+NAIVE = {"data_type": "timestamp", "timezone": False}
+
+
+@pytest.mark.parametrize(
+    ("column", "stated", "grown"),
+    [
+        (DECIMAL, {"precision": 12, "scale": 4}, {**DECIMAL, "precision": 12, "scale": 4}),
+        (DECIMAL, {"precision": 4, "scale": 3}, {**DECIMAL, "precision": 7, "scale": 3}),
+        (DECIMAL, {"precision": 5, "scale": 2}, DECIMAL),
+        (DECIMAL, {"precision": 38, "scale": 0}, DECIMAL),
+        (DECIMAL, {}, DECIMAL),
+        ({"data_type": "decimal"}, {"precision": 12, "scale": 4}, {"data_type": "decimal"}),
+        ({"data_type": "bigint", "precision": 16}, {"precision": 32}, {"data_type": "bigint", "precision": 32}),
+        ({"data_type": "bigint", "precision": 16}, {"precision": 64}, {"data_type": "bigint"}),
+        ({"data_type": "bigint"}, {"precision": 32}, {"data_type": "bigint"}),
+        ({"data_type": "text", "precision": 3}, {"precision": 9}, {"data_type": "text", "precision": 9}),
+        ({"data_type": "text", "precision": 3}, {}, {"data_type": "text", "precision": 3}),
+        ({"data_type": "text"}, {"precision": 3}, {"data_type": "text"}),
+        (NAIVE, {"precision": 6}, {"data_type": "timestamp"}),
+        (NAIVE, {"timezone": False}, NAIVE),
+        ({"data_type": "timestamp"}, {"timezone": False, "precision": 6}, {"data_type": "timestamp"}),
+        ({"data_type": "timestamp", "precision": 3}, {"precision": 6}, {"data_type": "timestamp", "precision": 3}),
+    ],
+)
+def test_a_column_gets_room_for_what_a_source_states(column, stated, grown):
+    assert with_room(column, {"data_type": column["data_type"], **stated}) == grown
+
+
+def test_another_data_type_asks_for_no_room():
+    assert with_room(DECIMAL, {"data_type": "bigint", "precision": 64}) == DECIMAL

@@ -62,12 +62,19 @@ def test_the_column_of_a_variant_is_found_where_names_are_shortened_or_the_detec
             "nullable: false",
         ),
         (column("a"), column("a", "decimal", scale=2), "text, scale: unset", "decimal, scale: 2"),
+        (column("a", "bigint", precision=16), column("a", "bigint"), "precision: 16", "precision: unset"),
+        (column("a", "timestamp", timezone=False), column("a", "timestamp"), "timezone: false", "timezone: unset"),
     ],
 )
 def test_a_changed_type_is_refused(old, new, expected, found):
     judgement = judge(schema(table("t", old)), schema(table("t", new)), {"data_type": "freeze"})
     assert judgement.violations == (Violation("t", "a", Entity.DATA_TYPE, Mode.FREEZE, expected, found),)
     assert judgement.schema == schema(table("t", old))
+
+
+def test_a_size_that_is_left_out_changes_nothing_where_it_is_the_usual_one():
+    old, new = column("a", "bigint", precision=64), column("a", "bigint")
+    assert judge(schema(table("t", old)), schema(table("t", new)), "freeze").violations == ()
 
 
 def test_other_hints_may_change():

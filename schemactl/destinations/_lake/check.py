@@ -56,7 +56,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
             problems=found,
-            hint="change the schema's column, or load into a new dataset",
+            hint="evolve the schema with `schemactl infer`, then the table with `schemactl migrate`; or load elsewhere",
         )
 
 

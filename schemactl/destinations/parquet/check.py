@@ -36,7 +36,10 @@ New = Mapping[str, Path | None]
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ALWAYS: Final = ("data_type", "timezone")
 _SIZES: Final = ("precision", "scale")
-_OTHER: Final = "write the table anew with `write_disposition: replace`, or load into another folder"
+_OTHER: Final = (
+    "evolve the schema with `schemactl infer` and then the folder with `schemactl migrate`, write the table anew with "
+    "`write_disposition: replace`, or load into another folder"
+)
 _HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
 
 
@@ -181,4 +184,5 @@ def _shown(column: Column) -> str:
     kind = stored(column)
     sizes = [str(kind[key]) for key in ("precision", "scale") if kind.get(key) is not None]
     name = kind.get("data_type") or next(iter(kind.values()))
-    return f"`{name}({', '.join(sizes)})`" if sizes else f"`{cut(str(name))}`"
+    zone = " without time zone" if kind.get("timezone") is False else ""
+    return f"`{name}({', '.join(sizes)}){zone}`" if sizes else f"`{cut(str(name))}{zone}`"

@@ -1,0 +1,283 @@
+"""Sizes and time zones that sources state, judged by ``data_type``: change by mode by kind of source, beside dlt's."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import dlt
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from dlt.common.schema import Schema as DltSchema
+from dlt.common.schema.exceptions import DataValidationError
+from dlt.pipeline.exceptions import PipelineStepFailed
+from loaded_tables import DATASET, BySchemactl
+from test_inference_parity import PLAIN
+from test_normalize_contract_parity import known
+
+pytestmark = pytest.mark.spark
+
+MEANT_DIFFERENCES = (
+    "Sizes and time zones that sources state: what fits stays, and what is narrower changes nothing.",
+    "Sizes and time zones that sources state: Spark tells no width of binary and no `nullable`.",
+)
+"""See docs/differences.md."""
+
+DISCARDS = ("discard_row", "discard_value")
+MODES = ("evolve", "freeze", *DISCARDS)
+DAY = datetime(2020, 1, 2)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A column of the schema, and what a source has for it.
+
+    Attributes:
+        stored: the column's properties.
+        stated: the source's type of it.
+        values: there.
+        fitting: those of them that the column holds as they are.
+        widened: what the properties become here; None where nothing changes.
+        is_judged_by_dlt: whether it is a change to dlt.
+        loads_in_dlt: whether dlt's load ends well where no contract keeps the values out.
+    """
+
+    stored: dict[str, Any]
+    stated: pa.DataType
+    values: tuple[Any, ...]
+    fitting: tuple[Any, ...]
+    widened: dict[str, Any] | None = None
+    is_judged_by_dlt: bool = True
+    loads_in_dlt: bool = True
+
+
+def decimal(precision: int, scale: int) -> dict[str, Any]:
+    return {"data_type": "decimal", "precision": precision, "scale": scale}
+
+
+def bits(precision: int) -> dict[str, Any]:
+    return {"data_type": "bigint", "precision": precision}
+
+
+SMALL, ROUND, LARGE, FINE = map(Decimal, ("1.50", "2.5000", "123456.78", "2.1234"))
+CHANGES = {
+    "digits_up": Change(decimal(6, 2), pa.decimal128(12, 2), (SMALL, LARGE), (SMALL,), decimal(12, 2)),
+    "places_up": Change(decimal(12, 2), pa.decimal128(12, 4), (ROUND, FINE), (ROUND,), decimal(14, 4)),
+    "both_up": Change(decimal(6, 2), pa.decimal128(12, 4), (ROUND, FINE), (ROUND,), decimal(12, 4)),
+    "digits_down": Change(decimal(12, 2), pa.decimal128(6, 2), (SMALL,), (SMALL,)),
+    "places_down": Change(decimal(12, 4), pa.decimal128(12, 2), (SMALL,), (SMALL,), decimal(14, 4)),
+    "bits_up": Change(bits(16), pa.int32(), (7, 2**20), (7,), bits(32)),
+    "bits_down": Change({"data_type": "bigint"}, pa.int32(), (7,), (7,)),
+    "open_bits": Change(bits(16), pa.int64(), (7, 2**20), (7,), bits(32), is_judged_by_dlt=False, loads_in_dlt=False),
+    "open_bits_enough": Change(bits(16), pa.int64(), (7, 8), (7, 8), is_judged_by_dlt=False),
+    "bytes_up": Change({"data_type": "binary", "precision": 2}, pa.binary(4), (b"abcd",), (b"abcd",)),
+    "text": Change({"data_type": "text", "precision": 9}, pa.string(), ("abc",), ("abc",), is_judged_by_dlt=False),
+    "zone_on": Change(
+        {"data_type": "timestamp", "timezone": False},
+        pa.timestamp("us", tz="UTC"),
+        (DAY.replace(tzinfo=UTC),),
+        (),
+        {"data_type": "timestamp"},
+        is_judged_by_dlt=False,
+    ),
+    "zone_off": Change({"data_type": "timestamp"}, pa.timestamp("us"), (DAY,), (DAY,), is_judged_by_dlt=False),
+}
+ROWS = tuple((name, value) for name, change in CHANGES.items() for value in change.values)
+"""What stands in each row, beside its number; all else is null."""
+
+FITTING = {at for at, (name, value) in enumerate(ROWS) if value in CHANGES[name].fitting}
+JUDGED = {name for name, change in CHANGES.items() if change.widened}
+
+
+def stored_schema() -> dict[str, Any]:
+    stored = copy.deepcopy(PLAIN)
+    stored["tables"]["data"] = known(nr="bigint", **dict.fromkeys(CHANGES, "text"))
+    stored["tables"]["data"]["columns"]["nr"]["nullable"] = True
+    for name, change in CHANGES.items():
+        stored["tables"]["data"]["columns"][name] = {"name": name, "nullable": True, **change.stored}
+    return DltSchema.from_dict(stored).to_dict()
+
+
+def table_of(*names: str) -> pa.Table:
+    """Return the rows with something in these columns."""
+    rows = [(at, name, value) for at, (name, value) in enumerate(ROWS) if name in names]
+    columns = {
+        each: pa.array([value if name == each else None for _, name, value in rows], CHANGES[each].stated)
+        for each in names
+    }
+    return pa.table({"nr": pa.array([at for at, *_ in rows], pa.int64()), **columns})
+
+
+# dlt
+
+
+def pipeline_in(folder: Any) -> Any:
+    return dlt.pipeline(
+        "sizes",
+        pipelines_dir=str(folder / "pipelines"),
+        destination=dlt.destinations.duckdb(str(folder / "dlt.duckdb")),
+        dataset_name=DATASET,
+    )
+
+
+def known_to_dlt() -> DltSchema:
+    """Return the schema without the columns that dlt gives no Arrow table."""
+    stored = stored_schema()
+    del stored["tables"]["data"]["columns"]["_dlt_load_id"], stored["tables"]["data"]["columns"]["_dlt_id"]
+    return DltSchema.from_dict(stored)
+
+
+def columns_by_dlt(folder: Any, mode: str, *names: str) -> Any:
+    pipeline = pipeline_in(folder)
+    resource = dlt.resource([table_of(*names)], name="data")
+    pipeline.extract(resource, schema=known_to_dlt(), schema_contract={"data_type": mode})
+    return pipeline.default_schema.tables["data"]["columns"]
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def kept_by_dlt(folder: Any, mode: str) -> dict[int, bool]:
+    """Return which rows dlt loads, and whether with their value."""
+    names = [name for name, change in CHANGES.items() if change.is_judged_by_dlt or change.loads_in_dlt]
+    pipeline = pipeline_in(folder)
+    pipeline.run(
+        dlt.resource([table_of(*names)], name="data"),
+        schema=known_to_dlt(),
+        schema_contract={"data_type": mode},
+    ).raise_on_failed_jobs()
+    return kept_in(folder / "dlt.duckdb")
+
+
+def kept_in(path: Any) -> dict[int, bool]:
+    with duckdb.connect(str(path), read_only=True) as database:
+        rows = database.execute(f"select nr, coalesce({', '.join(f'{n}::text' for n in CHANGES)}) from {DATASET}.data")
+        return {at: value is not None for at, value in rows.fetchall()}
+
+
+@pytest.mark.parametrize("name", [name for name, change in CHANGES.items() if change.is_judged_by_dlt])
+def test_dlt_refuses_what_it_takes_for_a_change(name, tmp_path):
+    with pytest.raises(PipelineStepFailed) as failed:
+        columns_by_dlt(tmp_path, "freeze", name)
+    (refused,) = (each for each in causes(failed.value) if isinstance(each, DataValidationError))
+    assert (refused.table_name, refused.column_name, refused.schema_entity) == ("data", name, "data_type")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_dlt_takes_what_states_no_size_for_no_change(mode, tmp_path):
+    names = [name for name, change in CHANGES.items() if not change.is_judged_by_dlt and "zone" not in name]
+    columns = columns_by_dlt(tmp_path, mode, *names)
+    assert {name: columns[name]["precision"] for name in names} == {n: CHANGES[n].stored["precision"] for n in names}
+
+
+# schemactl
+
+
+def ours_in(spark: Any, folder: Any) -> tuple[BySchemactl, Any]:
+    ours, path = BySchemactl(spark, folder, stored_schema()), folder / "data.parquet"
+    pyarrow.parquet.write_table(table_of(*CHANGES), path)
+    return ours, path
+
+
+def columns_of(ours: BySchemactl) -> dict[str, dict[str, Any]]:
+    dropped = ("name", "nullable")
+    columns = ours.stored["tables"]["data"]["columns"]
+    return {name: {key: value for key, value in columns[name].items() if key not in dropped} for name in CHANGES}
+
+
+def test_a_schema_that_evolves_has_room_for_all_that_is_stated(spark, tmp_path):
+    ours, path = ours_in(spark, tmp_path)
+
+    report = ours.load_files([path], contract="data_type=evolve")
+
+    assert columns_of(ours) == {name: change.widened or change.stored for name, change in CHANGES.items()}
+    assert kept_in(ours.path) == dict.fromkeys(range(len(ROWS)), True)
+    assert report.inference.violations == ()
+    with duckdb.connect(str(ours.path), read_only=True) as database:
+        (fine,) = database.execute(f"select places_up from {DATASET}.data where places_up < 2.5").fetchone()
+    assert fine == FINE
+
+
+def test_a_frozen_schema_refuses_each_change_with_its_place_and_loads_nothing(spark, tmp_path):
+    ours, path = ours_in(spark, tmp_path)
+
+    report = ours.load_files([path], is_stopped=True, contract="data_type=freeze")
+
+    found = {each.column: each for each in report.inference.violations}
+    assert found.keys() == JUDGED
+    assert {(each.table, each.entity, each.mode) for each in found.values()} == {("data", "data_type", "freeze")}
+    for name, each in found.items():
+        first = next(at for at, (column, _) in enumerate(ROWS) if column == name)
+        assert (each.values, each.first.number) == (len(CHANGES[name].values), first + 1)
+    assert (found["both_up"].expected, found["both_up"].found) == ("precision: 6, scale: 2", "precision: 12, scale: 4")
+    assert (found["zone_on"].expected, found["zone_on"].found) == ("timezone: false", "timezone: unset")
+    assert columns_of(ours) == {name: change.stored for name, change in CHANGES.items()}
+    assert not ours.path.exists()
+
+
+@pytest.mark.parametrize("mode", DISCARDS)
+def test_what_does_not_fit_is_rejected_and_what_dlt_keeps_or_fits_is_loaded(mode, spark, tmp_path):
+    ours, path = ours_in(spark, tmp_path / "ours")
+
+    report = ours.load_files([path], contract=f"data_type={mode}")
+
+    theirs = kept_by_dlt(tmp_path / "dlt", mode)
+    with_value = {at for at, has_value in theirs.items() if has_value and ROWS[at][0] != "zone_on"} | FITTING
+    assert with_value == FITTING
+    left = {} if mode == "discard_row" else dict.fromkeys(range(len(ROWS)), False)
+    assert kept_in(ours.path) == {**left, **dict.fromkeys(FITTING, True)}
+    refused = [(name, at + 1) for at, (name, _) in enumerate(ROWS) if at not in FITTING]
+    assert ours.rejects("column_name", "line", "path", "entity", "mode") == sorted(
+        (name, line, f"$.{name}", "data_type", mode) for name, line in refused
+    )
+    (counts,) = report.tables
+    is_row = mode == "discard_row"
+    assert (counts.rejected, counts.values_rejected) == ((len(refused), 0) if is_row else (0, len(refused)))
+    assert columns_of(ours) == {name: change.stored for name, change in CHANGES.items()}
+
+
+# documents state no types
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_documents_change_no_sizes_and_what_has_no_room_stops_the_load_in_each_mode(mode, spark, tmp_path):
+    documents = [{"nr": 1, "bits_up": 7}, {"nr": 2, "bits_up": 2**20}]
+    ours = BySchemactl(spark, tmp_path / "ours", stored_schema())
+
+    report = ours.load(documents, is_stopped=True, contract=f"data_type={mode}")
+
+    (unfit,) = report.unfit
+    assert (unfit.column, unfit.count, unfit.first.number, json.loads(unfit.example)) == ("bits_up", 1, 2, 2**20)
+    assert report.inference.violations == ()
+    with pytest.raises(PipelineStepFailed, match=r"(?i)out of range|failed"):
+        pipeline_in(tmp_path).run(
+            dlt.resource(documents, name="data"),
+            schema=DltSchema.from_dict(stored_schema()),
+            schema_contract={"data_type": mode},
+        )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_null_where_none_may_be_stops_the_load_in_each_mode(mode, spark, tmp_path):
+    stored = stored_schema()
+    stored["tables"]["data"]["columns"]["bits_down"]["nullable"] = False
+    stored = DltSchema.from_dict(stored).to_dict()
+    table = table_of("bits_down", "text")
+    pyarrow.parquet.write_table(table, tmp_path / "data.parquet")
+
+    report = BySchemactl(spark, tmp_path / "ours", stored).load_files(
+        [tmp_path / "data.parquet"], is_stopped=True, contract=f"data_type={mode}"
+    )
+
+    (null,) = report.inference.nulls
+    assert (null.table, null.column, null.count, null.first.number) == ("data", "bits_down", 1, 2)
