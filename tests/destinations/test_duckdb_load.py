@@ -410,6 +410,29 @@ def test_a_file_that_another_process_holds_is_told(path: Path, tmp_path: Path) -
     load(path, two(tmp_path, "2"))
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_goes_away_in_the_middle_is_no_load(is_replaced: bool, path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path))
+    other = tmp_path / "other.duckdb"
+    load(other, two(tmp_path, "7"))
+
+    def remove(what: str, share: float | None) -> None:
+        quiet(what, share)
+        if "orders__lines" in what:
+            path.unlink()
+            if is_replaced:
+                other.rename(path)
+
+    told = "was replaced by another file" if is_replaced else "was removed"
+    with pytest.raises(DestinationError, match=f"{told} while the load wrote to it"):
+        destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), remove)
+    assert path.exists() == is_replaced
+    if is_replaced:
+        assert ask(path, "select load_id from _dlt_loads") == [("7",)]
+    load(path, two(tmp_path, "2"))
+    assert ask(path, "select count(*) from orders where _dlt_load_id = '2'") == [(2,)]
+
+
 def test_files_and_folders_that_will_not_do_are_told(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("nothing of DuckDB's" * 1000)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,21 @@ def test_the_catalogue_of_dlts_tables_is_what_its_schema_says(load: Load, tmp_pa
     # Without a catalogue nobody would learn of new commits.
     with pytest.raises(DestinationError, match="were made by dlt, without a catalogue"):
         destination.check_tables(f"iceberg:{folder}?dataset=sales", schema_of(ORDERS))
+
+
+@pytest.mark.parametrize("kind", ["exclusive", "immediate"])
+def test_a_catalogue_that_another_program_locks_is_told(kind: str, tmp_path: Path) -> None:
+    url = f"iceberg:{tmp_path / 'lake'}?dataset=sales"
+    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), silent)
+    second = package(tmp_path, "2", {"orders": [{"id": 2}]}, [ORDERS])
+    with closing(sqlite3.connect(tmp_path / "lake" / "catalog.db", isolation_level=None)) as other:
+        other.execute(f"begin {kind}")
+        with pytest.raises(DestinationError, match=r"cannot .*database is locked") as caught:
+            destination.load(url, second, silent)
+        assert "another process writes to the catalogue" in str(caught.value.hint)
+        assert "is no catalogue" not in caught.value.message
+    destination.load(url, second, silent)
+    assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
 
 
 def test_a_configured_catalogue_is_loaded_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

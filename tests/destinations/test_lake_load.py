@@ -289,6 +289,27 @@ def test_a_load_that_fails_leaves_everything_as_it_was(place: Place, tmp_path: P
     assert len(list(place.folder.glob("sales/orders/**/*.parquet"))) == 1
 
 
+def test_a_load_that_cannot_be_taken_back_tells_both_reasons(place: Place, tmp_path: Path) -> None:
+    place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
+    clients = table("clients", {"id": {**BIGINT, "nullable": False}})
+    bad = package(tmp_path, "2", {"orders": [{"id": 2}], "clients": [{"id": None}]}, [ORDERS, clients])
+    commits = place.folder / "sales" / "orders" / ("_delta_log" if place.kind == "delta" else "metadata")
+
+    def hide(what: str, share: float | None) -> None:
+        silent(what, share)
+        if "clients" in what:
+            commits.rename(tmp_path / "hidden")
+
+    told = r"`clients` takes no nulls.*; what the load had written could not be taken back yet: .*orders"
+    with pytest.raises(DestinationError, match=told) as caught:
+        place.destination.load(place.url, bad, hide)
+    assert "the next load takes back what this one has left" in str(caught.value.hint)
+    (tmp_path / "hidden").rename(commits)
+    place.load(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS])
+    assert place.rows("orders", "id") == [1, 3]
+    assert place.loads() == {"1", "3"}
+
+
 def test_a_disk_that_is_full_leaves_everything_as_it_was(place: Place, tmp_path: Path) -> None:
     stamped = table("orders", {"at": {"data_type": "timestamp"}, "note": TEXT})
     place.load(tmp_path, "1", {"orders": [{"note": "x"}]}, [stamped])
@@ -333,6 +354,7 @@ KILLED = """
         of.create = counted(of.create)
         of.write_journal = counted(of.write_journal)
     lake._write = counted(lake._write)
+    Path.replace = counted(Path.replace)  # a file has been written, and has not got its name yet
     Table.append = counted(Table.append)
     for line in sys.stdin:
         kind, url, file, kill_at = json.loads(line)
@@ -378,6 +400,7 @@ def kill_at(place: Place, folder: Path, killed: Any, step: int) -> tuple[int, bo
     assert is_complete or place.loads() == {"1"}
     place.load(folder, "3", {"orders": [{"id": 3}]}, [orders])
     assert place.loads() == ({"1", "2", "3"} if is_complete else {"1", "3"})
+    assert not list(place.folder.rglob(".schemactl-*.tmp"))
     if not is_complete:
         assert place.rows("orders", "id", "note") == [(1, "old"), (2, None), (3, None)]
         assert "clients" not in place.tables()

@@ -349,6 +349,38 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("table", ["orders", "_dlt_loads"])
+def test_a_table_whose_folder_cannot_be_written_stops_the_load_before_any_file_moves(
+    tmp_path: Path, table: str
+) -> None:
+    url, schema = f"parquet:{tmp_path}/w", shop(orders(), lines())
+    held = {"orders": [order(1)], "orders__lines": [line("r1.1", 0, "x")]}
+    destination.load(url, package(tmp_path / "staged", schema, "1", held), quiet)
+    before = tree(tmp_path / "w")
+    made = package(tmp_path / "staged", schema, "2", {**held, "orders": [order(2)]})
+    folder = tmp_path / "w" / table
+    folder.chmod(0o555)
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o055)
+    process = os.fork()
+    if process == 0:
+        if os.geteuid() == 0:  # to whom no folder is read-only
+            for path in (tmp_path, *tmp_path.rglob("*")):
+                os.chown(path, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+        try:
+            destination.load(url, made, quiet)
+        except DestinationError as error:
+            os._exit(0 if f"`{folder}` cannot be written to: nothing was loaded" in error.message else 8)
+        os._exit(9)
+    assert os.WEXITSTATUS(os.waitpid(process, 0)[1]) == 0
+    assert tree(tmp_path / "w") == before
+    assert not (tmp_path / "w" / ".schemactl-load").exists()
+    folder.chmod(0o755)
+    destination.load(url, made, quiet)
+    assert len(rows(tmp_path / "w", "orders", "id")) == 2
+
+
 def test_rows_that_went_missing_before_the_load_stop_it(tmp_path: Path) -> None:
     made = package(tmp_path / "staged", shop(orders()), "1", {"orders": [order(1), order(2)]})
     wrong = replace(made, tables=(replace(made.tables[0], rows=3),))

@@ -25,7 +25,7 @@ from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._package import LoadPackage, Progress
 from schemactl.destinations._structure import Clash, package_as_stored
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, SchemactlError
 from schemactl.schema.nested_columns import structure_of
 from schemactl.schema.types import Column, Table
 
@@ -54,8 +54,8 @@ def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
                 progress(f"load `{chain.root.name}`", number / len(chains))
                 _load_chain(lake, chain, journal, package.inserted_at)
             lake.finish(package)
-        except BaseException:
-            settle(lake)
+        except BaseException as error:
+            _take_back(lake, error)
             raise
         lake.write_journal(None)
         progress("loaded", 1.0)
@@ -95,6 +95,24 @@ def settle(lake: Lake) -> None:
             _undo(lake, name, version, journal)
         lake.discard_own(journal)
     lake.write_journal(None)
+
+
+def _take_back(lake: Lake, error: BaseException) -> None:
+    """Undo a load that has failed.
+
+    Raises:
+        DestinationError: that fails as well, as it may where the disk is full; both reasons are told.
+    """
+    try:
+        settle(lake)
+    except DestinationError as second:
+        if not isinstance(error, Exception):  # an interrupt stays one
+            return
+        first = error.message if isinstance(error, SchemactlError) else str(error)
+        raise DestinationError(
+            f"{first}; what the load had written could not be taken back yet: {second.message}",
+            hint="mend the first, then load again: the next load takes back what this one has left",
+        ) from error
 
 
 def _undo(lake: Lake, name: str, version: int | None, journal: Journal) -> None:

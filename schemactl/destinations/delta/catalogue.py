@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable, Field
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+"""What makes the text of Delta's errors coloured, on a terminal or not."""
+_STACK: Final = re.compile(r"\d+: \S+$|at \S+:\d+(:\d+)?$")
+"""A line of the stack that some of them end with."""
 
 _KINDS: Final[dict[str, Properties]] = {
     "string": {"data_type": "text"},
@@ -82,9 +88,16 @@ def told(what: str, again: str = "load again") -> Iterator[None]:
     try:
         yield
     except CommitFailedError as error:
-        raise DestinationError(f"{what}: another program wrote to it at the same time: {error}", hint=again) from error
+        message = f"{what}: another program wrote to it at the same time: {plain(error)}"
+        raise DestinationError(message, hint=again) from error
     except (DeltaError, pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"{what}: {error}") from error
+        raise DestinationError(f"{what}: {plain(error)}") from error
+
+
+def plain(error: BaseException) -> str:
+    """Return in one line, without colours and stack, what Delta says as a tree of causes."""
+    lines = (line.strip(" ↳") for line in _COLOUR.sub("", str(error)).splitlines())
+    return ": ".join(line for line in lines if line and not _STACK.match(line))
 
 
 def open_table(folder: Path) -> DeltaTable:

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -26,7 +26,7 @@ from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
-from schemactl.store.replace import replace_text
+from schemactl.store.replace import remove_leftovers, replace_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -170,8 +170,14 @@ class DeltaLake:
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)
 
-    def locked(self) -> AbstractContextManager[None]:
-        return holding(self.folder)
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        with holding(self.folder):
+            with told(f"cannot read `{self.folder}`"):
+                own = [each for each in self.folder.iterdir() if each.is_dir() and not (each / LOG).is_dir()]
+            for folder in (self.folder, *own):
+                remove_leftovers(folder)  # whoever holds the lock is alone
+            yield
 
     def open(self, name: str) -> DeltaLakeTable | None:
         folder = self.place(name)

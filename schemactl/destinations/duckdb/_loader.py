@@ -61,6 +61,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     with told(address, "make the folder"):
         address.path.parent.mkdir(parents=True, exist_ok=True)
     with _opened(address, is_absent) as session:
+        opened = _identity(address)
         # Another load may have made the file since.
         is_ours = is_absent and session.is_empty()
         try:
@@ -71,6 +72,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
             if is_ours:
                 _remove(address)
             raise
+        _check_place(address, opened)
 
 
 @contextmanager
@@ -84,6 +86,29 @@ def _opened(address: FileAddress, is_absent: bool) -> Iterator[DuckDbSession]:
                 _remove(address)
             raise
         yield session
+
+
+def _identity(address: FileAddress) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        status = address.path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _check_place(address: FileAddress, opened: tuple[int, int] | None) -> None:
+    """Find out whether the file that was written is the one that readers find: DuckDB goes on with one that is gone.
+
+    Raises:
+        DestinationError: it was removed, or another one has its name.
+    """
+    found = _identity(address)
+    if found != opened:
+        what = "was removed" if found is None else "was replaced by another file"
+        raise DestinationError(
+            f"`{address.path}` {what} while the load wrote to it: the load is not there", hint="load again"
+        )
 
 
 def _remove(address: FileAddress) -> None:

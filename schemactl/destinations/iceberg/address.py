@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "catalog.db"
 _USUAL_NAME: Final = "default"
+_LOCKED: Final = "database is locked"
+_END_FIRST: Final = "another process writes to the catalogue: end that first, or wait, then load again"
 _SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE)
 
 
@@ -120,6 +122,8 @@ def _name_in(database: Path) -> str:
         with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as connection:
             found = connection.execute("select distinct catalog_name from iceberg_tables").fetchall()
     except sqlite3.Error as error:
+        if _LOCKED in str(error):
+            raise DestinationError(f"cannot read the catalogue `{database}`: {error}", hint=_END_FIRST) from error
         raise DestinationError(f"`{database}` is no catalogue of Iceberg: {error}") from error
     return str(found[0][0]) if len(found) == 1 else _USUAL_NAME
 
@@ -140,6 +144,5 @@ def told(what: str, again: str = "load again") -> Iterator[None]:
         # What pyiceberg raises, and the database below it, has no base of its own.
         if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy", "sqlite3", "requests"):
             raise
-        raise DestinationError(
-            f"{what}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-        ) from error
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DestinationError(f"{what}: {message}", hint=_END_FIRST if _LOCKED in message else None) from error

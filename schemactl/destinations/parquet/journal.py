@@ -133,6 +133,16 @@ def check_device(folder: Path, dataset: Path) -> None:
         raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")
 
 
+def check_rights(folder: Path) -> None:
+    """Find out whether files can be put into a folder, and taken from it, before the first one is.
+
+    Raises:
+        DestinationError: the rights are missing.
+    """
+    if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
+        raise DestinationError(f"`{folder}` cannot be written to: nothing was loaded", hint=f"chmod u+wx {folder}")
+
+
 def _carry_out(dataset: Path, journal: Journal) -> None:
     touched = {(dataset / name).parent for name in (*journal.removals, *(new for _, new in journal.moves))}
     for name in journal.removals:

@@ -44,6 +44,8 @@ _NAMES: Final = """
 _PATIENCE_FOR_LOADS: Final = "10min"
 _PATIENCE_FOR_OTHERS: Final = "60s"
 
+_IN_THE_WAY: Final = "something else has the name: rename that, or name another dataset: `?dataset=NAME`"
+_OTHER_RULES: Final = "the table there has rules that the schema does not know: drop them, or load into another dataset"
 _HINTS: Final[dict[str, str]] = {
     "42501": "grant the user CREATE on the database and the dataset, and SELECT, INSERT, UPDATE, DELETE on its tables",
     "55P03": "another session holds a lock on it: end that first, or wait",
@@ -51,6 +53,12 @@ _HINTS: Final[dict[str, str]] = {
     "53100": "make room on the server's disk, then load again",
     "22001": "the column there is narrower than the schema's",
     "23505": "two rows have the same values in a primary key, or in a column that is `unique`",
+    "23503": _OTHER_RULES,
+    "23514": _OTHER_RULES,
+    "428C9": _OTHER_RULES,
+    "42P10": _OTHER_RULES,
+    "42710": _IN_THE_WAY,
+    "42P07": _IN_THE_WAY,
     "23502": "the table there has a column that takes no nulls, and the load brings none or null for it",
 }
 """What to do about errors, by SQLSTATE."""
