@@ -130,7 +130,7 @@ def plan_surmised(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
 
     survey = survey_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
     with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name:
-        request, folder = InferRequest((str(path),), "events", schemas=Path(name)), SchemasFolder.at(Path(name))
+        request, folder = InferRequest((str(path),), "events", "events", Path(name)), SchemasFolder.at(Path(name))
         opened = open_schemas(folder, "events")
         settled = evolve_by_first(request, folder, opened, survey, None, lambda *_: None)
     if settled is None:
