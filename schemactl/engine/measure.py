@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -81,7 +82,7 @@ def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Pl
     for part in read_parts(texts, shape):
         listing = list_values(part.shape, "document", part.leave_out)
         counted = _group(unmark(describe_items(explode_listing(part.documents, listing), listing)))
-        with whole_stages(texts.sparkSession, _MOST_FIELDS):
+        with _stages(texts.sparkSession, part):
             for row in counted.toLocalIterator():
                 path = (*part.base, *listing.nodes[row.node].path)
                 yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
@@ -111,6 +112,14 @@ _PLACE = ("file", "block", "id")
 
 _MOST_FIELDS = 30
 """Listing the values of wider documents makes a method too long for Java to compile well: it takes twice the time."""
+
+_MOST_LEVELS = 16
+"""Deeper documents make more code than it saves: 48 levels take twice the time, 200 fill a heap of 2 GiB."""
+
+
+def _stages(spark: SparkSession, part: Part) -> AbstractContextManager[None]:
+    levels = len(part.base) + max(len(path) for path, _ in part.shape.walk())
+    return whole_stages(spark, _MOST_FIELDS) if levels <= _MOST_LEVELS else nullcontext()
 
 
 def explode_listing(documents: DataFrame, listing: Listing) -> DataFrame:

@@ -370,4 +370,4 @@ def test_two_small_files_are_compared_at_once() -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     # The processor's time, not the clock's: other tests may run beside this one.
-    assert min(cpu_seconds() for _ in range(3)) < 0.5
+    assert min(cpu_seconds() for _ in range(3)) < 1
