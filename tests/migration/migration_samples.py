@@ -238,8 +238,13 @@ def _renamed_table(there, schema, old, new):
     names = {name: old + name.removeprefix(new) for name in there.tables if name == new or name.startswith(f"{new}__")}
     if {*names.values()} & {*schema.tables, *there.tables}:
         return there, schema
-    tables = {names.get(name, name): replace(each, name=names.get(name, name)) for name, each in there.tables.items()}
+    tables = {names.get(name, name): _under_names(each, names) for name, each in there.tables.items()}
     return replace(there, tables=tables), schema.with_table(stated)
+
+
+def _under_names(of, names):
+    parent = {"parent": names.get(of.parent, of.parent)} if of.parent else {}
+    return replace(of, name=names.get(of.name, of.name), properties={**of.properties, **parent})
 
 
 def _renamed_column(there, schema, name, old, new):
