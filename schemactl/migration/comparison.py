@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.errors import InputError, Problem
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.moves import moved, moves_of
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.spelling import check_names, spelled_as
+from schemactl.migration.table_moves import renamed, settled, table_moves_of
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -23,7 +24,7 @@ from schemactl.schema.changes import (
 from schemactl.schema.diff import diff
 from schemactl.schema.renames.pairing import RENAMED_FROM
 from schemactl.schema.settings import NormalizerConfig
-from schemactl.schema.structure import NameLimits, Stored, structure_of
+from schemactl.schema.structure import Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -74,16 +75,23 @@ def compare(
         InputError: two names of the schema are one in the destination, or a name is longer than it allows.
     """
     names = abilities.names
-    _check_names(schema, names)
+    check_names(schema, names)
     if not names.is_case_sensitive:
         catalogue = spelled_as(catalogue, schema)
         known = known and spelled_as(known, schema)
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
     catalogue, target = _with_parents(_own(catalogue), known), _own(schema)
-    moves = moves_of(catalogue, target, known, names)
-    before, after = _before(moved(catalogue, moves), target, stored), _after(catalogue, target, stored)
-    changes = (*moves, *diff(before, after, guess_renames=options.guesses_renames))
+    table_moves = table_moves_of(catalogue, target, known, names)
+    there = renamed(catalogue, table_moves)
+    moves = moves_of(there, target, known and renamed(known, table_moves), names)
+    before, after = _before(moved(there, moves), target, stored), _after(there, target, stored)
+    differing = diff(before, after, guess_renames=options.guesses_renames)
+    changes = (
+        *settled(table_moves, differing),
+        *moves,
+        *(each for each in differing if not isinstance(each, TableRenamed)),
+    )
     is_guessable = not options.guesses_renames and any(
         isinstance(each, TableRemoved | ColumnRemoved) for each in changes
     )
@@ -94,7 +102,7 @@ def compare(
         schema,
         known,
         changes,
-        guesses=tuple(each for each in _renames(guessed) if each not in certain),
+        guesses=tuple(each for each in _from_first(table_moves, _renames(guessed)) if each not in certain),
         missing=tuple(missing) if abilities.keeps_dlt_tables else (),
         absent=tuple(name for name, table in target.tables.items() if not table.is_new and name not in after.tables),
     )
@@ -132,6 +140,15 @@ def has_backfill(column: Column) -> bool:
 
 def _renames(changes: Iterable[Change]) -> Iterator[TableRenamed | ColumnRenamed]:
     return (change for change in changes if isinstance(change, TableRenamed | ColumnRenamed))
+
+
+def _from_first(
+    moves: Iterable[TableRenamed], renames: Iterable[TableRenamed | ColumnRenamed]
+) -> Iterator[TableRenamed | ColumnRenamed]:
+    """Yield renames of tables by the names that are there: some have moved before."""
+    first = {move.after: move.before for move in moves}
+    for each in renames:
+        yield replace(each, before=first.get(each.before, each.before)) if isinstance(each, TableRenamed) else each
 
 
 def _ledger(schema: Schema) -> list[Table]:
@@ -253,46 +270,3 @@ def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
 
     tables = {name: replace(table, properties=parent_of(name)) for name, table in catalogue.tables.items()}
     return replace(catalogue, tables=tables)
-
-
-def spelled_as(catalogue: Schema, schema: Schema) -> Schema:
-    """Return the catalogue with the schema's spelling of names that differ in case alone."""
-    spelling = {name.casefold(): name for name in schema.tables}
-    tables = {}
-    for table in catalogue.tables.values():
-        name = spelling.get(table.name.casefold(), table.name)
-        own = schema.tables[name].columns if name in schema.tables else {}
-        if name == table.name and own.keys() >= table.columns.keys():
-            tables[name] = table
-            continue
-        of_columns = {column.casefold(): column for column in own}
-        columns = {
-            found: replace(column, name=found)
-            for column in table.columns.values()
-            for found in (of_columns.get(column.name.casefold(), column.name),)
-        }
-        tables[name] = replace(table, name=name, columns=columns)
-    return replace(catalogue, tables=tables)
-
-
-def _check_names(schema: Schema, limits: NameLimits) -> None:
-    problems: list[Problem] = []
-    for names, place in _namespaces(schema):
-        seen: dict[str, str] = {}
-        for name in names:
-            if limits.max_bytes is not None and len(name.encode(errors="surrogatepass")) > limits.max_bytes:
-                problems.append(Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes"))
-            key = name if limits.is_case_sensitive else name.casefold()
-            if key in seen:
-                problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
-            seen[key] = name
-    if problems:
-        hint = "choose a naming convention that makes such names: shorter, or of one case"
-        raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
-
-
-def _namespaces(schema: Schema) -> Iterator[tuple[list[str], str]]:
-    made = [table for table in schema.tables.values() if not table.is_new]
-    yield [table.name for table in made], ""
-    for table in made:
-        yield [column.name for column in table.columns.values() if column.is_complete], f"`{table.name}`: "

@@ -20,7 +20,7 @@ from schemactl.migration.effects import stating
 from schemactl.migration.keys import KeyChange, planned_keys
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.renaming import rename_steps
+from schemactl.migration.renaming import rename_steps, table_rename_steps
 from schemactl.migration.retyping import Retyping, is_swapped, kept_origin, retype_steps, variant_column
 from schemactl.migration.steps import (
     AddColumn,
@@ -34,7 +34,6 @@ from schemactl.migration.steps import (
     DropUnique,
     FillColumn,
     RenameColumn,
-    RenameTable,
     SetNotNull,
     Step,
     primary_key,
@@ -49,7 +48,6 @@ from schemactl.schema.changes import (
     NullabilityChanged,
     TableAdded,
     TableRemoved,
-    TableRenamed,
 )
 from schemactl.schema.types import Column, Table
 
@@ -134,7 +132,9 @@ class _Drafter:
         """Yield all steps, those of one phase and depth in their order."""
         for table in self.comparison.missing:
             yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
-        for step, reason in rename_steps(self.lookup, self.abilities.names):
+        limits = self.abilities.names
+        yield from (Draft(_Phase.RENAME_TABLES, *each) for each in table_rename_steps(self.lookup, limits))
+        for step, reason in rename_steps(self.lookup, limits):
             phase = _Phase.RENAME_COLUMNS if isinstance(step, RenameColumn) else _Phase.ALLOW_NULLS
             yield Draft(phase, step, without_origin(reason))
         for change in self.comparison.changes:
@@ -147,8 +147,6 @@ class _Drafter:
 
     def _of(self, change: Change) -> Iterator[Draft]:
         match change:
-            case TableRenamed():
-                yield Draft(_Phase.RENAME_TABLES, RenameTable(change.before, change.after), change)
             case TableAdded():
                 table = bare_table(self.comparison.schema.tables[change.table.name])
                 depth = len(ancestors(self.comparison.schema, table.name))
@@ -164,11 +162,12 @@ class _Drafter:
             case NullabilityChanged():
                 yield from self._change_nullability(change)
             case _:
-                pass  # renamed before, all of a table together; a catalogue tells nothing else
+                pass  # renamed before, all together; a catalogue tells nothing else
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
         name, known = change.table.name, self.comparison.known
-        if known is not None and name in known.tables and name not in self.comparison.schema.tables:
+        is_there = self.lookup.old_table(name) == name  # one that this plan sets aside, or that follows another, stays
+        if is_there and known is not None and name in known.tables and name not in self.comparison.schema.tables:
             depth = -len(ancestors(self.comparison.catalogue, name))
             yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name]), change, depth)
 
@@ -187,7 +186,9 @@ class _Drafter:
         known = self.comparison.known
         if known is None or column in self.comparison.schema.tables[table].columns:
             return False
-        stated = known.tables.get(self.lookup.old_table(table)) or known.tables.get(table)
+        stated = known.tables.get(self.lookup.old_table(table))
+        if stated is None and table not in self.comparison.catalogue.tables:
+            stated = known.tables.get(table)
         return stated is not None and column in stated.columns
 
     def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:

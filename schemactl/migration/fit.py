@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.schema.conversions import Conversion, consequence, conversion
-from schemactl.schema.full_types import DEFAULT_DECIMAL, FullType, full_type, holds_all
+from schemactl.schema.full_types import DEFAULT_DECIMAL, FullType, conversion_between, full_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
@@ -41,14 +41,14 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
         return Fit(Conversion.REFUSED, f"dlt has no type for `{known_to_database}`")
     if old.data_type is new.data_type:
         return _RESIZED.get(new.data_type, _unchanged)(old, new)
-    found = conversion(old.data_type, new.data_type, counts_seconds=counts_seconds)
+    found = conversion_between(old, new, counts_seconds=counts_seconds)
+    if found is Conversion.WHOLE:
+        return _WHOLE
     if found is Conversion.REFUSED:
         return Fit(found, f"dlt takes no {old.data_type} as {new.data_type}")
-    if found is not Conversion.WHOLE:
-        return Fit(found, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
-    if holds_all(old, new):
-        return _WHOLE
-    return Fit(Conversion.DEPENDS, f"what is beyond {new} would not survive")
+    if conversion(old.data_type, new.data_type, counts_seconds=counts_seconds) is Conversion.WHOLE:
+        return Fit(found, f"what is beyond {new} would not survive")
+    return Fit(found, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
 
 
 def _unchanged(*_: FullType) -> Fit:

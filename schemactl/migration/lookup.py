@@ -70,6 +70,8 @@ class Lookup:
 
     def found_table(self, name: str) -> Table:
         """Return a table as the destination has it, by its new name; without columns where it is new."""
+        if name in self.created:
+            return Table(name)  # whatever had its name before
         return self.comparison.catalogue.tables.get(self.old_table(name)) or Table(name)
 
     def found_column(self, table: str, name: str) -> Column:

@@ -39,8 +39,13 @@ def moves_of(catalogue: Schema, schema: Schema, known: Schema | None, limits: Na
 def is_fresh(column: Column, last: Table | None) -> bool:
     """Return whether a column states a name that the last schema did not state for it."""
     before = last.columns.get(column.name) if last is not None else None
-    stated = column.properties.get(RENAMED_FROM)
-    return stated is not None and (before is None or before.properties.get(RENAMED_FROM) != stated)
+    return is_newly_stated(column, before)
+
+
+def is_newly_stated(found: Table | Column, last: Table | Column | None) -> bool:
+    """Return whether a table or column states a name that it did not state in the last schema."""
+    stated = found.properties.get(RENAMED_FROM)
+    return stated is not None and (last is None or last.properties.get(RENAMED_FROM) != stated)
 
 
 def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:

@@ -29,7 +29,7 @@ class PlannedStep:
         statements: what is run, in the destination's language; none before they are rendered.
         undo_statements: what undoes it, by itself.
         done_with: the number, from 1, of the last of the steps next to each other that are done at once with this one;
-            None where it is done by itself. Where that is one copy of their table, the last has all their statements.
+            None where it is done by itself. The last has the statements of all, where the destination shows those.
     """
 
     step: Step
@@ -105,7 +105,8 @@ def plan_steps(
 
 
 def _looked_at(comparison: Comparison) -> tuple[str, ...]:
-    renamed = (change.before for change in comparison.changes if isinstance(change, TableRenamed))
+    renames = (change for change in comparison.changes if isinstance(change, TableRenamed))
+    renamed = (name for change in renames for name in (change.before, change.after))
     known = comparison.known.tables if comparison.known else ()
     missing = (table.name for table in comparison.missing)
     return tuple(sorted({*comparison.schema.tables, *known, *renamed, *missing}))

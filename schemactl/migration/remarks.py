@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
 from schemactl.migration.lookup import Lookup
-from schemactl.migration.moves import is_fresh
+from schemactl.migration.moves import is_fresh, is_newly_stated
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import kept_origin, variant_origin
@@ -21,6 +21,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
+from schemactl.migration.table_moves import kept_table_origin
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRemoved,
@@ -35,6 +36,7 @@ from schemactl.schema.types import Column
 
 _LEFT = "is left alone: the schema does not know it"
 _TAKE_OVER = "take it over into the schema"
+_RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
 
 
 def remarks(
@@ -64,8 +66,9 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
-    """Yield the columns that state an old name, for the first time, which they do not get: other columns have it."""
+    """Yield what states an old name, for the first time, that it does not get: another table or column has it."""
     lookup = Lookup(comparison)
+    yield from _unheeded_tables(lookup)
     for name, table in comparison.schema.tables.items():
         there = lookup.found_table(name).columns
         last = comparison.known.tables.get(lookup.old_table(name)) if comparison.known else None
@@ -73,8 +76,18 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
             stated = [each for each in origins(column.properties) if each in there and each != column.name]
             if stated and is_fresh(column, last) and lookup.old_column(name, column.name) == column.name:
                 message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
-                hint = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
-                yield Note(NoteKind.RENAME, name, column.name, message, hint)
+                yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
+
+
+def _unheeded_tables(lookup: Lookup) -> Iterator[Note]:
+    comparison = lookup.comparison
+    for name, table in comparison.schema.tables.items():
+        last = comparison.known.tables.get(name) if comparison.known else None
+        stays = [each for each in origins(table.properties) if each in comparison.catalogue.tables and each != name]
+        is_fresh_there = name in comparison.catalogue.tables and is_newly_stated(table, last)
+        if stays and is_fresh_there and lookup.old_table(name) == name:
+            message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
+            yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
 
 
 def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
@@ -83,7 +96,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]
     of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
     for change in comparison.changes:
         if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
-            yield Note(NoteKind.DRIFT, change.table.name, None, _LEFT)
+            yield _table_left(change.table.name, of_schema)
         if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
             table = of_schema[change.table]
             if change.column.name in table.columns:
@@ -93,6 +106,14 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]
                 yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _TAKE_OVER)
             else:
                 yield _column_left(change.table, change.column, kept_origin(change.column.name) in table.columns)
+
+
+def _table_left(name: str, of_schema: Collection[str]) -> Note:
+    origin = kept_table_origin(name)
+    if origin not in of_schema:
+        return Note(NoteKind.DRIFT, name, None, _LEFT)
+    message = f"holds rows of `{origin}` from before another table took that name"
+    return Note(NoteKind.KEPT, name, None, message, "drop it by hand once nobody needs it")
 
 
 def _column_left(table: str, column: Column, is_kept: bool) -> Note:

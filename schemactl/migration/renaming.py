@@ -1,4 +1,4 @@
-"""The steps that give columns other names, all of a table together: their order matters."""
+"""The steps that give tables, and the columns of each, other names: their order matters."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ from collections.abc import Iterator
 
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.moves import in_order
-from schemactl.migration.steps import DropNotNull, RenameColumn
-from schemactl.schema.changes import ColumnRenamed
+from schemactl.migration.steps import DropNotNull, RenameColumn, RenameTable
+from schemactl.schema.changes import ColumnRenamed, TableRenamed
 from schemactl.schema.structure import NameLimits
+
+
+def table_rename_steps(lookup: Lookup, limits: NameLimits) -> Iterator[tuple[RenameTable, TableRenamed]]:
+    """Yield the renames of tables, each with its reason, so that each new name is free when its turn comes."""
+    comparison = lookup.comparison
+    reasons = {change.before: change for change in comparison.changes if isinstance(change, TableRenamed)}
+    pairs = {old: change.after for old, change in reasons.items()}
+    for old, new in in_order(pairs, {*comparison.catalogue.tables, *comparison.schema.tables}, limits):
+        reason = reasons.get(old) or next(each for each in reasons.values() if each.after == new)
+        yield RenameTable(old, new), reason
 
 
 def rename_steps(lookup: Lookup, limits: NameLimits) -> Iterator[tuple[RenameColumn | DropNotNull, ColumnRenamed]]:

@@ -55,7 +55,7 @@ def _steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[RenderableT
     place = 0
     while place < len(steps):
         group = steps[place : steps[place].done_with or place + 1]
-        is_shared = words.shares_copy([each.planned.undo_statements for each in group])
+        is_shared = words.shares_statements([each.planned.undo_statements for each in group])
         sections = [list(_step(each, () if is_shared else _shown(each, look))) for each in group]
         if len(group) > 1:
             said = words.at_once([each.planned for each in group], [each.number for each in group], is_undo=True)

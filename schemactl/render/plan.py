@@ -73,7 +73,7 @@ def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
 def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[RenderableType]]:
     """Yield a section for each of the steps that are done at once; what is run for all of them stands at the end."""
     steps = [plan.steps[at] for at in places]
-    is_shared = words.shares_copy([each.statements for each in steps])
+    is_shared = words.shares_statements([each.statements for each in steps])
     numbers = [at + 1 for at in places]
     for number, planned in zip(numbers, steps, strict=True):
         lines = list(_step(number, planned, look, () if is_shared else planned.statements))

@@ -9,8 +9,8 @@ from typing import Final
 
 from schemactl.review.full_types import grows, is_finer, keeps_integer_digits
 from schemactl.review.severity import Impact, Severity
-from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion, conversion
-from schemactl.schema.full_types import FullType, full_type, holds_all
+from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion
+from schemactl.schema.full_types import FullType, conversion_between, full_type
 from schemactl.schema.nested_types import (
     BIGINT,
     BOOLEAN,
@@ -88,8 +88,7 @@ def fate(before: NestedType, after: NestedType) -> Fate:
         return _of_others(before, after)
     if old.data_type == new.data_type:
         return _resized(old, new)
-    found = conversion(old.data_type, new.data_type)
-    return _FATES[Conversion.DEPENDS if found is Conversion.WHOLE and not holds_all(old, new) else found]
+    return _FATES[conversion_between(old, new)]
 
 
 _FATES: Final[Mapping[Conversion, Fate]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.origins import base_table, head_column, renamed_columns
@@ -13,7 +13,7 @@ from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnRetyped
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion
-from schemactl.schema.full_types import FullType, full_type, holds_all
+from schemactl.schema.full_types import FullType, conversion_between, full_type
 from schemactl.schema.types import DataType
 
 
@@ -71,27 +71,16 @@ def converted(comparison: Comparison, *kinds: Conversion) -> Iterator[tuple[Rety
             continue
         origin = origins.get((retype.change.table, retype.change.column), retype.change.column)
         counts_seconds = after.data_type == DataType.TIMESTAMP and _counts_seconds(comparison, retype.change, origin)
-        found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
-        if found == Conversion.LOSES and _is_exact(before, after):
-            found = Conversion.WHOLE
-        if found == Conversion.WHOLE and not holds_all(before, after):
-            found, lost = Conversion.DEPENDS, f"`{after}` may be too small for its values"
+        found = conversion_between(before, after, counts_seconds=counts_seconds)
+        alone = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
+        if found is Conversion.DEPENDS and alone is Conversion.WHOLE:
+            lost = f"`{after}` may be too small for its values"
         elif found in (Conversion.DEPENDS, Conversion.LOSES):
             lost = consequence(before.data_type, after.data_type, counts_seconds=counts_seconds)
         else:
             lost = ""
         if found in kinds:
             yield retype, lost
-
-
-_EXACT_BITS: Final = 53
-"""Of integers that a double holds to the last digit."""
-
-
-def _is_exact(before: FullType, after: FullType) -> bool:
-    """Return whether integers are too short to lose digits in a double."""
-    pair = before.data_type, after.data_type
-    return pair == (DataType.BIGINT, DataType.DOUBLE) and (before.precision or 64) <= _EXACT_BITS
 
 
 def _retypes(comparison: Comparison) -> Iterator[Retype]:

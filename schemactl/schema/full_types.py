@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from schemactl.schema.conversions import Conversion, conversion
 from schemactl.schema.types import DataType, Properties
 
 DEFAULT_DECIMAL: Final = (38, 9)
@@ -98,6 +99,29 @@ def full_type(properties: Properties) -> FullType | None:
 
 def _seconds(precision: int | None) -> int:
     return _SECOND_DIGITS if precision is None else precision
+
+
+EXACT_BITS: Final = 53
+"""Of integers that a double holds to the last digit."""
+
+
+def conversion_between(before: FullType, after: FullType, *, counts_seconds: bool = False) -> Conversion:
+    """Return what becomes of values when their data type changes, sizes included.
+
+    As ``conversion`` says of the data types, but: integers that are short enough lose nothing as double, and where all
+    values survive by their data type, a stated size may have no room for them.
+
+    Args:
+        before: the type so far.
+        after: one of another data type.
+        counts_seconds: whether numbers are known to be seconds since 1970.
+    """
+    found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
+    if (before.data_type, after.data_type) == (DataType.BIGINT, DataType.DOUBLE):
+        return Conversion.WHOLE if (before.precision or _BITS) <= EXACT_BITS else found
+    if found is Conversion.WHOLE and not holds_all(before, after):
+        return Conversion.DEPENDS
+    return found
 
 
 _DIGITS_OF_BITS: Final = ((8, 3), (16, 5), (32, 10), (64, 19))

@@ -49,6 +49,7 @@ from schemactl.migration.steps import (
 from schemactl.schema.coercion import coerce
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 _COUNT = itertools.count()
@@ -155,16 +156,21 @@ def test_steps_done_by_one_copy_give_what_they_give_one_by_one(url: str, spark: 
     )
     with destination.connect(url, "shop") as session:
         found = []
-        for name in ("orders", "sales"):
+        for name in ("orders", "sales", "shown"):
             session._make_schema()
             spark.sql(
                 f"CREATE TABLE {session.dataset}.{name} (_dlt_id STRING, total STRING COMMENT 'in cents', "
                 "note VARCHAR(9) COMMENT 'n', old DOUBLE) USING parquet TBLPROPERTIES ('team' = 'ours')"
             )
             spark.sql(f"INSERT INTO {session.dataset}.{name} VALUES ('a', '1', NULL, 1), ('b', ' 0x10 ', 'x', NULL)")
+        spark.sql(f"INSERT OVERWRITE {session.dataset}.shown VALUES ('a', '1', NULL, 1), ('b', '16', 'x', NULL)")
         for step in steps:
             session.run(step, destination.render(step, None, session.dataset) if isinstance(step, AddColumn) else ())
         session.run_together([replace(step, table="sales") for step in steps])
+        told = [replace(step, table="shown") for step in steps]
+        for statement in session.statements_together(told, session.catalogue().schema.tables["shown"]):
+            spark.sql(statement)
+        assert rows("shown", "*") == rows("sales", "*")
         for name in ("orders", "sales"):
             fields = spark.table(f"{session.dataset}.{name}").schema
             found.append(
@@ -497,6 +503,21 @@ def test_a_loaded_schema_is_migrated_looked_at_and_rolled_back(moved: Moved, row
     assert rows("orders", "id", "note", "old") == [(1, "5", "o"), (2, "x", None), (3, "m", None)]
 
 
+def test_the_first_run_that_made_the_ledger_too_is_rolled_back(
+    url: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wanted = bump(replace(new_schema("shop"), tables={**new_schema("shop").tables, "orders": ORDERS}))
+    Path("wanted.yaml").write_text(dlt.write(wanted))
+    request = ApplyRequest("./wanted.yaml", url, Path("schemas"), PlanOptions())
+    assert apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert "orders" in names_there(spark, url)
+    undone = rollback(RollbackRequest("shop", url), lambda _: True, lambda: nullcontext(None))
+    assert undone.outcome is Outcome.DONE
+    assert "orders" not in names_there(spark, url)
+    assert "_dlt_version" in names_there(spark, url)
+
+
 def test_a_new_column_that_may_not_be_null_gets_its_value_in_stored_rows(moved: Moved, rows: Any) -> None:
     wanted = after(FIRST, state={"data_type": "text", "nullable": False, "x-backfill": "new"})
     assert moved.apply(wanted).outcome is Outcome.DONE
@@ -614,8 +635,23 @@ def test_a_table_is_copied_once_for_steps_next_to_each_other(moved: Moved, rows:
     assert report.outcome is Outcome.DONE
     assert [type(each.step).__name__ for each in report.planned.plan.steps] == ["RenameColumn", "ChangeType"]
     assert copied.count("orders") == 1
+    first, last = report.planned.plan.steps
+    assert (first.statements, first.done_with, last.done_with) == ((), 2, 2)
+    assert "CAST(`id` AS string)" in last.statements[1]
+    assert "`memo`" in last.statements[1].partition(" SELECT ")[0]
+    assert "`note`" in last.statements[1].partition(" SELECT ")[2]
+    assert len(last.statements) == 4
     assert rows("orders", "id", "memo") == [("1", "5"), ("2", "x")]
     assert moved.status().runs[0].done == 2
+
+    undone = moved.undo()
+
+    assert undone.outcome is Outcome.DONE
+    last, first = undone.steps
+    assert (last.planned.undo_statements, last.done_with, first.done_with) == ((), 2, 2)
+    assert "CAST(`id` AS bigint)" in first.planned.undo_statements[1]
+    assert copied.count("orders") == 2
+    assert rows("orders", "id", "note") == [(1, "5"), (2, "x")]
 
 
 def _dies_on_copies() -> Callable[..., None]:

@@ -16,22 +16,27 @@ from deltalake import DeltaTable, write_deltalake
 from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
+from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._migration.records import StepRecord, StepState
 from schemactl.destinations.parquet.store import ParquetStore
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.effects_there import are_there
-from schemactl.flows.migrate.merging import merged
+from schemactl.flows.migrate.merging import merged, merged_back, undo_steps
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Outcome
+from schemactl.migration.saved import write_plan
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
     ChangeType,
     DropColumn,
+    DropTable,
     FillColumn,
     RenameColumn,
     RenameTable,
@@ -40,7 +45,7 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.types import Table
+from schemactl.schema.types import Column, Table
 
 A, B, N = column("a"), column("b"), column("n", "bigint")
 RENAME = RenameColumn("t", "a", "c")
@@ -56,6 +61,7 @@ EXPAND: tuple[Step, ...] = (
     RenameColumn("t", "a", "a__before_1"),
     RenameColumn("t", "a__new_1", "a"),
 )
+REPLACE = (*EXPAND[:2], *EXPAND[4:])
 SWAP = (RenameColumn("t", "a", "x"), RenameColumn("t", "b", "a"), RenameColumn("t", "x", "b"))
 TURN = (RenameColumn("t", "a", "x"), RenameColumn("t", "n", "a"), RenameColumn("t", "x", "n"))
 
@@ -116,6 +122,16 @@ def test_the_tables_tell_whether_steps_are_done_that_are_done_at_once(steps: tup
     assert are_there(steps, after, parquet)
 
 
+def test_the_ledgers_tables_stay_where_the_run_that_made_them_is_undone() -> None:
+    schema = schema_of(ID, column("a"))
+    found = plan_steps(replace(schema, tables={}), schema, None, stored=spark.stored, abilities=spark.ABILITIES)
+    numbers = range(len(found.steps), 0, -1)
+    there = {"orders": schema.tables["orders"]}
+
+    assert list(merged_back(found.steps, numbers, there, spark)) == [(number,) for number in numbers]
+    assert undo_steps(found.steps, numbers) == [DropTable(there["orders"])]
+
+
 def parquet_rows(folder: Path) -> list[dict[str, Any]]:
     return [row for file in sorted((folder / "t").iterdir()) for row in pq.read_table(file).to_pylist()]
 
@@ -166,6 +182,36 @@ def test_steps_done_at_once_give_what_they_give_one_by_one(
     assert found[0][0]
 
 
+@pytest.mark.parametrize("steps", [(RENAME, ADD, RETYPE, FILL), (FILL, RENAME, DROP, RETYPE), REPLACE])
+def test_the_statement_that_is_shown_says_what_becomes_of_the_rows(tmp_path: Path, steps: tuple[Step, ...]) -> None:
+    import duckdb as engine
+
+    make(parquet, tmp_path, FITTING)
+    with parquet.connect(f"parquet:{tmp_path}", "one", is_read_only=False) as session:
+        (shown,) = session.statements_together(steps, session.catalogue().schema.tables["t"])
+        if steps == REPLACE:
+            session.run(steps[0], ())
+        session.run_together(steps[1:] if steps == REPLACE else steps)
+    with engine.connect() as connection:
+        connection.register("before", FITTING)
+        connection.execute("CREATE TABLE t AS SELECT * FROM before")
+        # DuckDB takes no list of columns with types where rows follow.
+        named, _, query = shown.removeprefix('CREATE OR REPLACE TABLE "t" (').partition(") AS ")
+        names = [definition.split('"')[1] for definition in named.split(", ")]
+        told = connection.execute(query).to_arrow_table().rename_columns(names)
+    assert told.to_pylist() == parquet_rows(tmp_path)
+
+
+def test_columns_of_types_that_only_the_database_knows_and_nulls_are_shown_as_they_are() -> None:
+    there = Table("t", {"a": A, "x": Column("x", {"x-database-type": "list<int>", "nullable": False})})
+
+    (shown,) = render_together((SetNotNull("t", A),), there, delta.NAMES)
+
+    assert shown.startswith(
+        'CREATE OR REPLACE TABLE "t" ("a" text NOT NULL, "x" list<int> NOT NULL) AS SELECT "a", "x"'
+    )
+
+
 BEFORE = schema_of(ID, column("amount"), column("note"), column("old", "double"))
 AFTER = schema_of(
     ID,
@@ -207,6 +253,15 @@ def rows() -> list[dict[str, Any]]:
     return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
+REWRITE = (
+    'CREATE OR REPLACE TABLE "orders" ("id" bigint, "sum" bigint, "memo" text, "old" bigint, "paid" date) AS '
+    'SELECT "id", CAST("amount" AS bigint), "note", CAST("old" AS bigint), CAST(NULL AS date) FROM "orders" '
+    "-- rewrites the files"
+)
+UNDO = (
+    'CREATE OR REPLACE TABLE "orders" ("id" bigint, "amount" text, "note" text, "old" double) AS '
+    'SELECT "id", CAST("sum" AS text), "memo", CAST("old" AS double) FROM "orders" -- rewrites the files'
+)
 WANTED = [
     {"id": 1, "sum": 5, "memo": "x", "old": 1, "paid": None},
     {"id": 2, "sum": None, "memo": "y", "old": 2, "paid": None},
@@ -227,7 +282,9 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
     assert rewrites == ["orders"]
     shown = report.planned.plan
     assert [len(places) for places in shown.groups if len(places) > 1] == [5]
-    assert all(each.statements for each in shown.steps)
+    (together,) = (places for places in shown.groups if len(places) > 1)
+    assert [bool(shown.steps[place].statements) for place in together] == [False] * 4 + [True]
+    assert shown.steps[together[-1]].statements == (REWRITE,)
     assert rows() == WANTED
     with parquet.connect(url, "shop", is_read_only=True) as session:
         records = session.steps(session.runs()[-1].run_id)
@@ -236,8 +293,48 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
     assert undone.outcome is Outcome.DONE
     assert rewrites == ["orders", "orders"]
     assert len({each.done_with for each in undone.steps} - {None}) == 1
-    assert all(each.planned.undo_statements for each in undone.steps)
+    told = [each.planned.undo_statements for each in undone.steps if each.done_with]
+    assert told == [()] * (len(told) - 1) + [(UNDO,)]
     assert rows() == STORED
+
+
+@pytest.mark.usefixtures("url")
+def test_what_is_left_of_steps_done_at_once_is_shown_as_it_will_run() -> None:
+    with killed(StepState.DONE):
+        apply("./after.yaml")
+    count = status().runs[0].steps
+    assert count == 5
+    shown = {}
+    for left in range(1, count):
+        assert undo(steps=1).outcome is Outcome.DONE
+        plan = status().planned.plan
+        shown[left] = [(each.done_with, each.statements) for each in plan.steps[count - left :]]
+        assert [each.done_with for each in plan.steps[: count - left]] == [None] * (count - left)
+    assert shown[1] == [(None, ('ALTER TABLE "orders" ALTER COLUMN "old" SET DATA TYPE bigint -- rewrites the files',))]
+    assert [done_with for done_with, _ in shown[2]] == [5, 5]
+    # A new column that stands before the others is added by itself.
+    assert shown[3][0] == (None, ('ALTER TABLE "orders" ADD COLUMN "paid" date',))
+    assert [done_with for done_with, _ in shown[3]] == [None, 5, 5]
+    assert [done_with for done_with, _ in shown[4]] == [5] * 4
+    for rest in (shown[2][-2:], shown[3][-2:], shown[4]):
+        assert [bool(statements) for _, statements in rest] == [False] * (len(rest) - 1) + [True]
+        assert rest[-1][1][0].startswith("CREATE OR REPLACE TABLE")
+    assert apply("./after.yaml").outcome is Outcome.DONE
+    assert rows() == WANTED
+
+
+@pytest.mark.usefixtures("url")
+def test_a_saved_plan_is_applied_as_it_was_shown_and_no_other_statements() -> None:
+    request = PlanRequest("./after.yaml", "parquet:lake?dataset=shop", Path("schemas"), PlanOptions())
+    made = plan_migration(replace(request, out=Path("a.plan.json"))).plan
+    steps = [replace(each, statements=("SELECT 1",)) if REWRITE in each.statements else each for each in made.steps]
+    Path("forged.plan.json").write_text(write_plan(replace(made, steps=tuple(steps))))
+
+    with pytest.raises(InputError, match="not those of its steps"):
+        apply("forged.plan.json")
+    assert rows() == STORED
+    assert apply("a.plan.json").outcome is Outcome.DONE
+    assert rows() == WANTED
 
 
 class Killed(BaseException):

@@ -17,6 +17,8 @@ def column(kind: str, precision: int | None = None, scale: int | None = None) ->
     [
         (column("bigint", 32), column("bigint")),
         (column("bigint"), column("decimal")),
+        (column("bigint", 32), column("double")),
+        (column("bigint", 53), column("double")),
         (column("bigint", 32), column("decimal", 10, 0)),
         (column("text", 10), column("text")),
         (column("text", 10), column("text", 10)),
@@ -36,6 +38,7 @@ def test_all_values_fit_a_type_with_room_for_them(before: Column, after: Column)
     ("before", "after", "conversion", "lost"),
     [
         (column("bigint"), column("bigint", 32), Conversion.DEPENDS, "integers beyond 32 bits would not survive"),
+        (column("bigint", 54), column("double"), Conversion.LOSES, "integers beyond 2^53 lose their last digits"),
         (column("text"), column("text", 5), Conversion.DEPENDS, "values of more than 5 characters would not survive"),
         (column("binary", 9), column("binary", 1), Conversion.DEPENDS, "values of more than 1 byte would not survive"),
         (column("bigint"), column("text", 5), Conversion.DEPENDS, "what is beyond text(5) would not survive"),

@@ -8,7 +8,7 @@ from schemactl.destinations import postgresql
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place, make_plan
-from schemactl.migration.planner import plan_steps
+from schemactl.migration.planner import PlannedStep, plan_steps
 from schemactl.migration.steps import Step, column_of, table_of
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -83,10 +83,13 @@ def shared() -> MigrationPlan:
     ]
     made = _plan(there, wanted, there)
     copied, rewritten = made.steps[:3], made.steps[3:]
-    copied = tuple(
-        replace(each, done_with=3, statements=each.statements if each is copied[-1] else ()) for each in copied
-    )
-    return replace(made, steps=(*copied, *(replace(each, done_with=5) for each in rewritten)))
+    copies = tuple(statement for each in copied for statement in each.statements)
+    return replace(made, steps=(*_at_once(copied, 3, copies), *_at_once(rewritten, 5, rewritten[-1].statements)))
+
+
+def _at_once(steps: tuple[PlannedStep, ...], last: int, statements: tuple[str, ...]) -> tuple[PlannedStep, ...]:
+    bare = tuple(replace(each, statements=(), done_with=last) for each in steps)
+    return (*bare[:-1], replace(bare[-1], statements=statements))
 
 
 def hostile() -> MigrationPlan:

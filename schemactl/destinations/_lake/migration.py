@@ -13,6 +13,7 @@ from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_nulls, count_values
+from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
@@ -33,7 +34,7 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
-from schemactl.schema.types import Column, Properties, Schema
+from schemactl.schema.types import Column, Properties, Schema, Table
 
 OURS: Final = "_schemactl_"
 """How the names of our own tables begin; they are no part of what is migrated."""
@@ -94,6 +95,10 @@ class LakeMigration:
             if found := self.obstacle(step):
                 raise DestinationError(found.message, hint=found.hint)
         self._rewrite(steps)
+
+    def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
+        """Return what ``run_together`` does, as people read it; see ``flows.migrate.merging``."""
+        return render_together(steps, table, self.abilities.names)
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
+from schemactl.destinations._migration.composing import Written, composed
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.ddl import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.effects import run
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -49,6 +52,57 @@ def render(step: Step, table: Table | None, dataset: str, abilities: Abilities) 
     statement = _statement(step, abilities.names)
     is_rewritten = way_of(step, abilities) in (Way.REWRITE, Way.COPY)
     return (f"{statement} {REWRITES}" if is_rewritten else statement,)
+
+
+def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> tuple[str, ...]:
+    """Return what writing a table's rows anew once does for several steps, as one statement.
+
+    Args:
+        steps: those that write all rows anew, and new columns between them.
+        table: as the first of them finds it.
+        names: what the destination allows of names.
+
+    Raises:
+        InputError: a name, a type or a value cannot be written.
+    """
+    after = {table.name: table}
+    run(after, steps)
+    columns = after[table.name].columns
+    values = composed(steps, table, lambda name: quoted(name, names), _written)
+    listed = ", ".join(_kept_definition(columns[name], names) for name, _ in values)
+    place = quoted(table.name, names)
+    rows = f"SELECT {', '.join(value for _, value in values)} FROM {place}"
+    return (f"CREATE OR REPLACE TABLE {place} ({listed}) AS {rows} {REWRITES}",)
+
+
+def _kept_definition(column: Column, names: NameLimits) -> str:
+    """Return a column with its type; one that only a database knows as the database calls it."""
+    if DATABASE_TYPE not in column.properties:
+        return _definition(column, names)
+    null = "" if column.nullable else " NOT NULL"
+    return f"{quoted(column.name, names)} {column.properties[DATABASE_TYPE]}{null}"
+
+
+def _written(step: Written, values: Mapping[str, str]) -> str:
+    match step:
+        case AddColumn():
+            return f"CAST(NULL AS {type_words(step.column)})"
+        case ChangeType():
+            return f"CAST({values[step.before.name]} AS {type_words(step.after)})"
+        case FillColumn():
+            return f"coalesce({values[step.column.name]}, {_constant(step)})"
+        case Backfill():
+            source, target = values[step.source.name], values[step.target.name]
+            if step.taken is Taken.UNFIT:
+                return f"CASE WHEN {source} IS NOT NULL /* and does not fit */ THEN {source} ELSE {target} END"
+            value = f"CAST({source} AS {type_words(step.target)})"
+            return f"CASE WHEN {source} IS NOT NULL /* and fits */ THEN {value} ELSE {target} END"
+        case _:
+            assert_never(step)
+
+
+def _constant(step: FillColumn) -> str:
+    return constant(step.value, step.column, type_words, lambda digits: f"unhex({digits})")
 
 
 def type_words(column: Column) -> str:
@@ -139,8 +193,7 @@ def _of_constraint(
 def _assignment(step: Backfill | FillColumn, names: NameLimits) -> str:
     if isinstance(step, FillColumn):
         column = quoted(step.column.name, names)
-        value = constant(step.value, step.column, type_words, lambda digits: f"unhex({digits})")
-        return f"{column} = {value} WHERE {column} IS NULL"
+        return f"{column} = {_constant(step)} WHERE {column} IS NULL"
     source, target = (quoted(each.name, names) for each in (step.source, step.target))
     if step.taken is Taken.UNFIT:
         return f"{target} = {source} WHERE {source} IS NOT NULL /* and does not fit */"

@@ -25,7 +25,7 @@ from schemactl.destinations._migration.records import (
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import ledger
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
-from schemactl.destinations.spark.statements import is_same_type
+from schemactl.destinations.spark.statements import copy_statements, is_same_type
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
@@ -34,7 +34,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
     from schemactl.engine.catalogue_tables import Tables
@@ -147,6 +147,10 @@ class SparkMigration:
         self._make_schema()
         with telling("migrate"):
             rewrite(self.tables, table_of(steps[0]), changes_of(steps))
+
+    def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
+        """Return what ``run_together`` does, as people read it; see ``flows.migrate.merging``."""
+        return copy_statements(steps, table, self.dataset)
 
     def _make_schema(self) -> None:
         from schemactl.engine.catalogue_tables import make_schema

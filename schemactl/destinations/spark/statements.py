@@ -6,13 +6,14 @@ values are converted as dlt converts them, which no cast of Spark's does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from schemactl.destinations._migration import ddl
+from schemactl.destinations._migration.composing import Written, composed
 from schemactl.destinations.spark.catalogue import NAMES, namespace_of
 from schemactl.errors import InputError
-from schemactl.migration.effects import effect
+from schemactl.migration.effects import run
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -54,7 +55,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case ChangeType() if is_same_type(step.before, step.after):
             return ()
         case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
-            return tuple(_copy(step, table, dataset))
+            return copy_statements((step,), table, dataset)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return ()  # a catalogue says nothing of nulls, and has no keys: no plan with such a step can be applied
         case _:
@@ -118,37 +119,47 @@ def _rename(dataset: str, before: str, after: str) -> str:
     return f"ALTER TABLE {_table(dataset, before)} RENAME TO {new_name(namespace_of(dataset), after)}"
 
 
-def _copy(
-    step: DropColumn | RenameColumn | ChangeType | Backfill | FillColumn, table: Table | None, dataset: str
-) -> Iterator[str]:
+def copy_statements(steps: Sequence[Step], table: Table | None, dataset: str) -> tuple[str, ...]:
+    """Return what one copy of a table does for steps about its columns.
+
+    Args:
+        steps: those that copy the table, and new columns between them.
+        table: as the first of them finds it.
+        dataset: ``CATALOG.SCHEMA``.
+
+    Raises:
+        InputError: the table is not there; a name, a type or a value cannot be written.
+    """
     from schemactl.engine.catalogue_tables import COPY
 
-    name = table_of(step)
+    name = table_of(steps[0])
     if table is None:
         raise InputError(f"there is no table `{name}` to copy")
-    after = effect(table, step)
-    assert after is not None  # only steps about columns are taken this way
-    left_out = step.column.name if isinstance(step, DropColumn) else None
-    values = [_copied(step, column, table) for column in table.columns.values() if column.name != left_out]
-    listed = ", ".join(_name(column) for column in after.columns)
-    yield _create(after, f"{COPY}{name}", dataset)
+    after = {name: table}
+    run(after, steps)
+    values = composed(steps, table, _name, _written)
+    listed = ", ".join(_name(column) for column, _ in values)
     copy, old = _table(dataset, f"{COPY}{name}"), _table(dataset, name)
-    yield f"INSERT INTO {copy} ({listed}) SELECT {', '.join(values)} FROM {old}"
-    yield f"DROP TABLE {old}"
-    yield _rename(dataset, f"{COPY}{name}", name)
+    return (
+        _create(after[name], f"{COPY}{name}", dataset),
+        f"INSERT INTO {copy} ({listed}) SELECT {', '.join(value for _, value in values)} FROM {old}",
+        f"DROP TABLE {old}",
+        _rename(dataset, f"{COPY}{name}", name),
+    )
 
 
-def _copied(step: Step, column: Column, table: Table) -> str:
-    name = _name(column.name)
+def _written(step: Written, values: Mapping[str, str]) -> str:
     match step:
-        case ChangeType() if step.before.name == column.name:
-            return f"CAST({name} AS {column_type(step.after)})"
-        case FillColumn() if step.column.name == column.name:
-            return f"coalesce({name}, {_constant(step)})"
-        case Backfill() if step.target.name == column.name:
-            return _backfilled(step, table)
+        case AddColumn():
+            return f"CAST(NULL AS {column_type(step.column)})"
+        case ChangeType():
+            return f"CAST({values[step.before.name]} AS {column_type(step.after)})"
+        case FillColumn():
+            return f"coalesce({values[step.column.name]}, {_constant(step)})"
+        case Backfill():
+            return _backfilled(step, values)
         case _:
-            return name
+            assert_never(step)
 
 
 def _constant(step: FillColumn) -> str:
@@ -157,12 +168,12 @@ def _constant(step: FillColumn) -> str:
     return f"CAST({text_literal(str(step.value))} AS {column_type(step.column)})"
 
 
-def _backfilled(step: Backfill, table: Table) -> str:
+def _backfilled(step: Backfill, values: Mapping[str, str]) -> str:
     from schemactl.engine.catalogue_steps import filled_from
 
-    source, target = _name(step.source.name), _name(step.target.name)
+    source, target = values[step.source.name], values[step.target.name]
     if step.taken is Taken.FITTING:
         value = f"TRY_CAST({source} AS {column_type(step.target)})"
         return f"CASE WHEN {source} IS NOT NULL THEN {value} ELSE {target} END"
-    filled = _name(filled_from(step.source.name, list(table.columns), step.table))
+    filled = values[filled_from(step.source.name, list(values), step.table)]
     return f"CASE WHEN {source} IS NOT NULL AND {filled} IS NULL THEN {source} ELSE {target} END"

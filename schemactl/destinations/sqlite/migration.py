@@ -45,7 +45,7 @@ from schemactl.destinations.sqlite._types import NAMES, column_type
 from schemactl.destinations.sqlite._values import fits_call, value_call
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.comparison import spelled_as
+from schemactl.migration.spelling import spelled_as
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,

@@ -10,9 +10,17 @@ from schemactl.flows.catalogues import comparable
 from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target
 from schemactl.flows.references import Referred
-from schemactl.migration.comparison import is_bookkeeping, spelled_as
+from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.retyping import kept_origin, variant_origin
-from schemactl.schema.changes import Change, ColumnAdded, ColumnPropertyChanged, ColumnsReordered
+from schemactl.migration.spelling import spelled_as
+from schemactl.migration.table_moves import kept_table_origin
+from schemactl.schema.changes import (
+    Change,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnsReordered,
+    TableAdded,
+)
 from schemactl.schema.diff import diff
 from schemactl.schema.naming import naming_of
 from schemactl.schema.structure import DATABASE_TYPE
@@ -37,7 +45,7 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
     Left out are tables of other schemas in the same dataset, tables that wait for their first data, fields inside
-    columns that wait for the next load, and old columns that a migration has kept.
+    columns that wait for the next load, and old tables and columns that a migration has kept.
     """
     names = target.module.NAMES
     others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
@@ -66,6 +74,8 @@ def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:
     match change:
         case ColumnsReordered():
             return True
+        case TableAdded():
+            return kept_table_origin(change.table.name) in schema.tables
         case ColumnAdded():
             table = schema.tables.get(change.table)
             return table is not None and kept_origin(change.column.name) in table.columns

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.copying import CopyingSession, by_copies, is_copying, shared_statements
-from schemactl.flows.migrate.merging import is_merging, merged
+from schemactl.flows.migrate.merging import TellingSession, is_merging, is_telling, merged
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import run
 from schemactl.migration.plan import MigrationPlan
@@ -37,18 +37,19 @@ def grouped(
             if len(places) > 1 and table is not None and is_copying(session):
                 found[places.start : places.stop] = _shared(session, module, plan.steps, places, table)
     elif is_merging(session):
+        model = dict(tables)
         for places in merged(steps, tables, module):
             if len(places) > 1:
-                # Without a transaction part of them may be left one day: each keeps its own statements.
-                told = [replace(plan.steps[place], done_with=places.stop) for place in places]
-                found[places.start : places.stop] = told
+                found[places.start : places.stop] = _rewritten(session, plan.steps, places, model)
+            run(model, steps[places.start : places.stop])
     return replace(plan, steps=tuple(found))
 
 
 def left_of(session: MigrationSession, module: MigratingDestination, plan: MigrationPlan, done: int) -> MigrationPlan:
     """Return a plan with the copies that are left to make, as the tables are now.
 
-    Of steps that share a copy some may have been undone by themselves: those that are left share one.
+    Of steps that share a copy some may have been undone by themselves: those that are left share
+    one, if they still can.
 
     Args:
         session: where.
@@ -56,9 +57,13 @@ def left_of(session: MigrationSession, module: MigratingDestination, plan: Migra
         plan: as it was made.
         done: how many of its steps are done.
     """
-    if not (module.ABILITIES.transactional_ddl and is_copying(session) and plan.has_groups):
+    if not plan.has_groups:
         return plan
     model, found = tables_now(session, module, plan.target), list(plan.steps)
+    if not module.ABILITIES.transactional_ddl:
+        return _left_to_rewrite(session, module, plan, done, model) if is_telling(session) else plan
+    if not is_copying(session):
+        return plan
     for places in plan.groups:
         left = range(max(places.start, done), places.stop)
         try:
@@ -71,6 +76,42 @@ def left_of(session: MigrationSession, module: MigratingDestination, plan: Migra
         except KeyError:
             return plan  # the run refuses it: its steps do not fit the tables
     return replace(plan, steps=tuple(found))
+
+
+def _left_to_rewrite(
+    session: TellingSession, module: MigratingDestination, plan: MigrationPlan, done: int, model: dict[str, Table]
+) -> MigrationPlan:
+    """Return a plan with the rewrites that are left: who goes on does at once what can be, whatever was planned."""
+    # Of steps that were done at once the last has the statements of all: what is left of them gets its own.
+    found = [replace(each, done_with=None) if (each.done_with or 0) > done else each for each in plan.steps[:done]]
+    left = [each.step for each in plan.steps[done:]]
+    try:
+        for here in merged(left, model, module):
+            places = range(here.start + done, here.stop + done)
+            planned = plan.steps[places.start]
+            if len(places) > 1:
+                found += _rewritten(session, plan.steps, places, model)
+            elif planned.done_with is not None:
+                alone = tuple(module.render(planned.step, model.get(table_of(planned.step)), session.dataset))
+                found.append(replace(planned, statements=alone, done_with=None))
+            else:
+                found.append(planned)
+            run(model, left[here.start : here.stop])
+    except KeyError:
+        return plan  # the run refuses it: its steps do not fit the tables
+    return replace(plan, steps=tuple(found))
+
+
+def _rewritten(
+    session: MergingSession, steps: Sequence[PlannedStep], places: range, tables: Mapping[str, Table]
+) -> list[PlannedStep]:
+    """Return the steps at some places, which write their table's rows anew once; the last one has the statements."""
+    told = [replace(steps[place], done_with=places.stop) for place in places]
+    if not is_telling(session):
+        return told  # each has its own
+    together = [each.step for each in told]
+    statements = session.statements_together(together, tables[table_of(together[0])])
+    return [*(replace(each, statements=()) for each in told[:-1]), replace(told[-1], statements=statements)]
 
 
 def _shared(

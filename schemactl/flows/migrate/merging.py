@@ -6,13 +6,14 @@ Such steps are done together or not at all, and the tables must tell which: only
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import Final, Protocol, TypeGuard
 
 from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.counting import is_counted_late
 from schemactl.flows.migrate.effects_there import are_there
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.abilities import Way, way_of
+from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, Step, table_of
@@ -20,6 +21,24 @@ from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Table
 
 _WRITES_ALL: Final = (Way.REWRITE, Way.COPY)
+
+
+class TellingSession(MergingSession, Protocol):
+    """A session that tells what it does for several steps at once."""
+
+    def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
+        """Return what ``run_together`` does, as people read it.
+
+        Args:
+            steps: as those of ``run_together``.
+            table: as the first of them finds it.
+        """
+        ...
+
+
+def is_telling(session: MigrationSession) -> TypeGuard[TellingSession]:
+    """Return whether a session tells what it does for several steps at once; that of a third party may not."""
+    return is_merging(session) and hasattr(session, "statements_together")
 
 
 def is_merging(session: MigrationSession) -> TypeGuard[MergingSession]:
@@ -71,8 +90,9 @@ def merged_back(
 
 
 def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[Step]:
-    """Return what undoes steps of a run, in the order of their numbers."""
-    return [step for number in numbers for step in planned[number - 1].undo.steps]
+    """Return what undoes steps of a run, in the order of their numbers; the ledger's own tables stay."""
+    steps = (step for number in numbers for step in planned[number - 1].undo.steps)
+    return [step for step in steps if not is_bookkeeping(table_of(step))]
 
 
 def _end_back(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.copying import by_copies, is_copying, shared_statements
-from schemactl.flows.migrate.merging import is_merging, merged_back, undo_steps
+from schemactl.flows.migrate.merging import is_merging, is_telling, merged_back, undo_steps
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.flows.migrate.undoing import Part
 from schemactl.migration.effects import run
 from schemactl.migration.reports import UndoneStep
+from schemactl.migration.steps import table_of
 from schemactl.schema.types import Table
 
 
@@ -38,8 +39,8 @@ def grouped_back(
         return _by_copies(session, module, undone, tables)
     found = list(undone)
     if is_merging(session):
-        for places in _merged(module, parts, undone, tables):
-            found[places.start : places.stop] = [replace(undone[place], done_with=places.stop) for place in places]
+        for places, table in _merged(module, parts, undone, tables):
+            found[places.start : places.stop] = _rewritten(session, undone[places.start : places.stop], places, table)
     return tuple(found)
 
 
@@ -55,21 +56,34 @@ def _by_copies(
         if len(members) == 1 or table is None or not is_copying(session):
             continue
         statements = shared_statements(session, module, steps[places.start : places.stop], table)
-        for place in members:
-            told = statements if place == members[-1] else ()
-            planned = replace(undone[place].planned, undo_statements=told)
-            found[place] = replace(undone[place], planned=planned, done_with=members.stop)
+        found[members.start : members.stop] = _told(undone[members.start : members.stop], members, statements)
     return tuple(found)
+
+
+def _rewritten(session: MergingSession, undone: Sequence[UndoneStep], places: range, table: Table) -> list[UndoneStep]:
+    """Return steps that are undone by writing their table's rows anew once."""
+    if not is_telling(session):
+        return [replace(each, done_with=places.stop) for each in undone]  # each has its own statements
+    steps = [step for each in undone for step in each.planned.undo.steps]
+    return _told(undone, places, session.statements_together(steps, table))
+
+
+def _told(undone: Sequence[UndoneStep], places: range, statements: tuple[str, ...]) -> list[UndoneStep]:
+    """Return steps that are undone at once, of which the last one has the statements."""
+    bare = [replace(each, planned=replace(each.planned, undo_statements=()), done_with=places.stop) for each in undone]
+    return [*bare[:-1], replace(bare[-1], planned=replace(bare[-1].planned, undo_statements=statements))]
 
 
 def _merged(
     module: MigratingDestination, parts: Sequence[Part], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
-) -> Iterator[range]:
-    """Yield the places of steps that are undone by writing their table's rows anew once."""
+) -> Iterator[tuple[range, Table]]:
+    """Yield the places of steps that are undone by writing their table's rows anew once, with the table before."""
     at = {(each.run_id, each.number): place for place, each in enumerate(undone)}
     model = dict(tables)
     for part in parts:
-        for numbers in merged_back(part.steps, part.numbers, model, module):
+        for numbers in merged_back(part.steps, part.numbers, dict(model), module):
+            steps = undo_steps(part.steps, numbers)
             if len(numbers) > 1:
-                yield range(at[part.run.run_id, numbers[0]], at[part.run.run_id, numbers[-1]] + 1)
-        run(model, undo_steps(part.steps, [number for number in part.numbers if (part.run.run_id, number) in at]))
+                places = range(at[part.run.run_id, numbers[0]], at[part.run.run_id, numbers[-1]] + 1)
+                yield places, model[table_of(steps[0])]
+            run(model, steps)

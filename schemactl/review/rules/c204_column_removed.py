@@ -15,8 +15,6 @@ from schemactl.review.tombstones import column_tombstones
 from schemactl.schema.contract import Mode, contract_for
 
 _WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
-
-
 _NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
 

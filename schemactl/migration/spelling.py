@@ -1,0 +1,58 @@
+"""Names of a schema as a destination has them: spelled in one way, neither cut nor taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from schemactl.errors import InputError, Problem
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Schema
+
+
+def spelled_as(catalogue: Schema, schema: Schema) -> Schema:
+    """Return the catalogue with the schema's spelling of names that differ in case alone."""
+    spelling = {name.casefold(): name for name in schema.tables}
+    tables = {}
+    for table in catalogue.tables.values():
+        name = spelling.get(table.name.casefold(), table.name)
+        own = schema.tables[name].columns if name in schema.tables else {}
+        if name == table.name and own.keys() >= table.columns.keys():
+            tables[name] = table
+            continue
+        of_columns = {column.casefold(): column for column in own}
+        columns = {
+            found: replace(column, name=found)
+            for column in table.columns.values()
+            for found in (of_columns.get(column.name.casefold(), column.name),)
+        }
+        tables[name] = replace(table, name=name, columns=columns)
+    return replace(catalogue, tables=tables)
+
+
+def check_names(schema: Schema, limits: NameLimits) -> None:
+    """Refuse names that a destination cuts, or takes for one.
+
+    Raises:
+        InputError: two names of the schema are one in the destination, or a name is longer than it allows.
+    """
+    problems: list[Problem] = []
+    for names, place in _namespaces(schema):
+        seen: dict[str, str] = {}
+        for name in names:
+            if limits.max_bytes is not None and len(name.encode(errors="surrogatepass")) > limits.max_bytes:
+                problems.append(Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes"))
+            key = name if limits.is_case_sensitive else name.casefold()
+            if key in seen:
+                problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
+            seen[key] = name
+    if problems:
+        hint = "choose a naming convention that makes such names: shorter, or of one case"
+        raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
+
+
+def _namespaces(schema: Schema) -> Iterator[tuple[list[str], str]]:
+    made = [table for table in schema.tables.values() if not table.is_new]
+    yield [table.name for table in made], ""
+    for table in made:
+        yield [column.name for column in table.columns.values() if column.is_complete], f"`{table.name}`: "

@@ -1,0 +1,139 @@
+"""Renames of tables that stand in each other's way: two that swap their names, a chain, a name that was another's.
+
+As those of columns (``moves``), they count where ``x-renamed-from`` is new since the last schema of the ledger. Tables
+nested in them follow: their rows belong to those of their parents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from schemactl.migration.moves import free_name, is_newly_stated
+from schemactl.schema.changes import Change, TableRenamed
+from schemactl.schema.renames.pairing import origins
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Schema, Table
+
+_KEPT: Final = re.compile(r"(.+?)__before_[1-9]\d*(__.+)?")
+
+
+def table_moves_of(
+    catalogue: Schema, schema: Schema, known: Schema | None, limits: NameLimits
+) -> tuple[TableRenamed, ...]:
+    """Return the renames of tables, where one of them takes a name that is there.
+
+    A table whose name another one takes, and that gets none itself, is kept beside it.
+
+    Args:
+        catalogue: what the destination has, spelled as the schema spells it.
+        schema: what it shall have.
+        known: the last schema of the ledger; without one nothing can be told to be new.
+        limits: of names.
+    """
+    claims = _claims(catalogue, schema, known) if known is not None else {}
+    if not any(new in catalogue.tables for new in claims.values()):
+        return ()
+    moves = _with_all_that_move(claims, catalogue, schema, limits)
+    return tuple(
+        TableRenamed(old, new, is_stated=old in claims, follows_parent=_follows(old, new, catalogue, moves))
+        for old, new in moves.items()
+    )
+
+
+def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
+    """Return a schema whose tables have the names that they move to; a table that lost its name to one is left out."""
+    names = {move.before: move.after for move in moves}
+    if not names:
+        return schema
+    tables = {name: table for name, table in schema.tables.items() if name not in names}
+    for old, new in names.items():
+        if old in schema.tables:
+            tables[new] = replace(schema.tables[old], name=new)
+    return replace(schema, tables={name: _under(table, names) for name, table in tables.items()})
+
+
+def settled(moves: Iterable[TableRenamed], changes: Iterable[Change]) -> Iterator[TableRenamed]:
+    """Yield all renames of tables, each from the name that is there to the last one.
+
+    Args:
+        moves: those that are done first.
+        changes: what differs after them.
+    """
+    further = {change.before: change for change in changes if isinstance(change, TableRenamed)}
+    for move in moves:
+        last = further.pop(move.after, None)
+        yield move if last is None else replace(last, before=move.before)
+    yield from further.values()
+
+
+def kept_table_origin(name: str) -> str | None:
+    """Return the table whose name an earlier plan gave away; ``name`` is what it was kept as, or nested in it."""
+    match = _KEPT.fullmatch(name)
+    return match[1] if match else None
+
+
+def _claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
+    """Return new names by old ones, as they are stated; files order tables freely, so the first by name counts."""
+    claims: dict[str, str] = {}
+    for name in sorted(schema.tables):
+        table, last = schema.tables[name], known.tables.get(name)
+        if not _has_columns(table) or not is_newly_stated(table, last):
+            continue
+        open_origins = (each for each in origins(table.properties) if each in catalogue.tables and each not in claims)
+        origin = next(open_origins, name)
+        if origin != name:
+            claims[origin] = name
+    # A name that stays another's is not given away: then nothing says which rows are meant.
+    while stuck := [old for old in claims if old in schema.tables and old not in claims.values()]:
+        for old in stuck:
+            del claims[old]
+    return claims
+
+
+def _has_columns(table: Table) -> bool:
+    return any(column.is_complete or DATABASE_TYPE in column.properties for column in table.columns.values())
+
+
+def _with_all_that_move(
+    claims: Mapping[str, str], catalogue: Schema, schema: Schema, limits: NameLimits
+) -> Mapping[str, str]:
+    """Return new names by old ones, with nested tables that follow, and tables that make room."""
+    moves = dict(claims)
+    taken = {*catalogue.tables, *schema.tables}
+    while True:
+        following = next(_following(moves, catalogue, schema), None)
+        if following is not None:
+            old, new = following
+            is_free = new not in moves.values() and (limits.max_bytes is None or len(new.encode()) <= limits.max_bytes)
+            moves[old] = new if is_free else free_name(new, "before", {*taken, *moves.values()}, limits)
+            continue
+        displaced = next((new for new in moves.values() if new in catalogue.tables and new not in moves), None)
+        if displaced is None:
+            return moves
+        moves[displaced] = free_name(displaced, "before", {*taken, *moves.values()}, limits)
+
+
+def _following(moves: Mapping[str, str], catalogue: Schema, schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield nested tables that have not moved with their parents yet, with their new names."""
+    for name, table in catalogue.tables.items():
+        parent = table.parent
+        if name in moves or parent not in moves or parent is None or not name.startswith(parent):
+            continue
+        new = moves[parent] + name.removeprefix(parent)
+        # One that the schema does not know under its new name follows where rows of others come into the old one.
+        if new in schema.tables or parent in schema.tables:
+            yield name, new
+
+
+def _follows(old: str, new: str, catalogue: Schema, moves: Mapping[str, str]) -> bool:
+    parent = catalogue.tables[old].parent
+    return parent in moves and parent is not None and new == moves[parent] + old.removeprefix(parent)
+
+
+def _under(table: Table, names: Mapping[str, str]) -> Table:
+    if table.parent is None or table.parent not in names:
+        return table
+    return replace(table, properties={**table.properties, "parent": names[table.parent]})
