@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from schemactl.engine.detections import detect_installed, has_installed_detector
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.large_integers import is_marked
 from schemactl.engine.shapes import Shape, cut_shape, pruned
+from schemactl.engine.siblings import fold_keys, fold_path
 from schemactl.engine.walk import Listing, document_type, list_raw_values, list_values
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify, kind_of
 from schemactl.inference.evidence import ClassEvidence, Position
@@ -49,21 +50,37 @@ class Part:
     base: Path
     leave_out: Set[Path]
 
+    def folded(self, paths: Iterable[Path]) -> set[Path]:
+        """Return where in ``shape`` paths of whole documents are, those left out that this part does not tell about."""
+        size = len(self.base)
+        inside = (fold_path(self.shape, path[size:]) for path in paths if path[:size] == self.base)
+        return {path for path in inside if path is not None} - self.leave_out
 
-def read_parts(texts: DataFrame, shape: Shape, base: Path = ()) -> Iterator[Part]:
+
+def read_folded(texts: DataFrame, shape: Shape) -> Iterator[Part]:
+    """Yield what ``read_parts`` does, with the keys of objects that have many of them folded (``siblings``)."""
+    return _parts(texts, shape, (), fold_keys)
+
+
+def read_parts(texts: DataFrame, shape: Shape) -> Iterator[Part]:
     """Yield documents with all parts of them that are nested too deep to be walked together.
 
     Args:
         texts: columns ``file``, ``block``, ``id`` and ``text``, JSON documents.
         shape: everything that the documents can hold.
-        base: where the documents stand.
     """
-    top, deep = cut_shape(shape)
+    return _parts(texts, shape, (), lambda shape, _: shape)
+
+
+def _parts(texts: DataFrame, shape: Shape, base: Path, fold: Callable[[Shape, Set[Path]], Shape]) -> Iterator[Part]:
+    whole, deep = cut_shape(shape)
+    top = fold(whole, deep.keys())
     documents = _read(texts, top)
     yield Part(documents, top, base, frozenset(deep))
     for path, inner in deep.items():
         items = explode_listing(documents, list_raw_values(top, "document", {path}))
-        yield from read_parts(items.select(*_PLACE, F.to_json("item").alias("text")), inner, (*base, *path))
+        texts_there = items.select(*_PLACE, F.to_json("item").alias("text"))
+        yield from _parts(texts_there, inner, (*base, *path), fold)
 
 
 def _read(texts: DataFrame, shape: Shape) -> DataFrame:
@@ -79,12 +96,12 @@ def count_values(texts: DataFrame, shape: Shape) -> Iterator[tuple[Path, str, Pl
         texts: columns ``file``, ``block``, ``id`` and ``text``, JSON documents.
         shape: everything that the documents can hold.
     """
-    for part in read_parts(texts, shape):
+    for part in read_folded(texts, shape):
         listing = list_values(part.shape, "document", part.leave_out)
         counted = _group(unmark(describe_items(explode_listing(part.documents, listing), listing)))
         with _stages(texts.sparkSession, part):
             for row in counted.toLocalIterator():
-                path = (*part.base, *listing.nodes[row.node].path)
+                path = (*part.base, *listing.path(row))
                 yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
 
 
@@ -96,16 +113,17 @@ def find_firsts(texts: DataFrame, shape: Shape, wanted: Set[Path]) -> Iterator[t
         shape: everything that the documents can hold.
         wanted: paths.
     """
-    for part in read_parts(texts, pruned(shape, wanted)):
-        others = frozenset(path for path, _ in part.shape.walk() if (*part.base, *path) not in wanted)
-        if len(others) == sum(1 for _ in part.shape.walk()):
+    for part in read_folded(texts, pruned(shape, wanted)):
+        there = part.folded(wanted)
+        if not there:
             continue
-        listing = list_values(part.shape, "document", part.leave_out | others)
+        listing = list_values(part.shape, "document", frozenset(path for path, _ in part.shape.walk()) - there)
         items = describe_items(explode_listing(part.documents, listing), listing)
-        firsts = items.groupBy("file", "block", "node", "kind").agg(F.min("id").alias("first"))
+        firsts = items.groupBy("file", "block", *_node(items), "kind").agg(F.min("id").alias("first"))
         for row in firsts.toLocalIterator():
-            path = (*part.base, *listing.nodes[row.node].path)
-            yield path, _kind_of(row.kind), Place(row.file, row.block, row.first)
+            path = (*part.base, *listing.path(row))
+            if path in wanted:
+                yield path, _kind_of(row.kind), Place(row.file, row.block, row.first)
 
 
 _PLACE = ("file", "block", "id")
@@ -123,30 +141,38 @@ def _stages(spark: SparkSession, part: Part) -> AbstractContextManager[None]:
 
 
 def explode_listing(documents: DataFrame, listing: Listing) -> DataFrame:
-    """Return a row for each value: the place of its document, ``node`` and ``item``."""
+    """Return a row for each value: its document's place, ``node``, ``item``, and ``keys`` if the listing has them."""
     arrays = documents.select(*_PLACE, F.explode(F.expr(listing.sql)).alias("array"))
     groups = arrays.select(*_PLACE, F.explode("array").alias("group"))
     first, step = F.col("group.first").alias("first"), F.col("group.step").alias("step")
-    items = groups.select(*_PLACE, first, step, F.posexplode("group.items").alias("at", "item"))
-    node = F.col("first") + F.col("step") * F.col("at")
-    return items.where("item is not null").select(*_PLACE, node.alias("node"), "item")
+    keys = [F.col("group.keys").alias("keys")] if listing.has_keys else []
+    items = groups.select(*_PLACE, first, step, *keys, F.posexplode("group.items").alias("at", "item"))
+    node = (F.col("first") + F.col("step") * F.col("at")).alias("node")
+    return items.where("item is not null").select(*_PLACE, node, *(["keys"] if keys else []), "item")
+
+
+def _node(values: DataFrame) -> list[str]:
+    """Return the columns that tell a value's path."""
+    return [name for name in ("node", "keys") if name in values.columns]
 
 
 def describe_items(items: DataFrame, listing: Listing) -> DataFrame:
     """Return ``kind``, ``text`` (of scalars) and ``length`` (of lists) in place of the items."""
     item = F.col("item")
-    known = F.element_at(F.array(*(F.lit(node.kind) for node in listing.nodes)), F.col("node") + 1)
+    # One literal, however many nodes there are: Spark plans thousands of them for seconds.
+    kinds = F.split(F.lit(",".join(node.kind or "" for node in listing.nodes)), ",")
+    known = F.element_at(kinds, F.col("node") + 1)
     kind = (
-        F.when(known.isNull(), F.substring_index(item, " ", 1))
+        F.when(known == "", F.substring_index(item, " ", 1))
         .when(item == F.expr(walk.NULL_TEXT), walk.NULL_KIND)
         .otherwise(known)
     )
-    text = F.when(known.isNull(), F.substring(item, F.instr(item, " ") + 1, F.lit(2**31 - 1))).otherwise(item)
-    described = items.select(*_PLACE, "node", kind.alias("kind"), text.alias("text"))
+    text = F.when(known == "", F.substring(item, F.instr(item, " ") + 1, F.lit(2**31 - 1))).otherwise(item)
+    described = items.select(*_PLACE, *_node(items), kind.alias("kind"), text.alias("text"))
     is_scalar = ~F.col("kind").isin(walk.NULL_KIND, walk.OBJECT_KIND, walk.KEYED_KIND, walk.LIST_KIND)
     return described.select(
         *_PLACE,
-        "node",
+        *_node(items),
         "kind",
         F.when(is_scalar, F.col("text")).alias("text"),
         F.when(F.col("kind") == walk.LIST_KIND, F.col("text").cast("int")).alias("length"),
@@ -159,7 +185,7 @@ def unmark(values: DataFrame) -> DataFrame:
     is_large = (kind == "STRING") & is_marked(text)
     return values.select(
         *_PLACE,
-        "node",
+        *_node(values),
         "length",
         F.when(is_large, LARGE_KIND).otherwise(kind).alias("kind"),
         F.when(is_large, F.substring(text, 2, 2**31 - 1)).otherwise(text).alias("text"),
@@ -173,7 +199,7 @@ def _group(values: DataFrame) -> DataFrame:
     family = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind))
     length = F.coalesce("length", F.length(text))
     number = F.when(is_number, text.try_cast("double"))
-    keys: list[Column | str] = ["file", "block", "node", group.alias("kind"), family.alias("family")]
+    keys: list[Column | str] = ["file", "block", *_node(values), group.alias("kind"), family.alias("family")]
     facts = [
         F.count("*").alias("count"),
         F.min("id").alias("first"),

@@ -86,7 +86,9 @@ def fetch_documents(records: DataFrame, firsts: Mapping[Position, Place]) -> dic
     """Read the documents at ``firsts``."""
     by_place = {(place.file, place.block, place.id): position for position, place in firsts.items()}
     ids = sorted({place.id for place in firsts.values()})
-    found = records.where(F.col("id").isin(ids)).select("file", "block", "id", "text")
+    # As text: each literal made from here is a call to Java. An empty list is no SQL.
+    is_first = F.expr(f"id in ({', '.join(map(str, ids))})") if ids else F.lit(False)
+    found = records.where(is_first).select("file", "block", "id", "text")
     documents: dict[Position, Any] = {}
     for row in found.toLocalIterator():
         position = by_place.get((row.file, row.block, row.id))

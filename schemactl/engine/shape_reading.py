@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import shown_path
-from schemactl.engine.measure import explode_listing, read_parts
-from schemactl.engine.shapes import Shape, parse_shape
+from schemactl.engine.measure import explode_listing, read_folded
+from schemactl.engine.shapes import Shape, parse_shape, pruned
 from schemactl.engine.walk import list_raw_values
 from schemactl.errors import InputError, Location
 from schemactl.inference.paths import Path
@@ -72,12 +72,15 @@ def _settle(texts: DataFrame, shape: Shape, mixed: set[Path]) -> None:
     is_object, is_list = kind.startswith("OBJECT"), kind.startswith("ARRAY")
     is_scalar = ~is_object & ~is_list & (kind != "VOID")
     nodes = dict(shape.walk())
-    for part in read_parts(texts, shape):
-        paths = {path: (*part.base, *path) for path, _ in part.shape.walk() if path not in part.leave_out}
-        listing = list_raw_values(part.shape, "document", {path for path, whole in paths.items() if whole in mixed})
+    seen: list[tuple[Shape, Row]] = []
+    for part in read_folded(texts, pruned(shape, mixed)):
+        there = part.folded(mixed)
+        if not there:
+            continue
+        listing = list_raw_values(part.shape, "document", there)
         found = (
             explode_listing(part.documents, listing)
-            .groupBy("node")
+            .groupBy("node", *(["keys"] if listing.has_keys else []))
             .agg(
                 F.schema_of_variant_agg(F.when(is_object, F.col("item"))).alias("objects"),
                 F.schema_of_variant_agg(F.when(is_list, F.col("item"))).alias("lists"),
@@ -86,11 +89,14 @@ def _settle(texts: DataFrame, shape: Shape, mixed: set[Path]) -> None:
         )
         with depth_told():
             rows = found.collect()
-        for row in rows:
-            node = nodes[paths[listing.nodes[row.node].path]]
-            node.scalars.update(row.scalars)
-            for text in (row.objects, row.lists):
-                if text not in (None, "VOID"):
-                    node.absorb(parse_shape(text))
+        paths = [(*part.base, *listing.path(row)) for row in rows]
+        # Under folded keys values come along that are not mixed by themselves.
+        seen += [(nodes[path], row) for path, row in zip(paths, rows, strict=True) if path in mixed]
+    # Not before all parts are read: they share what grows here, and were cut so that Spark can walk them as they are.
+    for node, row in seen:
+        node.scalars.update(row.scalars)
+        for text in (row.objects, row.lists):
+            if text not in (None, "VOID"):
+                node.absorb(parse_shape(text))
     for path in mixed:
         nodes[path].is_mixed = False

@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.surmise import Kinds
 from schemactl.schema.types import DataType
+
+ANY_KEY: Final = "\udcff"
+"""The step from a folded object to the value of any key; no Unicode, so that no key of the data is the same."""
 
 
 @dataclass(slots=True)
@@ -22,6 +26,7 @@ class Shape:
     Attributes:
         children: shapes of the keys, where objects were met.
         element: shape of the elements, where lists were met.
+        entry: in place of the children, one shape for the values of all keys (``siblings``).
         has_objects, has_lists: whether objects, lists were met.
         scalars: Spark's names of the scalar types that were met, decimals with precision and scale.
         is_mixed: Spark gave up here; what the kinds hold is not known yet.
@@ -29,6 +34,7 @@ class Shape:
 
     children: dict[str, Shape] = field(default_factory=dict)
     element: Shape | None = None
+    entry: Shape | None = None
     has_objects: bool = False
     has_lists: bool = False
     scalars: set[str] = field(default_factory=set)
@@ -43,6 +49,11 @@ class Shape:
     def is_list(self) -> bool:
         """Whether nothing but lists were met."""
         return self.has_lists and not (self.has_objects or self.scalars or self.is_mixed)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was met, but for nulls."""
+        return not (self.is_nested or self.scalars or self.is_mixed)
 
     @property
     def is_nested(self) -> bool:
@@ -75,6 +86,8 @@ class Shape:
             stack += [((*at, key), child) for key, child in shape.children.items()]
             if shape.element is not None:
                 stack.append(((*at, ELEMENT), shape.element))
+            if shape.entry is not None:
+                stack.append(((*at, ANY_KEY), shape.entry))
 
 
 def _types(scalars: set[str]) -> frozenset[DataType]:
@@ -128,9 +141,10 @@ class _Depth:
     is_in_variant: bool = False
 
     def below(self, shape: Shape) -> _Depth:
-        if self.is_in_variant or not (shape.is_list or (shape.is_object and shape.children)):
+        is_typed = shape.is_list or (shape.is_object and (shape.children or shape.entry))
+        if self.is_in_variant or not is_typed:
             return _Depth(self.left - _COST_IN_VARIANT, True)
-        return _Depth(self.left - (_COST_OF_OBJECT if shape.is_object else _COST_OF_LIST))
+        return _Depth(self.left - (_COST_OF_OBJECT if shape.is_object and shape.entry is None else _COST_OF_LIST))
 
 
 def _cut(shape: Shape, depth: _Depth, path: Path, deep: dict[Path, Shape]) -> Shape:
@@ -142,7 +156,8 @@ def _cut(shape: Shape, depth: _Depth, path: Path, deep: dict[Path, Shape]) -> Sh
         return Shape(is_mixed=True)
     return Shape(
         children={key: _cut(child, below, (*path, key), deep) for key, child in shape.children.items()},
-        element=None if shape.element is None else _cut(shape.element, below, (*path, ELEMENT), deep),
+        element=shape.element and _cut(shape.element, below, (*path, ELEMENT), deep),
+        entry=shape.entry and _cut(shape.entry, below, (*path, ANY_KEY), deep),
         has_objects=shape.has_objects,
         has_lists=shape.has_lists,
         scalars=shape.scalars,

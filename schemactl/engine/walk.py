@@ -1,9 +1,9 @@
 """Lists every value of a document, as one SQL expression made from the shape that the documents can have.
 
-A document is read with a type of its own (``document_type``): structs and lists where nothing else was met, VARIANT
-everywhere else. Taking a value out of a VARIANT copies the keys of the whole VARIANT with it, so VARIANTs are kept
-small; and the values of an object are listed as one array of texts, because a struct for each of them costs more than
-all the parsing (benchmarks/infer.py).
+A document is read with a type of its own (``document_type``): structs and lists where nothing else was met, maps where
+an object has many keys (``siblings``), VARIANT everywhere else. Taking a value out of a VARIANT copies the keys of the
+whole VARIANT with it, so VARIANTs are kept small; and the values of an object are listed as one array of texts, because
+a struct for each of them costs more than all the parsing (benchmarks/infer.py).
 
 The expression is built as SQL text: one with 5,000 keys takes Python a blink, and minutes as ``Column`` calls.
 """
@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
-from pyspark.sql.types import ArrayType, DataType, StructField, StructType, VariantType
+from pyspark.sql import Row
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, VariantType
 
-from schemactl.engine.shapes import Shape
+from schemactl.engine.shapes import ANY_KEY, Shape
+from schemactl.engine.siblings import unfold_path
+from schemactl.engine.variants import elements_of, entries_of, is_truthy, kind_of, map_of
 from schemactl.inference.classes import is_row_key
 from schemactl.inference.paths import ELEMENT, Path
 
@@ -32,13 +35,14 @@ _SURE_SCALARS = frozenset({"STRING", "BIGINT", "BOOLEAN"})
 """Scalar types which, met alone at a path, are the type of every value there; ``DOUBLE`` may stand for a mix."""
 
 _NULL = "parse_json('null')"
-_FALSY = "('0', '0.0', '-0.0', 'false', '{}', '[]')"
 
 
 def document_type(shape: Shape) -> DataType:
     """Return the type that documents of ``shape`` are read with."""
     if shape.is_object and shape.children:
         return StructType([StructField(key, document_type(child)) for key, child in shape.children.items()])
+    if shape.is_object and shape.entry is not None:
+        return MapType(StringType(), document_type(shape.entry))
     if shape.is_list and shape.element is not None:
         return ArrayType(document_type(shape.element))
     return VariantType()
@@ -57,15 +61,23 @@ class Listing:
     """The values of a document as SQL: an array of arrays of structs, all of which may be null and then count nothing.
 
     A struct has ``first`` and ``step`` (int) and ``items`` (array): the item at position ``p``, counted from 0, is of
-    the node ``first + step * p``; null items count nothing.
+    the node ``first + step * p``; null items count nothing. If any key may stand in the path of a node, a struct has
+    ``keys`` (array of texts) too: those that stand there for its items.
 
     Attributes:
         sql: the expression.
         nodes: what the items are.
+        has_keys: whether structs have ``keys``.
     """
 
     sql: str
     nodes: tuple[Node, ...]
+    has_keys: bool = False
+
+    def path(self, item: Row) -> Path:
+        """Return the path of an item, given its ``node`` and ``keys``."""
+        path = self.nodes[item.node].path
+        return unfold_path(path, item["keys"]) if self.has_keys else path
 
 
 def list_values(shape: Shape, column: str, leave_out: Set[Path] = frozenset()) -> Listing:
@@ -74,16 +86,20 @@ def list_values(shape: Shape, column: str, leave_out: Set[Path] = frozenset()) -
     Items are texts: a scalar as text, ``NULL_TEXT``, the length of a list, an empty text for an object; where the
     node has no kind of its own, the kind and a blank stand before that. Values at ``leave_out`` are not listed.
     """
-    return _listing(_Writer(_text_of, lambda path: path not in leave_out), shape, column)
+    return _listing(_Writer(_text_of, lambda path: path not in leave_out, "string", _has_keys(shape)), shape, column)
 
 
 def list_raw_values(shape: Shape, column: str, only: Set[Path]) -> Listing:
     """Return SQL that lists the values at some paths as they are, as VARIANTs."""
-    return _listing(_Writer(_raw, lambda path: path in only, "variant"), shape, column)
+    return _listing(_Writer(_raw, lambda path: path in only, "variant", _has_keys(shape)), shape, column)
 
 
 def _listing(writer: _Writer, shape: Shape, column: str) -> Listing:
-    return Listing(f"array({', '.join(writer.arrays(shape, column, ()))})", tuple(writer.nodes))
+    return Listing(f"array({', '.join(writer.arrays(shape, column, ()))})", tuple(writer.nodes), writer.has_keys)
+
+
+def _has_keys(shape: Shape) -> bool:
+    return any(inner.entry is not None for _, inner in shape.walk())
 
 
 def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> str:
@@ -113,8 +129,10 @@ def _raw(_kind: str | None, value: str | None, _asked: str, _length: str) -> str
 class _Writer:
     item: Callable[[str | None, str | None, str, str], str]
     is_wanted: Callable[[Path], bool]
-    item_type: str = "string"
+    item_type: str
+    has_keys: bool
     nodes: list[Node] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     variables: int = 0
 
     def arrays(self, shape: Shape, value: str, path: Path) -> list[str]:
@@ -142,6 +160,8 @@ class _Writer:
     def _inside(self, shape: Shape, value: str, path: Path) -> list[str]:
         if shape.is_list and shape.element is not None:
             return [self._elements(shape.element, value, (*path, ELEMENT))]
+        if shape.is_object and shape.entry is not None:
+            return [self._map(shape.entry, value, path)]
         return [self._variant(shape, value, path)] if shape.is_nested else []
 
     def _elements(self, element: Shape, value: str, path: Path) -> str:
@@ -155,8 +175,22 @@ class _Writer:
             first = len(self.nodes)
             item = self._own_item(element, f"coalesce({variable}, {_NULL})", path)
             items = f"transform({value}, {variable} -> {item})"
-            return f"if({value} is null, null, array(named_struct('first', {first}, 'step', 0, 'items', {items})))"
+            return f"if({value} is null, null, array({self._group(first, 0, items)}))"
         return f"flatten(transform({value}, {variable} -> {inside}))"
+
+    def _map(self, entry: Shape, value: str, path: Path) -> str:
+        """List an object that is read as a map, and what is in it."""
+        own = f"array({self._struct([self._item(path, OBJECT_KIND)])})"
+        inside = self._entries(entries_of(value), lambda each: _joined(self.arrays(entry, each, (*path, ANY_KEY))))
+        return f"if({value} is null, null, {_joined([own, inside])})"
+
+    def _entries(self, entries: str, inside: Callable[[str], str]) -> str:
+        """List what is in the values of a map's entries."""
+        variable = self._variable()
+        self.keys.append(f"{variable}.key")
+        arrays = inside(f"{variable}.value")
+        self.keys.pop()
+        return f"flatten(array_compact(transform({entries}, {variable} -> {arrays})))"
 
     def _variant(self, shape: Shape, value: str, path: Path) -> str:
         """List a VARIANT and what is in it, where kinds mix or an object has no keys."""
@@ -169,7 +203,10 @@ class _Writer:
         if shape.element is not None:
             item = self._variable()
             inside = self._variant(shape.element, f"coalesce({item}, {_NULL})", (*path, ELEMENT))
-            parts.append(f"flatten(transform({_elements_of(bound)}, {item} -> {inside}))")
+            parts.append(f"flatten(transform({elements_of(bound)}, {item} -> {inside}))")
+        if (entry := shape.entry) is not None:
+            entries = f"map_entries({map_of(bound)})"
+            parts.append(self._entries(entries, lambda each: self._variant(entry, each, (*path, ANY_KEY))))
         # A lambda's variable is computed once; as plain text the value would be repeated for every key below it.
         return f"if({value} is null, null, transform(array({value}), {bound} -> {_joined(parts)})[0])"
 
@@ -191,16 +228,20 @@ class _Writer:
 
     def _asked(self, shape: Shape, value: str) -> str:
         """Return SQL for the item of a VARIANT that may be nested."""
-        keys = [_is_truthy(variant_child(value, key)) for key in shape.children if is_row_key(key)]
-        kind = _kind_of(value)
-        text = f"coalesce(cast(size({_elements_of(value)}) as string), try_variant_get({value}, '$', 'string'), '')"
+        keys = [is_truthy(variant_child(value, key)) for key in shape.children if is_row_key(key)]
+        kind = kind_of(value)
+        text = f"coalesce(cast(size({elements_of(value)}) as string), try_variant_get({value}, '$', 'string'), '')"
         keyed = f"when {' or '.join(keys)} then '{KEYED_KIND} ' " if keys else ""
         return f"case {keyed}when {kind} = '{OBJECT_KIND}' then '{OBJECT_KIND} ' else concat({kind}, ' ', {text}) end"
 
     def _struct(self, items: list[str], value: str | None = None) -> str:
         first = len(self.nodes) - len(items)
-        struct = f"named_struct('first', {first}, 'step', 1, 'items', array({', '.join(items)}))"
+        struct = self._group(first, 1, f"array({', '.join(items)})")
         return struct if value is None else f"if({value} is null, null, {struct})"
+
+    def _group(self, first: int, step: int, items: str) -> str:
+        keys = f", 'keys', cast(array({', '.join(self.keys)}) as array<string>)" if self.has_keys else ""
+        return f"named_struct('first', {first}, 'step', {step}, 'items', {items}{keys})"
 
     def _item(self, path: Path, kind: str | None, value: str | None = None, asked: str = "", length: str = "") -> str:
         self.nodes.append(Node(path, kind))
@@ -227,24 +268,11 @@ def _joined(arrays: list[str]) -> str:
     return arrays[0] if len(arrays) == 1 else f"flatten(array_compact(array({', '.join(arrays)})))"
 
 
-def _kind_of(value: str) -> str:
-    return f"regexp_replace(schema_of_variant({value}), '(?s)<.*', '')"
-
-
-def _elements_of(value: str) -> str:
-    return f"try_variant_get({value}, '$', 'array<variant>')"
-
-
 def _is_set(shape: Shape, value: str) -> str:
     if _is_struct(shape):
         return f"{value} is not null"
-    return f"size({value}) > 0" if shape.is_list and shape.element is not None else _is_truthy(value)
-
-
-def _is_truthy(value: str) -> str:
-    """Return SQL for whether Python takes a VARIANT for true; of objects and lists it takes the full ones."""
-    text = f"try_variant_get({value}, '$', 'string')"
-    return f"coalesce(if(schema_of_variant({value}) = 'STRING', {text} != '', {text} not in {_FALSY}), false)"
+    is_sized = (shape.is_list and shape.element is not None) or (shape.is_object and shape.entry is not None)
+    return f"size({value}) > 0" if is_sized else is_truthy(value)
 
 
 def field_of(value: str, key: str) -> str:
@@ -256,7 +284,7 @@ def variant_child(value: str, key: str) -> str:
     """Return SQL for the value of ``key`` in an object that is a VARIANT, null where there is none."""
     if "'" in key and '"' in key:
         # Spark's paths cannot quote a key that holds both quotes.
-        return f"try_element_at(try_variant_get({value}, '$', 'map<string,variant>'), {literal(key)})"
+        return f"try_element_at({map_of(value)}, {literal(key)})"
     mark = '"' if "'" in key else "'"
     path = literal(f"$[{mark}{key}{mark}]")
     return f"try_variant_get({value}, {path}, 'variant')"

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from schemactl.engine import siblings
 from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.large_integers import mark_large_integers
 from schemactl.engine.parse import parse_json
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.shape_reading import MOST_LEVELS
-from schemactl.engine.survey import MAX_BAD_RECORDS
+from schemactl.engine.siblings import MANY_KEYS
+from schemactl.engine.survey import MAX_BAD_RECORDS, survey_inputs
 from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
@@ -257,21 +259,75 @@ def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures
     assert_same(scan(spark, *found).evidence, reference(*found))
 
 
-@pytest.mark.parametrize(
-    ("opening", "times"),
-    # The third one takes a few of the parts in which such documents are read; to the last level go the first two.
-    [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', 40), ('[1,{"d":', 8)],
-)
+# The third one takes a few of the parts in which such documents are read; to the last level go the first two.
+DEEP = [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', 40), ('[1,{"d":', 8)]
+
+
+@pytest.mark.parametrize(("opening", "times"), DEEP)
 def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, opening: str, times: int) -> None:
-    closing = "".join({"{": "}", "[": "]"}[mark] for mark in reversed(opening) if mark in "{[")
-    file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {opening * times}"x"{closing * times}}}', '{"a": 1}'])
+    file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {nested(opening, times)}}}', '{"a": 1}'])
     assert_same(scan(spark, file).evidence, reference(file))
+
+
+def nested(opening: str, times: int) -> str:
+    closing = "".join({"{": "}", "[": "]"}[mark] for mark in reversed(opening) if mark in "{[")
+    return f'{opening * times}"x"{closing * times}'
+
+
+def test_deep_shapes_side_by_side_are_read_to_the_end_of_both(spark: SparkSession, tmp_path: Path) -> None:
+    """What is found out of one deep part makes the documents in which the next one is looked for no deeper."""
+    objects, lists = nested('{"b":', 110), nested("[", 60)
+    file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {objects}, "c": {lists}}}', '{"c": 1}'])
+    (reading,) = survey_inputs(spark, find_inputs([str(file)]), FULL).readings
+    assert {path for path, _ in reading.shape.walk()} == reference(file).paths.keys()
 
 
 def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{f"key {number}": number for number in range(start, start + 2_500)} for start in (0, 2_500)]
     file = write_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
     assert facts(scan(spark, file).evidence) == facts(reference(file))
+
+
+# --- objects with many keys ---
+
+
+def test_keys_that_are_data_are_each_seen_as_they_are(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each key's values differ in number, length and first place, so that none can be taken for another's."""
+    monkeypatch.setattr(siblings, "MANY_KEYS", 20)
+    rows: list[Any] = [{"users": {}}, {"users": None}]
+    for number in range(22):
+        key = f"it's {number}"
+        user = {
+            "n": number,
+            "list": ["x" * number] * (number % 3),
+            "inner": [{"y": number}],
+            "_dlt_id": "x"[number % 2 :],
+        }
+        mixed = [{"m": number}, [number], None, "x" * number][number % 4]
+        rows += [{"users": {key: user}, "scalars": {key: number}, "texts": {key: "x" * number}}] * (number % 3 + 1)
+        rows += [{"lists": {key: [[number, None]] * (number % 4 + 1)}, "mixed": {key: {"a": mixed}}}]
+        rows += [{"users": {key: None}, "mixed": {key: {"a": {"b": 1.5}}}, "days": [{key: {str(number % 7): number}}]}]
+    rows += [{"users": {f"it's {number}": {"n": number} for number in range(20)}}]
+    file = write_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
+    assert_same(scan(spark, file).evidence, reference(file))
+
+
+def test_made_up_documents_are_seen_as_they_are_with_all_keys_folded(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(siblings, "MANY_KEYS", 1)
+    made = made_up_datasets(MADE_UP)[-4:]
+    lines = (write_json(((f"set {at}", document),)) for at, documents in enumerate(made) for document in documents)
+    file = write_lines(tmp_path / "rows.jsonl", lines)
+    assert_same(scan(spark, file).evidence, reference(file))
+
+
+def test_of_equal_keys_among_many_the_last_one_counts(spark: SparkSession, tmp_path: Path) -> None:
+    pairs = [(f"k{number % MANY_KEYS}", [number] * (number % 7)) for number in range(MANY_KEYS + 20)]
+    file = write_lines(tmp_path / "rows.jsonl", [write_json((("a", tuple(pairs)),))])
+    assert_same(scan(spark, file).evidence, reference(file))
 
 
 # --- however it is cut ---
