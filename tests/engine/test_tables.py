@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.rejects import write_rejects
+from schemactl.engine.row_keys import hash_json
 from schemactl.engine.scan import scan_inputs
 from schemactl.engine.stage import shown, stage
 from schemactl.engine.tables import write_tables
@@ -414,6 +415,15 @@ def test_primary_keys_of_stated_types_make_row_keys_as_in_dlt(spark, tmp_path):
     # dlt hashes rows as it has stored them between its steps
     rows = [dlt_json.loads(dlt_json.typed_dumps(row)) for row in pyarrow.table(columns).to_pylist()]
     assert {row["_dlt_id"] for row in made.rows("t")} == {get_row_hash(row, list(columns)) for row in rows}
+
+
+def test_keys_of_many_columns_are_planned_in_time(spark, tmp_path):
+    """What Spark infers of rows would double with each of the columns: sixteen would not come to an end."""
+    names = [f"c{number:02}" for number in range(16)]
+    documents = [dict.fromkeys(names, "a"), dict.fromkeys(names, "b")]
+    file = write(tmp_path / "data.jsonl", documents)
+    made = Made(spark, tmp_path, [file], change=with_key(RowKey.PRIMARY_KEY, tuple(names)))
+    assert {row["_dlt_id"] for row in made.rows("t")} == {hash_json(json.dumps(each).encode()) for each in documents}
 
 
 def test_contents_make_row_keys_as_in_dlt(spark, tmp_path):
