@@ -11,6 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Generic, TypeVar, cast
 
 from schemactl.errors import InputError, did_you_mean
@@ -18,11 +19,31 @@ from schemactl.errors import InputError, did_you_mean
 Plugin = TypeVar("Plugin")
 
 
-def installed_plugins(kind: str) -> dict[str, str]:
-    """Return the modules that third parties have added, by name."""
-    # The group's name must be one that packaging tools take, which no blank is in.
-    found = entry_points(group=f"schemactl.{kind.replace(' ', '_')}")
-    return {entry.name: entry.value for entry in sorted(found, key=lambda entry: entry.name)}
+def import_if_there(reference: str, kind: str) -> ModuleType | None:
+    """Return the module of a dotted path, None if there is none of that name.
+
+    Args:
+        reference: the path, as a user or another package states it.
+        kind: what the module should be, for messages: ``detector``.
+
+    Raises:
+        InputError: the module is there, and something goes wrong inside of it.
+    """
+    if not all(part.isidentifier() for part in reference.split(".")):
+        return None
+    try:
+        return import_module(reference)
+    except ModuleNotFoundError as error:
+        # A part of the path is missing, not something that the module needs.
+        if error.name and f"{reference}.".startswith(f"{error.name}."):
+            return None
+        raise _broken(reference, kind, error) from error
+    except Exception as error:  # somebody else's module may raise anything
+        raise _broken(reference, kind, error) from error
+
+
+def _broken(reference: str, kind: str, error: Exception) -> InputError:
+    return InputError(f"the {kind} `{reference}` does not import: {str(error) or type(error).__name__}")
 
 
 class Registry(Mapping[str, Plugin], Generic[Plugin]):
@@ -45,7 +66,9 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     @cached_property
     def _installed(self) -> dict[str, str]:
-        return installed_plugins(self.kind)
+        # The group's name must be one that packaging tools take, which no blank is in.
+        found = entry_points(group=f"schemactl.{self.kind.replace(' ', '_')}")
+        return {entry.name: entry.value for entry in sorted(found, key=lambda entry: entry.name)}
 
     @property
     def installed(self) -> tuple[str, ...]:
@@ -55,9 +78,12 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
     def __getitem__(self, name: str) -> Plugin:
         if name in self._builtin:
             return cast(Plugin, import_module(f"{self.package}.{name}"))
-        if name in self._installed:
-            return cast(Plugin, import_module(self._installed[name]))
-        raise InputError(f"there is no {self.kind} `{name}`", hint=did_you_mean(name, self) or self._known())
+        if name not in self._installed:
+            raise self.unknown(name)
+        module = import_if_there(self._installed[name], self.kind)
+        if module is None:
+            raise InputError(f"the {self.kind} `{name}` is installed as `{self._installed[name]}`, which is no module")
+        return cast(Plugin, module)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._builtin
@@ -67,7 +93,9 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         return len(tuple(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._builtin or name in self._installed
+        return isinstance(name, str) and (name in self._builtin or name in self._installed)
 
-    def _known(self) -> str:
-        return "known: " + ", ".join(self)
+    def unknown(self, name: str) -> InputError:
+        """Return the error for a name that no plug-in has, with the nearest one that there is."""
+        hint = did_you_mean(name, self) or f"known: {', '.join(self)}"
+        return InputError(f"there is no {self.kind} `{name}`", hint=hint)

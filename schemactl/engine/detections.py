@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from schemactl.engine.udf import arrow_udf
-from schemactl.inference.detectors import DETECTORS
+from schemactl.schema.detectors import DETECTORS
 
 _TEXT: Final = "t"
 _NUMBER: Final = "n"

@@ -14,8 +14,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from schemactl.engine.parse import parse_json
-from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
-from schemactl.inference.detectors.timestamp import window
+from schemactl.schema.detectors.timestamp import window
+from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
 
 LARGE_KIND = "LARGE"
 """The kind of integers that ``large_integers.mark_large_integers`` has marked."""

@@ -21,16 +21,8 @@ from schemactl.flows.evidence import (
     check_documents,
     find_sources,
 )
-from schemactl.flows.infer import (
-    MOST_ATTEMPTS,
-    Evolution,
-    InferRequest,
-    check_request,
-    evolve_schema,
-    schema_before,
-    try_save,
-    unsteady,
-)
+from schemactl.flows.evolution import Evolution, evolve_schema, schema_before
+from schemactl.flows.infer import MOST_ATTEMPTS, InferRequest, check_request, try_save, unsteady
 from schemactl.flows.lineage import read_lineage, save_lineage, told_lineage
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
 from schemactl.flows.own_files import check_root, folder_of, without_own
@@ -45,6 +37,7 @@ from schemactl.flows.packing import (
     report_of,
 )
 from schemactl.flows.progress import Progress
+from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.surmised import did_fit, evolve_by_first, recounted
 from schemactl.inference.evidence import Evidence, merge
@@ -284,7 +277,7 @@ def _try_load(call: _Call, basis: _Basis, make: MakeRows, staging: Path, progres
     evolution = basis.evolution
     found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
     if found.stops:
-        return found
+        return _with_unfit_counted(call, basis, found, make, staging) if is_refused_by_size(evolution) else found
     check_root(evolution.report.table)
     call.target.destination.check_tables(call.target.url, evolution.stored)
     try:
@@ -301,12 +294,41 @@ def _try_load(call: _Call, basis: _Basis, make: MakeRows, staging: Path, progres
         evolution = replace(evolution, report=recounted(evolution, basis.evidence, made))
     report = report_of(found, evolution, plan, made)
     if report.stops:
-        return report
+        roomier = _with_room(call, basis, made)
+        return report if roomier is None else _try_load(call, roomier, make, staging / "room", progress)
     check_balance(report)
     package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
     # Where another command was quicker: rows are made anew under the schema that it has saved.
     written = try_save(call.folder, basis.opened, evolution.schema)
     return None if written is None else _deliver(call, _with_written(report, written), plan, made, package, progress)
+
+
+def _with_room(call: _Call, basis: _Basis, made: Made) -> _Basis | None:
+    """Return the basis with room for the numbers that had none; None where nothing becomes of that."""
+    if basis.is_surmised or not made.room:
+        return None
+    evidence = merge(basis.evidence, Evidence(room=made.room))
+    request, limit = call.request.inference, call.target.max_identifier_length
+    evolution = evolve_schema(request, call.folder, basis.opened, evidence, limit, is_loaded=True)
+    is_new = evolution.resolution.schema != basis.evolution.resolution.schema
+    return _Basis(basis.opened, evolution, evidence) if is_new else None
+
+
+def _with_unfit_counted(
+    call: _Call, basis: _Basis, found: NormalizeReport, make: MakeRows, staging: Path
+) -> NormalizeReport:
+    """Tell of columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
+
+    Evidence knows how large numbers are, and not where each of them stands.
+    """
+    evolution = basis.evolution
+    made = make(
+        make_plan(PlanRequest(basis.evidence, evolution.resolution, as_discarded(evolution.judgement))), staging
+    )
+    if (roomier := _with_room(call, basis, made)) is not None:
+        report = replace(found, inference=roomier.evolution.report)
+        return _with_unfit_counted(call, roomier, report, make, staging / "room")
+    return with_unfit_counted(found, evolution, made)
 
 
 def _deliver(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
-from schemactl.flows.infer import Evolution
+from schemactl.flows.evolution import Evolution
 from schemactl.flows.progress import Progress
 from schemactl.inference.paths import format_path
 from schemactl.inference.report import ViolationFinding
+from schemactl.inference.room import room_for
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, Tally, Unfit
@@ -42,10 +43,16 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The rows of a load as files, and what became of all rows."""
+    """The rows of a load as files, and what became of all rows.
+
+    Attributes:
+        room: what columns of a stated size need to take the numbers that are left without a place, as properties by
+            table and column.
+    """
 
     tables: Written
     rejects: WrittenRejects | None
+    room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def tally(self) -> Tally:
@@ -76,9 +83,19 @@ def make_rows(spark: Any, survey: Survey, plan: Plan, load: Load, folder: Path, 
     if tables.tally.is_loadable and tables.tally.has_rejects:
         progress("writing rejects", None)
         rejects = write_rejects(spark, staged, plan, load.id, load.inserted_at, folder / "rejects")
+    room = _find_room(spark, staged, plan, load.id) if tables.tally.unfit else {}
     # They are as large as the data, and done with.
     shutil.rmtree(folder / "documents", ignore_errors=True)
-    return Made(tables, rejects)
+    return Made(tables, rejects, room)
+
+
+def _find_room(spark: Any, staged: Any, plan: Plan, load_id: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+    from schemactl.engine.rows_room import measure_unfit
+
+    asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
+    spans = measure_unfit(spark, staged, plan, load_id)
+    found = {origin: room_for(asked[origin].properties, *span) for origin, span in spans.items() if origin in asked}
+    return {origin: room for origin, room in found.items() if room}
 
 
 # --- the report ---
@@ -88,7 +105,7 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: M
     """Return ``report`` with what became of the rows."""
     tally = made.tally
     by_violation = made.rejects.by_violation if made.rejects else ()
-    violations = _counted(evolution.report.violations, by_violation)
+    violations = counted(evolution.report.violations, by_violation)
     return replace(
         report,
         inference=replace(evolution.report, violations=violations),
@@ -110,16 +127,16 @@ def check_balance(report: NormalizeReport) -> None:
         raise EngineError(f"{report.documents:,} documents were read, but {rows:,} when rows were made", hint=hint)
 
 
-def _counted(findings: Sequence[ViolationFinding], rejected: Sequence[Rejected]) -> tuple[ViolationFinding, ...]:
+def counted(findings: Sequence[ViolationFinding], rejected: Sequence[Rejected]) -> tuple[ViolationFinding, ...]:
     """Return the violations with what they have kept out, where something was."""
     kept_out = {(each.violation.table, each.violation.column): each for each in rejected}
-    counted: list[ViolationFinding] = []
+    told: list[ViolationFinding] = []
     for finding in findings:
         found = kept_out.get((finding.table, finding.column))
         if found is not None and finding.column is not None:
             finding = replace(finding, values=found.count, first=found.first, example=found.example)
-        counted.append(finding)
-    return tuple(counted)
+        told.append(finding)
+    return tuple(told)
 
 
 def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:

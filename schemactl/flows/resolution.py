@@ -1,9 +1,10 @@
-"""Resolves evidence under the names that colliding keys of the source have got before."""
+"""Resolves evidence; source keys whose names collide keep the names of their own that an earlier run gave them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from schemactl.errors import InputError
 from schemactl.inference import paths
@@ -66,28 +67,24 @@ def resolve_data(
     naming = naming_of(before, max_identifier_length)
     root = root_table(before, table, max_identifier_length)
     known = _known_names(before, root)
-    names = {
-        path: known[text]
-        for path in (_all_paths(evidence) if known else ())
-        if (text := paths.format_path(path)) in known
-    }
-
+    names = _by_path(known, evidence)
     # Under the normaliser that keeps structure, columns of it evolve as well.
-    resolve_all = resolve_nested if keeps_structure(before.normalizers) else resolve
-
-    def resolved() -> Resolution:
-        return resolve_all(
-            evidence, before, table, renamed=names, max_identifier_length=max_identifier_length, is_loaded=is_loaded
-        )
-
-    resolution = resolved()
+    resolved = partial(
+        resolve_nested if keeps_structure(before.normalizers) else resolve,
+        evidence,
+        before,
+        table,
+        max_identifier_length=max_identifier_length,
+        is_loaded=is_loaded,
+    )
+    resolution = resolved(renamed=names)
     reserved = {*known.values(), *_name_parts(before, naming)}
     for _ in range(_MOST_ROUNDS if separates else 0):
         further = separate(resolution, names, naming, reserved)
         if further == names:
             break
         names = further
-        resolution = resolved()
+        resolution = resolved(renamed=names)
     return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
 
 
@@ -105,6 +102,14 @@ def _known_names(schema: Schema, root: str) -> Mapping[str, str]:
     if not isinstance(stated, Mapping) or not all(isinstance(name, str) and name for name in stated.values()):
         raise InputError(f"`{SOURCE_NAMES}` of table `{root}` must give names by path, like `$.userId: user_id_2`")
     return stated
+
+
+def _by_path(known: Mapping[str, str], evidence: Evidence) -> Mapping[paths.Path, str]:
+    """Return the known names of paths that the data has."""
+    if not known:
+        return {}
+    formatted = ((path, paths.format_path(path)) for path in _all_paths(evidence))
+    return {path: known[text] for path, text in formatted if text in known}
 
 
 def _all_paths(evidence: Evidence) -> Iterator[paths.Path]:

@@ -17,7 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from schemactl.flows.evidence import table_of
-from schemactl.flows.infer import Evolution, InferRequest, evolve_schema
+from schemactl.flows.evolution import Evolution, evolve_schema
+from schemactl.flows.infer import InferRequest
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data
 from schemactl.flows.schemas import Opened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,7 @@ from schemactl.flows.evidence import (
 )
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data, root_table
+from schemactl.flows.second_look import Missing, SecondLook
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
@@ -40,8 +41,8 @@ from schemactl.schema.nested_columns import stated_type
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
+    from schemactl.engine.input import Input
     from schemactl.engine.settings import SparkOptions
-    from schemactl.engine.unfit import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def count_survivors(
             table.
         EngineError: Spark failed.
     """
-    sample = parse_sample(request.sample)
+    parse_sample(request.sample)  # a fault in it is told before anything is read
     if not questions:
         return {}
     if request.table is not None:
@@ -106,21 +107,27 @@ def count_survivors(
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)
+    return _answer_by_data(survey, known, inputs, request, progress or (lambda *_: None))
+
+
+def _answer_by_data(
+    survey: _Survey, known: Evidence, inputs: tuple[Input, ...], request: DataRequest, progress: Progress
+) -> Mapping[Question, Counted]:
     from schemactl.engine.scan import collect_evidence
     from schemactl.engine.session import SparkOptions, open_session
     from schemactl.engine.survey import survey_inputs
     from schemactl.engine.unfit import read_again
 
-    tell = progress or (lambda *_: None)
-    tell("starting Spark", None)
+    sample = parse_sample(request.sample)
+    progress("starting Spark", None)
     with open_session(request.spark or SparkOptions()) as spark:
-        found = survey_inputs(spark, inputs, sample, tell)
+        found = survey_inputs(spark, inputs, sample, progress)
         if found.bad_records:
             error = bad_records_error(found)
             error.hint = "mend the data: the count would leave them out"
             raise error
-        evidence = collect_evidence(found, tell)
-        again = _Again(lambda: read_again(spark, inputs, sample, evidence), tell)
+        evidence = collect_evidence(found, progress)
+        again = SecondLook(lambda: read_again(spark, inputs, sample, evidence), progress)
         return survey.answer(known, evidence, again)
 
 
@@ -131,48 +138,6 @@ def _check_root(base: Schema, head: Schema, table: str) -> str:
     roots = [name for name, each in base.tables.items() if not each.is_nested]
     hint = did_you_mean(root, roots) or "name the table of the data with `--table`"
     raise InputError(f"the schema `{base.name}` has no table `{root}`", hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """The data, to be looked at once more.
-
-    Attributes:
-        read: gives the documents that were scanned.
-        progress: told each phase.
-    """
-
-    read: Callable[[], list[Records]]
-    progress: Progress
-
-    def values(self, open_values: Sequence[tuple[tuple[paths.Path, ...], Target]]) -> list[Tally]:
-        from schemactl.engine.unfit import Scalars, count_unfit
-
-        self.progress("counting values that do not fit", None)
-        asked = [Scalars(at, target) for at, target in open_values]
-        tallies = [count_unfit(each, asked) for each in self.read()]
-        return [add(parts) for parts in zip(*tallies, strict=True)]
-
-    def absences(self, missing: Sequence[_Missing]) -> list[Tally]:
-        """Return the tallies with the place of the first absence."""
-        from schemactl.engine.unfit import Absences, find_absences
-
-        self.progress("looking for absent values", None)
-        asked = [Absences(each.rows, each.fed) for each in missing]
-        found = zip(*(find_absences(each, asked) for each in self.read()), strict=True)
-        firsts = [min((place for place in places if place is not None), default=None) for places in found]
-        return [
-            Tally(each.tally.values, each.tally.bad, first=first) for each, first in zip(missing, firsts, strict=True)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    """Rows of the scanned data that lack a value; the place of the first is not known."""
-
-    tally: Tally
-    rows: tuple[paths.Path, ...]
-    fed: tuple[Taken, ...]
 
 
 class _Survey:
@@ -188,7 +153,7 @@ class _Survey:
         self._columns = renamed_columns(comparison)
         self._system = SystemNames(naming_of(base)).all()
 
-    def answer(self, saved: Evidence, scanned: Evidence, again: _Again | None) -> Mapping[Question, Counted]:
+    def answer(self, saved: Evidence, scanned: Evidence, again: SecondLook | None) -> Mapping[Question, Counted]:
         """Answer the questions.
 
         Args:
@@ -239,7 +204,7 @@ class _Survey:
 
 
 def _count_unfit(
-    asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: _Again | None
+    asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: SecondLook | None
 ) -> dict[Question, Tally]:
     known: dict[Question, list[Tally]] = {}
     open_values: list[tuple[Question, tuple[paths.Path, ...], Target]] = []
@@ -273,11 +238,11 @@ def _count_nulls(
     resolution: Resolution,
     saved: Evidence,
     scanned: Evidence,
-    again: _Again | None,
+    again: SecondLook | None,
 ) -> dict[Question, Tally]:
     collided = {(each.table, each.column) for each in find_collisions(resolution)}
     tallies: dict[Question, list[Tally]] = {}
-    missing: dict[Question, _Missing] = {}
+    missing: dict[Question, Missing] = {}
     for question, origin in asked.items():
         rows, fed = resolution.rows.get(origin[0], ()), feeds(resolution, *origin)
         # Values of other rows are copied ones, and two that share a row count twice.
@@ -286,7 +251,7 @@ def _count_nulls(
         tally = judge_absences(scanned, rows, fed)
         tallies[question] = [judge_absences(saved, rows, fed), tally]
         if tally.bad and tally.first is None:
-            missing[question] = _Missing(tally, rows, fed)
+            missing[question] = Missing(tally, rows, fed)
     if missing and again is not None:
         for question, tally in zip(missing, again.absences(list(missing.values())), strict=True):
             tallies[question][1] = tally

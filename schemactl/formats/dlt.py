@@ -6,12 +6,8 @@ old engine versions are brought up to date, names and defaults are filled in.
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +17,11 @@ from schemactl.formats._collector import paused_collector
 from schemactl.formats._compare import same
 from schemactl.formats._emit import json_text, yaml_text
 from schemactl.formats._json_tree import parse_json
+from schemactl.formats._stored import export_form, plain, with_defaults, with_sections
 from schemactl.formats._tree import Key, Node, Source
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.checks import Finding
 from schemactl.schema.hash import stored_hash
-from schemactl.schema.settings import DEFAULT_NAMING
-from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS, RELATIONAL_NORMALIZER
 from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
 from schemactl.schema.upgrade import upgrade
 from schemactl.schema.validation import check
@@ -115,12 +110,12 @@ def _read(source: Source) -> Document:
     if findings := check(stored):
         problems = tuple(_problem(finding, source, root) for finding in findings)
         raise InputError("this is not a schema that dlt would take", at=Location(source.path), problems=problems)
-    filled = _with_defaults(_plain(stored))
-    schema = schema_from_dict(_with_sections(filled))
+    filled = with_defaults(plain(stored))
+    schema = schema_from_dict(with_sections(filled))
     engine: int = raw["engine_version"]
     is_current = engine == ENGINE_VERSION
     stated_hash = raw.get("version_hash") or None
-    meaning = _export_form(schema, keeps_import="imported_version_hash" in raw) if is_current else _plain(raw)
+    meaning = export_form(schema, keeps_import="imported_version_hash" in raw) if is_current else plain(raw)
     return Document(
         schema=schema,
         stated_hash=stated_hash,
@@ -143,9 +138,9 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
             stay, YAML stays YAML and JSON stays JSON.
     """
     if layout is None:
-        exported = _export_form(schema)
+        exported = export_form(schema)
         return json_text(exported) if (path or "").lower().endswith(".json") else yaml_text(exported)
-    exported = _export_form(schema, keeps_import="imported_version_hash" in layout.meaning)
+    exported = export_form(schema, keeps_import="imported_version_hash" in layout.meaning)
     if same(layout.meaning, exported, _is_ordered):
         return layout.source.text
     for expands in (False, True):
@@ -163,10 +158,10 @@ def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | No
     try:
         root = _parse(source, layout.is_json)
         stored = _upgraded(_tree.value_of(root), source, root)
-        schema = schema_from_dict(_with_sections(_with_defaults(_plain(stored))))
+        schema = schema_from_dict(with_sections(with_defaults(plain(stored))))
     except (InputError, KeyError, AttributeError):
         return None
-    written = _export_form(schema, keeps_import="imported_version_hash" in exported)
+    written = export_form(schema, keeps_import="imported_version_hash" in exported)
     return text if same(written, exported, _is_ordered) else None
 
 
@@ -216,84 +211,5 @@ def _problem(finding: Finding, source: Source, root: Node) -> Problem:
 def _is_edited(stored: dict[str, Any], engine: int, stated_hash: str | None) -> bool:
     if stated_hash is None or engine < _FIRST_ENGINE_WITH_TODAYS_HASH:
         return False
-    filled = stored if engine == ENGINE_VERSION else _with_defaults(_plain(stored))
+    filled = stored if engine == ENGINE_VERSION else with_defaults(plain(stored))
     return stored_hash(filled) != stated_hash
-
-
-def _plain(value: Any) -> Any:
-    """Return JSON data: what only YAML can state, in the form that counts for the hash (dlt.md §2.1)."""
-    match value:
-        case str() | int() | None:
-            return value
-        case dict() | Mapping():
-            return {key if isinstance(key, str) else _key(key): _plain(item) for key, item in value.items()}
-        case list():
-            return [_plain(item) for item in value]
-        case date():
-            return value.isoformat()
-        case bytes():
-            return base64.b64encode(value).decode("ascii")
-        case float() if not isfinite(value):
-            return None
-        case _:
-            return value
-
-
-def _key(key: Any) -> str:
-    match key:
-        case None:
-            return "null"
-        case bool():
-            return str(key).lower()
-        case date():
-            return key.isoformat()
-        case _:
-            return str(key)
-
-
-def _with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the stored schema with what dlt fills in before it computes the hash (dlt.md §1.2)."""
-    tables = {name: _table_with_defaults(name, table) for name, table in stored["tables"].items()}
-    return {**stored, "tables": tables}
-
-
-def _table_with_defaults(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    columns = {column: {**properties, "name": column} for column, properties in table["columns"].items()}
-    filled = {**table, "name": name, "columns": columns}
-    if not table.get("parent"):
-        for key, default in (("write_disposition", "append"), ("resource", name)):
-            if filled.get(key) is None:
-                filled[key] = default
-    return filled
-
-
-def _with_sections(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the stored schema with the sections that dlt's schema objects always have."""
-    normalizers = {"names": DEFAULT_NAMING, **(stored.get("normalizers") or {})}
-    json_normalizer = {"module": RELATIONAL_NORMALIZER, **(normalizers.get("json") or {})}
-    module = json_normalizer["module"]
-    if "." not in module:
-        json_normalizer["module"] = OWN_NORMALIZERS.get(module, f"{DLT_NORMALIZERS}{module}")
-    return {
-        **stored,
-        "settings": stored.get("settings") or {},
-        "normalizers": {**normalizers, "json": json_normalizer},
-        "previous_hashes": stored.get("previous_hashes") or [],
-    }
-
-
-def _export_form(schema: Schema, keeps_import: bool = False) -> dict[str, Any]:
-    """Return what an export states: tables and columns are named by their keys alone.
-
-    Args:
-        schema: what to export.
-        keeps_import: whether the hash of the import file is stated; dlt does so in its own store only.
-    """
-    stored = schema.to_dict()
-    if not keeps_import:
-        stored.pop("imported_version_hash", None)
-    tables = {}
-    for name, table in schema.tables.items():
-        columns = {column: dict(value.properties) for column, value in table.columns.items()}
-        tables[name] = {"columns": columns, **table.properties}
-    return {**stored, "tables": tables}

@@ -1,1 +1,1 @@
-"""From evidence to schemas: value classes, dlt's row-by-row rules and its type detectors. Reads no files."""
+"""From evidence to schemas: value classes, and dlt's rules for one row after the other. Reads no files."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from schemactl.schema.coercion import can_coerce
+from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.schema.types import DataType
 
 NULL: Final = "null"
@@ -20,11 +22,6 @@ LIST: Final = "list"
 
 _TARGETS: Final = tuple(data_type for data_type in DataType if data_type is not DataType.TEXT)
 _KINDS: Final = {bool: DataType.BOOL, int: DataType.BIGINT, float: DataType.DOUBLE, str: DataType.TEXT}
-
-INT64: Final = range(-(2**63), 2**63)
-UINT64_LIMIT: Final = 2**64
-WEI_LIMIT: Final = 578960446186580977117854925043439539266
-"""The greatest integer that dlt's ``large_integer`` detector calls ``wei`` (dlt.md §6.2)."""
 
 
 def classify(value: Any) -> str:
@@ -69,8 +66,6 @@ def _magnitude(value: int) -> list[str]:
 
 
 def _detections(value: float | str) -> list[str]:
-    from schemactl.inference.detectors import DETECTORS
-
     found = ((name, DETECTORS[name].detect(value)) for name in DETECTORS)
     return [f"{name}={data_type}" for name, data_type in found if data_type]
 

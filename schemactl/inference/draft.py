@@ -10,7 +10,7 @@ from schemactl.schema.types import Column, Table
 
 @dataclass(slots=True)
 class TableDraft:
-    """A table under construction; with ``root_keys`` the only mutable state of inference.
+    """A table under construction, changed in place.
 
     Attributes:
         name: the table's.

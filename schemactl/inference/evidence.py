@@ -85,6 +85,7 @@ class Evidence:
         stated: for columns of ``typed`` that sources do not agree about, all data types that they state.
         counted: what stands in sources that state types, where it was counted: nothing that a schema depends on.
             Classes are named by the stated data type, beside ``null``, ``object`` and ``list``.
+        room: what columns, by table and name, need to take all values, as properties: known only where rows were made.
     """
 
     paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
@@ -93,6 +94,7 @@ class Evidence:
     typed: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
     stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
     counted: Mapping[Path, PathEvidence] = field(default_factory=dict)
+    room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     def stated_types(self, path: Path) -> frozenset[DataType]:
         """Return the data types that sources state at ``path``, none where none does."""
@@ -143,7 +145,8 @@ def merge(left: Evidence, right: Evidence) -> Evidence:
     stated = {path: types for path in typed if len(types := left.stated_types(path) | right.stated_types(path)) > 1}
     witnesses = {**left.witnesses, **right.witnesses}
     counted = _merge_paths(left.counted, right.counted)
-    return Evidence(paths, cut_witnesses(paths, witnesses), files, typed, stated, counted)
+    room = _merge_keyed(left.room, right.room, widen)
+    return Evidence(paths, cut_witnesses(paths, witnesses), files, typed, stated, counted, room)
 
 
 def _merge_paths(left: Mapping[Path, PathEvidence], right: Mapping[Path, PathEvidence]) -> dict[Path, PathEvidence]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.paths import ELEMENT, Path, format_path
+from schemactl.inference.paths import ELEMENT, Path, format_path, row_path
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
     CollisionFinding,
@@ -100,7 +100,7 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
     bases = variant_bases(resolution.schema)
     for table, column in resolution.taken:
         sources = resolution.sources((table, column))
-        rows.setdefault(table, {}).update(dict.fromkeys(_row_path(path) for path in sources))
+        rows.setdefault(table, {}).update(dict.fromkeys(row_path(path) for path in sources))
         columns.setdefault((table, bases.get((table, column), column)), {}).update(dict.fromkeys(sources))
     for table, paths in rows.items():
         if lists := _apart(paths):
@@ -112,16 +112,10 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
                 yield (table, column), values
 
 
-def _row_path(path: Path) -> Path:
-    """Return the part of ``path`` up to the innermost list, whose elements are the rows."""
-    ends = (number for number in range(len(path), 0, -1) if path[number - 1] is ELEMENT)
-    return path[: next(ends, 0)]
-
-
 def _by_row(paths: Iterable[Path]) -> dict[Path, list[Path]]:
     grouped: dict[Path, list[Path]] = {}
     for path in paths:
-        grouped.setdefault(_row_path(path), []).append(path)
+        grouped.setdefault(row_path(path), []).append(path)
     return grouped
 
 

@@ -37,6 +37,16 @@ def _format_step(step: str | None) -> str:
     return f"['{inner}']"
 
 
+def row_path(path: Path) -> Path:
+    """Return the part of ``path`` up to the innermost list, whose elements are rows; the document's where none is.
+
+    >>> row_path(("orders", ELEMENT, "customer", "name"))
+    ('orders', None)
+    """
+    ends = (end for end in range(len(path), 0, -1) if path[end - 1] is ELEMENT)
+    return path[: next(ends, 0)]
+
+
 def values_at(document: Any, path: Path) -> Iterator[Any]:
     """Yield the values at ``path`` of a document, in order."""
     if not path:

@@ -14,11 +14,8 @@ from schemactl.inference.filters import Filters
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.naming import Naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.settings import UNLIMITED_NESTING, NormalizerConfig
 from schemactl.schema.types import Properties
-
-UNLIMITED_NESTING = 1000
-"""dlt's ``max_nesting`` where none is set."""
 
 LIST_KEY: Final = "list"
 """The key under which a list in a list is wrapped."""

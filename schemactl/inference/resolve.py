@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.inference.classes import classify
-from schemactl.inference.detectors import DETECTORS
 from schemactl.inference.draft import TableDraft
-from schemactl.inference.evidence import Evidence, Position
+from schemactl.inference.evidence import Evidence, PathEvidence, Position
 from schemactl.inference.filters import Filters
 from schemactl.inference.paths import Path
 from schemactl.inference.relational import (
@@ -24,13 +23,15 @@ from schemactl.inference.relational import (
     Row,
     coerces_values,
 )
+from schemactl.inference.room import room_of
 from schemactl.inference.root_keys import RootKeys
 from schemactl.inference.stated_documents import stated_documents
 from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
 from schemactl.inference.widening import with_room
-from schemactl.schema.naming import Naming, load_naming
+from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig, Settings
-from schemactl.schema.types import DataType, Schema
+from schemactl.schema.types import DataType, Properties, Schema
 
 Origin = tuple[str, str]
 """A table and one of its columns."""
@@ -100,25 +101,30 @@ def resolve(
     Returns:
         The new schema with all that the evidence asks for; contracts are judged on the result, not here.
     """
-    fold = _Fold(schema, load_naming(_naming_of(schema), max_identifier_length), renamed or {}, is_loaded)
+    fold = _Fold(schema, naming_of(schema, max_identifier_length), renamed or {}, evidence.paths, is_loaded)
     root = fold.add_root_table(table)
     for document in stated_documents(evidence):
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
+    fold.give_room(evidence.room)
     found = fold.finish()
     return replace(found, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
-
-
-def _naming_of(schema: Schema) -> str:
-    return NormalizerConfig.of(schema.normalizers).naming
 
 
 class _Fold:
     """Applies documents to a draft of the schema, one after the other."""
 
-    def __init__(self, schema: Schema, naming: Naming, renamed: Mapping[Path, str], is_loaded: bool) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        naming: Naming,
+        renamed: Mapping[Path, str],
+        seen: Mapping[Path, PathEvidence],
+        is_loaded: bool,
+    ) -> None:
         self._schema = schema
+        self._seen = seen
         self._naming = naming
         self._settings = Settings.of(schema.settings)
         hints = schema.settings.get("default_hints") or {}
@@ -171,6 +177,11 @@ class _Fold:
         limit = self._config.max_nesting if nesting is None else nesting
         for row in self._normalizer.rows(document, root, limit):
             self._add_row(row, position)
+
+    def give_room(self, needed: Mapping[Origin, Properties]) -> None:
+        for (table, column), room in needed.items():
+            columns = self._drafts[table].columns
+            columns[column] = with_room(columns[column], room)
 
     def finish(self) -> Resolution:
         tables = {name: draft.to_table() for name, draft in self._drafts.items()}
@@ -226,11 +237,11 @@ class _Fold:
             column = self._add_variant(draft, column, value)
         elif not stated:
             self._complete(draft, column, self._inferred(column, value, data_type))
-        if isinstance(value, TypedValue):
-            draft.columns[column] = with_room(draft.columns[column], value.room)
         if cell.path is not NO_PATH:
             name = TYPED if isinstance(value, TypedValue) else classify(value)
             self._taken.setdefault((draft.name, column), {}).setdefault((cell.path, name))
+            if room := room_of(value, draft.columns[column], self._seen.get(cell.path, {}).get(name)):
+                draft.columns[column] = with_room(draft.columns[column], room)
 
     def _add_variant(self, draft: TableDraft, column: str, value: Any) -> str:
         """Return the column beside ``column`` that takes ``value``, made where it is not there yet (dlt.md §6.5)."""

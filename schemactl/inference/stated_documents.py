@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.room import bits_for
 from schemactl.inference.values import TypedValue
 from schemactl.inference.widening import MAPS
 from schemactl.schema.types import DataType
@@ -33,9 +34,6 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
     return documents
 
 
-_BITS: Final = (8, 16, 32, 64)
-
-
 def _stated_value(path: Path, evidence: Evidence) -> TypedValue:
     column = _of_column(evidence.typed[path])
     counted = evidence.counted.get(path, {})
@@ -53,9 +51,7 @@ def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]
         return column
     if seen is None or seen.least is None or seen.greatest is None:
         return {}
-    least, greatest = seen.least, seen.greatest
-    bits = next((bits for bits in _BITS if -(2.0 ** (bits - 1)) <= least and greatest < 2.0 ** (bits - 1)), _BITS[-1])
-    return {**column, "precision": bits}
+    return {**column, "precision": bits_for(seen.least, seen.greatest)}
 
 
 def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:

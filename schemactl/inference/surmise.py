@@ -1,9 +1,9 @@
 """What can be said of data before its values are looked at: evidence that takes the best of them for granted.
 
 Where a schema is known, most data brings nothing new. Given the kinds of values at each path, the surmise is that
-every value fits the column that is there for it. Does the schema stay as it is even so, the data can be loaded under
-it, and whoever loads it sees whether each value did fit. Nothing else can change a schema: not the order of values,
-nor how many there are.
+every value fits the column that is there for it. If the schema would then stay as it is, the data can be loaded under
+it, and the load itself finds out whether each value did fit. Nothing else can change a schema: not the order of
+values, nor how many there are.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.inference.classes import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.schema.coercion import can_coerce
+from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.schema.types import DataType
 from schemactl.schema.value_types import type_of
 
@@ -75,7 +75,7 @@ def kind(value: Any) -> DataType:
     """Return the type that a value has by itself, before detectors and preferred types."""
     if isinstance(value, TypedValue):
         return value.data_type
-    if type(value) is int and not INT64.start <= value < UINT64_LIMIT:
+    if is_integer_beyond_dlt(value):
         return DataType.WEI if abs(value) <= WEI_LIMIT else DataType.TEXT
     return type_of(value)
 

@@ -92,6 +92,9 @@ def _sizes(old: FullType, new: FullType) -> dict[str, int | None]:
             return {"precision": None if (new.precision or 0) >= _BITS else new.precision}
         case DataType.TEXT | DataType.BINARY if old.precision is not None and (new.precision or 0) > old.precision:
             return {"precision": new.precision}
+        case DataType.WEI if old.precision is not None:
+            digits = (new.integer_digits or 0) + (old.scale or 0)
+            return {"precision": digits} if old.precision < digits <= _MOST_DIGITS else {}
         case DataType.DECIMAL:
             scale = max(old.scale or 0, new.scale or 0)
             digits = max(old.integer_digits or 0, new.integer_digits or 0) + scale

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from types import ModuleType
 from typing import Final, cast
 
 from schemactl.errors import InputError
 from schemactl.normalization.normalizers import NORMALIZERS, Normalizer
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.registry import import_if_there
 from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
 
 _DEFAULT: Final = "relational"
+_KIND: Final = "normaliser"
 
 
 def make_plan(request: PlanRequest) -> Plan:
@@ -44,9 +44,9 @@ def normalizer_of(schema: Schema) -> Normalizer:
     name = stated.removeprefix(DLT_NORMALIZERS)
     if name in NORMALIZERS:
         return NORMALIZERS[name]
-    module = _import(stated)
+    module = import_if_there(stated, _KIND)
     if module is None:
-        return NORMALIZERS[name]  # raises: it knows what is near
+        raise NORMALIZERS.unknown(name)
     if not callable(getattr(module, "plan", None)):
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
         raise InputError(f"the module `{stated}` holds no normaliser", hint=hint)
@@ -65,24 +65,6 @@ def module_of(name: str) -> str:
     short = name.removeprefix(DLT_NORMALIZERS)
     if short in NORMALIZERS:
         return OWN_NORMALIZERS.get(short, f"{DLT_NORMALIZERS}{short}")
-    if _import(name) is None:
-        return str(NORMALIZERS[short])  # raises: it knows what is near
+    if import_if_there(name, _KIND) is None:
+        raise NORMALIZERS.unknown(short)
     return name
-
-
-def _import(reference: str) -> ModuleType | None:
-    """Return the module, None if there is none of that name; what goes wrong inside it is told."""
-    if not all(part.isidentifier() for part in reference.split(".")):
-        return None
-    try:
-        return import_module(reference)
-    except ModuleNotFoundError as error:
-        if error.name and f"{reference}.".startswith(f"{error.name}."):
-            return None
-        raise _broken(reference, error) from error
-    except Exception as error:  # the user's module may raise anything
-        raise _broken(reference, error) from error
-
-
-def _broken(reference: str, error: Exception) -> InputError:
-    return InputError(f"the normaliser `{reference}` does not import: {str(error) or type(error).__name__}")

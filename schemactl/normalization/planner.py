@@ -12,7 +12,7 @@ from schemactl.errors import InputError
 from schemactl.inference.filters import Filters
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.inference.relational import LIST_KEY, UNLIMITED_NESTING
+from schemactl.inference.relational import LIST_KEY
 from schemactl.normalization.inherited import Inherited, handed_down
 from schemactl.normalization.keys import row_key
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows
@@ -21,7 +21,7 @@ from schemactl.normalization.targets import Targets
 from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.contract import Mode
 from schemactl.schema.judgement import Violation
-from schemactl.schema.settings import Settings
+from schemactl.schema.settings import UNLIMITED_NESTING, Settings
 from schemactl.schema.types import DataType, Schema, Table
 
 _NONE: frozenset[DataType] = frozenset()

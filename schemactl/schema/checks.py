@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemactl.errors import did_you_mean
+from schemactl.schema.integers import INT64, UINT64_LIMIT
 from schemactl.schema.templates import MAX_NAME_LENGTH
 
 Keys = tuple[str | int, ...]
@@ -191,9 +192,6 @@ def _own_key_hint(own_keys: bool) -> str | None:
     return "keys of your own start with `x-`" if own_keys else None
 
 
-_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
-
-
 def storable(value: Any, keys: Keys) -> Iterator[Finding]:
     """Find what neither dlt's hash nor a file can hold."""
     match value:
@@ -203,7 +201,7 @@ def storable(value: Any, keys: Keys) -> Iterator[Finding]:
         case bool():
             return
         case int():
-            if not _SMALLEST <= value <= _LARGEST:
+            if not INT64.start <= value < UINT64_LIMIT:
                 yield Finding(keys, f"{_named(keys)} does not fit 64 bits", "put it in quotes")
         case dict() | Mapping():
             yield from _storable_parts(value, keys)
@@ -248,7 +246,7 @@ def _shown(value: Any) -> str:
             return "empty"
         case bool():
             return f"`{str(value).lower()}`"
-        case int() if not _SMALLEST <= value <= _LARGEST:
+        case int() if not INT64.start <= value < UINT64_LIMIT:
             return "a number beyond 64 bits"
         case _:
             return f"`{_clean(value)}`"

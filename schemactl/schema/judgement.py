@@ -113,6 +113,10 @@ class _Court:
         if column.is_variant and not (old and old.is_variant and old.is_complete):
             if contract.data_type is not Mode.EVOLVE:
                 yield self._variant_violation(table, column, contract.data_type)
+            elif contract.columns is not Mode.EVOLVE and self._is_beside_new(table, known, column):
+                # To dlt the column that it would stand beside never comes, so its values ask for that one.
+                found = str(column.data_type)
+                yield Violation(table.name, column.name, Entity.COLUMNS, contract.columns, "no new column", found)
         elif old is None or not old.is_complete:
             if contract.columns is not Mode.EVOLVE:
                 found, mode = str(column.data_type or "column without data type"), contract.columns
@@ -120,6 +124,14 @@ class _Court:
         elif contract.data_type is not Mode.EVOLVE and (changed := _changed_type(old, column)):
             expected, found = _in_words(old, changed), _in_words(column, changed)
             yield Violation(table.name, column.name, Entity.DATA_TYPE, contract.data_type, expected, found)
+
+    def _is_beside_new(self, table: Table, known: Table | None, variant: Column) -> bool:
+        """Return whether the column that a variant starts from is new or was incomplete."""
+        base: Column | None = variant
+        while base is not None and base.is_variant:
+            base = _base_of(base, table, self._naming)
+        old = known.columns.get(base.name) if known and base else None
+        return base is not None and (old is None or not old.is_complete)
 
     def _variant_violation(self, table: Table, variant: Column, mode: Mode) -> Violation:
         base = _base_of(variant, table, self._naming)

@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any
 
 from schemactl.errors import did_you_mean
-from schemactl.registry import installed_plugins
 from schemactl.schema.checks import (
     Finding,
     Keys,
@@ -30,6 +29,7 @@ from schemactl.schema.checks import (
     storable,
     text,
 )
+from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.templates import LOADS_TABLE, RELATIONAL_NORMALIZER, VERSION_TABLE
 from schemactl.schema.types import DataType
 
@@ -124,12 +124,10 @@ _table = record(
     required={"columns": "write `columns: {}` where there are none yet"},
 )
 
-_DETECTIONS = ("timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double")
-
 
 def _detection(value: Any, keys: Keys) -> Iterator[Finding]:
-    if value not in _DETECTIONS:
-        yield from one_of(*_DETECTIONS, *installed_plugins("detector"))(value, keys)
+    if value not in DETECTORS:
+        yield from one_of(*DETECTORS)(value, keys)
 
 
 _settings = record(

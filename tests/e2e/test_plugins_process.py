@@ -14,19 +14,14 @@ from ruamel.yaml import YAML
 
 from schemactl.formats.dlt import write
 from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
 
 pytestmark = pytest.mark.e2e
 
 COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 120
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
-ENTRY_POINTS = """\
-[schemactl.detector]
-digits = acme.digits
-
-[schemactl.input_format]
-pairs = acme.pairs
-"""
+ENTRY_POINT = re.compile(r"""^    \[project\.entry-points\."(.+)"\]\n    (\w+) = "(.+)"$""", re.MULTILINE)
 
 
 @pytest.fixture
@@ -41,7 +36,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     info = site / "acme-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    stated = ENTRY_POINT.findall(PAGE.read_text())
+    (info / "entry_points.txt").write_text("".join(f"[{group}]\n{name} = {module}\n" for group, name, module in stated))
     for name in [name for name in os.environ if name.startswith("SCHEMACTL_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PYTHONPATH", str(site))
@@ -69,6 +65,19 @@ def test_every_example_of_the_page_works_in_one_load(work: Path) -> None:
     assert types == {"ID": "bigint", "SIZE": "text"}
 
 
+def test_the_rule_the_output_and_the_format_of_the_page_work_on_schemas(work: Path) -> None:
+    before = new_schema("shop")
+    table = Table("orders", {"ID": Column("ID", {"data_type": "bigint"})}, {"write_disposition": "append"})
+    after = before.with_table(replace(table, columns={**table.columns, "SIZE": Column("SIZE", {"data_type": "text"})}))
+    (work / "before.yaml").write_text(write(before.with_table(table)))
+    (work / "after.yaml").write_text(write(after))
+
+    found = run("diff", "before.yaml", "after.yaml", "--format", "lines")
+    assert "warn Z101 the name of the new column `SIZE` of `orders` is in capitals\n" in found
+    assert "Our reports write names in lower case." in run("rules", "Z101")
+    assert "orders,SIZE,text\n" in run("export", "after.yaml", "--to", "sheet")
+
+
 def test_the_entry_point_groups_of_the_page_are_those_that_are_looked_at() -> None:
     groups = set(re.findall(r"^\| [^|]+ \| `(schemactl\.[a-z_]+)` \|", PAGE.read_text(), re.MULTILINE))
     assert groups == {f"schemactl.{registry.kind.replace(' ', '_')}" for registry in _registries()}
@@ -84,10 +93,10 @@ def _registries() -> list:
     from schemactl.destinations import DESTINATIONS
     from schemactl.engine.sources import SOURCES
     from schemactl.formats import FORMATS
-    from schemactl.inference.detectors import DETECTORS
     from schemactl.normalization.normalizers import NORMALIZERS
     from schemactl.render.reviews import OUTPUTS
     from schemactl.review.rules import RULES
+    from schemactl.schema.detectors import DETECTORS
     from schemactl.schema.naming import CONVENTIONS
 
     return [DESTINATIONS, SOURCES, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.large_integers import LARGE_MARK, mark_large_integers
-from schemactl.inference.classes import WEI_LIMIT, classify
+from schemactl.inference.classes import classify
+from schemactl.schema.integers import WEI_LIMIT
 
 pytestmark = pytest.mark.spark
 

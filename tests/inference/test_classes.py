@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemactl.inference.classes import WEI_LIMIT, classify, has_row_key, is_row_key, kind_of
-from schemactl.inference.detectors import DETECTORS
+from schemactl.inference.classes import classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.values import fits
+from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.integers import WEI_LIMIT
 from schemactl.schema.types import DataType
 
 texts = st.sampled_from(

@@ -11,12 +11,12 @@ from decimal import Decimal
 
 import orjson
 
-from schemactl.inference.classes import INT64, UINT64_LIMIT
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.values import kind
 from schemactl.normalization.plan import RowKey
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
+from schemactl.schema.integers import INT64, UINT64_LIMIT
 from schemactl.schema.types import DataType
 
 MISSING = object()

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_coercion_parity import CURATED, UNUSABLE, hostile_texts, outcome, typed_values
 
-from schemactl.inference.detectors import DETECTORS
-from schemactl.inference.detectors.timestamp import window
+from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.detectors.timestamp import window
 
 NAMES = get_args(TTypeDetections)
 
@@ -47,7 +47,7 @@ def near_the_edge(value: object) -> bool:
 
 
 def test_we_know_the_detections_that_dlt_knows():
-    assert set(DETECTORS) == set(NAMES)
+    assert set(DETECTORS) >= set(NAMES)
 
 
 def test_our_window_of_timestamps_is_that_of_dlt():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ pytestmark = pytest.mark.spark
 MEANT_DIFFERENCES = (
     "Sizes and time zones that sources state: what fits stays, and what is narrower changes nothing.",
     "Sizes and time zones that sources state: Spark tells no width of binary and no `nullable`.",
+    "Sizes and time zones that sources state: numbers of documents that have no room are judged by the contract.",
 )
 """See docs/differences.md."""
 
@@ -246,25 +246,102 @@ def test_what_does_not_fit_is_rejected_and_what_dlt_keeps_or_fits_is_loaded(mode
     assert columns_of(ours) == {name: change.stored for name, change in CHANGES.items()}
 
 
-# documents state no types
+# documents state no sizes, but their numbers have them
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of the schema, and numbers of documents for it: one that fits, one that does not."""
+
+    stored: dict[str, Any]
+    fitting: Any
+    past: Any
+    widened: dict[str, Any]
+
+
+NUMBERS = {
+    "integer": Numbers(bits(16), 7, 2**20, bits(32)),
+    "digits": Numbers(bits(16), " 7 ", "1048576", bits(32)),
+    "fraction": Numbers(decimal(6, 2), 2.125, 123456.78, decimal(8, 2)),
+    "rounded": Numbers(decimal(6, 2), "9.994", 9999.999, decimal(7, 2)),
+    "wei": Numbers({"data_type": "wei", "precision": 5}, 12345, 1234567, {"data_type": "wei", "precision": 7}),
+}
+FREE = {
+    "text": ({"data_type": "text", "precision": 3}, "longer than that"),
+    "bytes": ({"data_type": "binary", "precision": 2}, "YWJjZA=="),
+    "naive": ({"data_type": "timestamp", "timezone": False}, "2020-01-02T03:04:05+02:00"),
+    "small": ({"data_type": "bigint", "precision": 20}, 2**30),
+}
+"""What dlt loads into DuckDB whatever the contract: lengths, time zones, bits that are stored all the same."""
+
+FITTING_NUMBERS = {name: each.fitting for name, each in NUMBERS.items()}
+
+
+def schema_of_numbers() -> dict[str, Any]:
+    stored = copy.deepcopy(PLAIN)
+    stored["tables"]["data"] = known(nr="bigint")
+    columns = {name: each.stored for name, each in NUMBERS.items()} | {
+        name: column for name, (column, _) in FREE.items()
+    }
+    for name, column in columns.items():
+        stored["tables"]["data"]["columns"][name] = {"nullable": True, **column}
+    return DltSchema.from_dict(stored).to_dict()
+
+
+def documents_of_numbers() -> list[dict[str, Any]]:
+    """Return a document in which all fits, and one for each number that does not."""
+    fitting = {"nr": 1, **FITTING_NUMBERS, **{name: value for name, (_, value) in FREE.items()}}
+    return [fitting, *({"nr": at, name: each.past} for at, (name, each) in enumerate(NUMBERS.items(), 2))]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_documents_change_no_sizes_and_what_has_no_room_stops_the_load_in_each_mode(mode, spark, tmp_path):
-    documents = [{"nr": 1, "bits_up": 7}, {"nr": 2, "bits_up": 2**20}]
-    ours = BySchemactl(spark, tmp_path / "ours", stored_schema())
+def test_numbers_of_documents_past_a_stated_size_are_judged_by_the_contract(mode, spark, tmp_path):
+    ours = BySchemactl(spark, tmp_path, schema_of_numbers())
 
-    report = ours.load(documents, is_stopped=True, contract=f"data_type={mode}")
+    report = ours.load(documents_of_numbers(), is_stopped=mode == "freeze", contract=f"data_type={mode}")
 
-    (unfit,) = report.unfit
-    assert (unfit.column, unfit.count, unfit.first.number, json.loads(unfit.example)) == ("bits_up", 1, 2, 2**20)
-    assert report.inference.violations == ()
-    with pytest.raises(PipelineStepFailed, match=r"(?i)out of range|failed"):
+    columns = ours.stored["tables"]["data"]["columns"]
+    grown = {name: each.widened if mode == "evolve" else each.stored for name, each in NUMBERS.items()}
+    kept = grown | {name: column for name, (column, _) in FREE.items()}
+    assert {name: {key: columns[name][key] for key in column} for name, column in kept.items()} == kept
+    places = list(enumerate(NUMBERS.items(), 2))
+    if mode != "evolve":
+        found = {each.column: (each.values, each.first.number, each.example) for each in report.inference.violations}
+        assert found == {name: (1, at, str(each.past)) for at, (name, each) in places}
+    if mode == "freeze":
+        assert not ours.path.exists()
+        return
+    rows = {row["nr"]: row for row in ours.loaded().rows["data"]}
+    assert set(rows) == ({1} if mode == "discard_row" else set(range(1, len(NUMBERS) + 2)))
+    assert (rows[1]["fraction"], rows[1]["text"], rows[1]["small"]) == (Decimal("2.13"), "longer than that", 2**30)
+    assert (rows[1]["bytes"], rows[1]["naive"]) == (b"abcd", datetime(2020, 1, 2, 1, 4, 5))
+    if mode == "evolve":
+        assert (rows[2]["integer"], rows[3]["digits"], rows[5]["rounded"]) == (2**20, 2**20, Decimal("10000.00"))
+        return
+    assert ours.rejects("line", "column_name", "value", "path", "mode") == [
+        (at, name, str(each.past), f"$.{name}", mode) for at, (name, each) in places
+    ]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_database_ends_dlts_load_of_such_numbers(name, tmp_path):
+    with pytest.raises(PipelineStepFailed):
         pipeline_in(tmp_path).run(
-            dlt.resource(documents, name="data"),
-            schema=DltSchema.from_dict(stored_schema()),
-            schema_contract={"data_type": mode},
+            dlt.resource([{"nr": 1, name: NUMBERS[name].past}], name="data"),
+            schema=DltSchema.from_dict(schema_of_numbers()),
+            schema_contract={"data_type": "discard_row"},
         )
+
+
+@pytest.mark.parametrize("mode", ["freeze", "discard_row"])
+def test_dlt_loads_what_is_longer_than_stated_or_has_a_time_zone(mode, tmp_path):
+    pipeline = pipeline_in(tmp_path)
+    fitting = documents_of_numbers()[:1]
+    stored = DltSchema.from_dict(schema_of_numbers())
+    pipeline.run(dlt.resource(fitting, name="data"), schema=stored, schema_contract={"data_type": mode})
+    with duckdb.connect(str(tmp_path / "dlt.duckdb"), read_only=True) as database:
+        found = database.execute(f"select text, bytes, naive, small, fraction from {DATASET}.data").fetchall()
+    assert found == [("longer than that", b"abcd", datetime(2020, 1, 2, 1, 4, 5), 2**30, Decimal("2.13"))]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -36,6 +36,18 @@ def test_columns_say_nothing_of_variants():
     assert judge(schema(T), after, {"columns": "freeze"}).violations == ()
 
 
+@pytest.mark.parametrize("before", [table("t", column("b")), table("t", column("b"), Column("a"))])
+def test_a_variant_beside_a_column_that_is_refused_is_refused_with_it(before):
+    """The column that it would stand beside never comes: to dlt all its values ask for that one."""
+    after = schema(table("t", column("b"), column("a", "bigint"), VARIANT))
+    judgement = judge(schema(before), after, {"columns": "discard_row"})
+    assert [(each.column, each.entity, each.found) for each in judgement.violations] == [
+        ("a", Entity.COLUMNS, "bigint"),
+        ("a__v_text", Entity.COLUMNS, "text"),
+    ]
+    assert judgement.schema == schema(before)
+
+
 def test_a_variant_is_refused_with_the_type_of_its_column():
     after = schema(table("t", column("a", "bigint"), VARIANT))
     judgement = judge(schema(T), after, {"data_type": "discard_value"})

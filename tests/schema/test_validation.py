@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from schemactl.schema.checks import Finding
+from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.validation import check
 
@@ -36,6 +37,11 @@ COLUMN = ("tables", "orders", "columns", "id")
 
 def test_a_new_schema_is_valid():
     assert check(stored()) == ()
+
+
+@pytest.mark.parametrize("name", list(DETECTORS))
+def test_every_detector_may_be_asked(name):
+    assert check(stored(settings={"detections": [name]})) == ()
 
 
 def test_everything_that_dlt_knows_is_valid():

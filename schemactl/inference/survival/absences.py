@@ -6,15 +6,14 @@ from collections.abc import Iterable
 
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.paths import Path, row_path
 from schemactl.inference.resolve import Taken
 from schemactl.inference.survival.tallies import Tally
 
 
 def is_in_rows(path: Path, rows: Iterable[Path]) -> bool:
     """Return whether the values at ``path`` stand in rows made of the values at ``rows``: no list is between."""
-    ends = (end for end in range(len(path), 0, -1) if path[end - 1] is ELEMENT)
-    return path[: next(ends, 0)] in rows
+    return row_path(path) in rows
 
 
 def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[Taken]) -> Tally:

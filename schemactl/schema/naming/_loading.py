@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import ModuleType
 from typing import Protocol
 
 from schemactl.errors import InputError
-from schemactl.registry import Registry
+from schemactl.registry import Registry, import_if_there
 from schemactl.schema.naming._convention import Convention
 from schemactl.schema.naming._foreign import ForeignNaming
 from schemactl.schema.naming._naming import Naming
@@ -41,14 +40,14 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
     name = convention_name(reference)
     if name in CONVENTIONS:
         return _naming_of(CONVENTIONS[name], name, max_length)
-    module = _import(reference)
+    module = import_if_there(reference, CONVENTIONS.kind)
     if module is not None:
         return _naming_of(module, reference, max_length)
     path, _, class_name = reference.rpartition(".")
-    found = getattr(_import(path), class_name, None)
+    found = getattr(import_if_there(path, CONVENTIONS.kind), class_name, None)
     if isinstance(found, type):
         return _naming_by_class(found, reference, max_length)
-    return _naming_of(CONVENTIONS[name], name, max_length)  # raises: it knows what is near
+    raise CONVENTIONS.unknown(name)
 
 
 def convention_name(reference: str) -> str:
@@ -80,22 +79,3 @@ def _naming_by_class(by_class: type, reference: str, max_length: int | None) -> 
         return ForeignNaming(by_class, max_length)
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the naming convention `{reference}` cannot be made: {error}") from error
-
-
-def _import(reference: str) -> ModuleType | None:
-    """Return the module, None if there is none of that name; what goes wrong inside it is told."""
-    if not all(part.isidentifier() for part in reference.split(".")):
-        return None
-    try:
-        return import_module(reference)
-    except ModuleNotFoundError as error:
-        if error.name and f"{reference}.".startswith(f"{error.name}."):
-            return None
-        raise _broken(reference, error) from error
-    except Exception as error:  # the user's module may raise anything
-        raise _broken(reference, error) from error
-
-
-def _broken(reference: str, error: Exception) -> InputError:
-    told = str(error) or type(error).__name__
-    return InputError(f"the naming convention `{reference}` does not import: {told}")

@@ -1,7 +1,9 @@
 """Type detectors: one module each, named as in a schema's ``settings.detections`` (dlt.md §6.2).
 
 To add one, add a module ``NAME.py`` with a function ``detect(value) -> DataType | None`` that returns the
-type a column of such values should have, or None where the detector has nothing to say.
+type a column of such values should have, or None where the detector has nothing to say. Values that it tells apart
+must be of different families (``engine.families``); tests/engine/test_families.py finds those that are not. Third
+parties use the entry-point group ``schemactl.detector``.
 """
 
 from __future__ import annotations
@@ -19,4 +21,5 @@ class Detector(Protocol):
         """Return the type for ``value``, None to leave it to the next detector."""
 
 
-DETECTORS: Registry[Detector] = Registry("detector", "schemactl.inference.detectors")
+DETECTORS: Registry[Detector] = Registry("detector", "schemactl.schema.detectors")
+"""All detectors by name."""

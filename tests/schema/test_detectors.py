@@ -7,8 +7,8 @@ import time
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.inference.detectors import DETECTORS
-from schemactl.inference.detectors.timestamp import window
+from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.detectors.timestamp import window
 from schemactl.schema.types import DataType
 
 YEAR_SECONDS = 365 * 24 * 60 * 60
