@@ -255,7 +255,7 @@ class _Drafter:
     def _unique(self) -> Iterator[Draft]:
         """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
         for name, table in self.comparison.schema.tables.items():
-            if self.lookup.old_table(name) not in self.comparison.catalogue.tables and name not in self.lookup.created:
+            if not self.lookup.has_table(name):
                 continue
             for column in table.columns.values():
                 if column.is_complete:

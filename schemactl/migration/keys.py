@@ -31,7 +31,7 @@ def changed_keys(lookup: Lookup) -> Iterator[tuple[str, KeyChange]]:
     """Yield all changes of primary keys with the tables' new names."""
     comparison = lookup.comparison
     for name, table in comparison.schema.tables.items():
-        if lookup.old_table(name) not in comparison.catalogue.tables and name not in lookup.created:
+        if not lookup.has_table(name):
             continue
         before, after = primary_key(lookup.found_table(name)), stated_key(table)
         if set(before) != {lookup.old_column(name, column) for column in after}:

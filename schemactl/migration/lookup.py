@@ -60,6 +60,17 @@ class Lookup:
         """The tables that are new."""
         return frozenset(each.table.name for each in self.comparison.changes if isinstance(each, TableAdded))
 
+    @cached_property
+    def _left_names(self) -> frozenset[str]:
+        """Names that tables had, and that none takes from them."""
+        return frozenset(self.renamed_tables.values()) - self.renamed_tables.keys()
+
+    def has_table(self, name: str) -> bool:
+        """Return whether there is a table of that name once tables are created and renamed."""
+        if name in self.created:
+            return True
+        return self.old_table(name) in self.comparison.catalogue.tables and name not in self._left_names
+
     def old_table(self, name: str) -> str:
         """Return the name that a table has in the destination."""
         return self.renamed_tables.get(name, name)
@@ -70,7 +81,7 @@ class Lookup:
 
     def found_table(self, name: str) -> Table:
         """Return a table as the destination has it, by its new name; without columns where it is new."""
-        if name in self.created:
+        if name in self.created or name in self._left_names:
             return Table(name)  # whatever had its name before
         return self.comparison.catalogue.tables.get(self.old_table(name)) or Table(name)
 

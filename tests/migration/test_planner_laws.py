@@ -12,6 +12,7 @@ from schemactl.migration.options import OnUnfit
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.risk import Risk
 from schemactl.migration.steps import (
+    AddColumn,
     AddPrimaryKey,
     CreateTable,
     DropColumn,
@@ -33,6 +34,14 @@ def plan_of(case):
 
 def columns_told(proposal, kind):
     return {(note.table, note.column) for note in proposal.notes if note.kind is kind}
+
+
+def named_in(proposal):
+    """Return the tables that got a name, or have a column that did."""
+    steps = [each.step for each in proposal.steps]
+    tables = {step.after for step in steps if isinstance(step, RenameTable)}
+    tables |= {step.table.name for step in steps if isinstance(step, CreateTable)}
+    return tables | {step.table for step in steps if isinstance(step, AddColumn | RenameColumn)}
 
 
 def ran(case, steps):
