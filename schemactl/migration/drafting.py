@@ -288,7 +288,8 @@ class _Drafter:
             yield Draft(_Phase.ADD_KEYS, AddPrimaryKey(table, key.after), reason)
 
     def _without_dropped_key(self, table: str, column: Column) -> Column:
-        return stating(column, "primary_key", None) if table in self.keys else column
+        is_dropped = table in self.keys or (table in self.moved and not self.moved[table].after)
+        return stating(column, "primary_key", None) if is_dropped else column
 
     def is_empty(self, table: str) -> bool:
         """Return whether a table of the destination, by its new name, holds no rows."""
