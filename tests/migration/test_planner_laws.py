@@ -84,11 +84,9 @@ def test_once_the_steps_ran_nothing_is_left_but_what_was_told(case):
     event(f"{len(proposal.steps)} steps")
 
     # Tables and columns that took each other's names do so once: from then on the ledger knows what they were called.
-    renamed = {each.step.table for each in proposal.steps if isinstance(each.step, RenameColumn)}
     if known is not None:
-        known = replace(known, tables={**known.tables, **{name: schema.tables[name] for name in renamed}})
-        if any(isinstance(each.step, RenameTable) for each in proposal.steps):
-            known = schema
+        named = {name: schema.tables[name] for name in named_in(proposal) if name in schema.tables}
+        known = replace(known, tables={**known.tables, **named})
     again = plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
 
     left = [each.step for each in again.steps if not (chosen.drops_kept and isinstance(each.step, DropColumn))]
