@@ -14,6 +14,8 @@ from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
 from schemactl.render.json import read_schema
 
+pytestmark = pytest.mark.destinations
+
 
 @pytest.fixture
 def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:

@@ -14,6 +14,8 @@ import pytest
 from schemactl import __version__
 from schemactl.cli.terminal import describe_terminal, wants_color
 
+pytestmark = pytest.mark.e2e
+
 HEAVY = {
     "pyspark",
     "pandas",

@@ -47,6 +47,8 @@ from schemactl.migration.steps import (
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table
 
+pytestmark = pytest.mark.destinations
+
 A, B, N = column("a"), column("b"), column("n", "bigint")
 RENAME = RenameColumn("t", "a", "c")
 RETYPE = ChangeType("t", column("c"), column("c", "bigint"), Conversion.DEPENDS)

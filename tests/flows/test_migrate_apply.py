@@ -24,6 +24,8 @@ from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.destinations
+
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:

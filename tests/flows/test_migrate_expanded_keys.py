@@ -20,6 +20,8 @@ from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.destinations
+
 KEYS = {"compares_unique": True, "compares_primary_keys": True}
 
 

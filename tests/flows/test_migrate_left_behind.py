@@ -18,6 +18,8 @@ from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.destinations
+
 FIRST = schema_of(ID, column("amount"))
 NARROWED = schema_of(ID, column("amount", "bigint"), before=FIRST)
 RENAMED = schema_of(ID, column("sum", "bigint", **{"x-renamed-from": "amount"}), before=FIRST)

@@ -21,6 +21,8 @@ from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 
+pytestmark = pytest.mark.destinations
+
 FIRST = schema_of(ID, column("a"), column("b"))
 SWAPPED = schema_of(
     ID, column("a", **{"x-renamed-from": "b"}), column("b", "bigint", **{"x-renamed-from": "a"}), before=FIRST

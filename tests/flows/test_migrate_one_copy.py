@@ -27,6 +27,8 @@ from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanRepo
 from schemactl.migration.saved import write_plan
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.destinations
+
 BEFORE = schema_of(
     ID,
     column("code", unique=True),

@@ -18,6 +18,8 @@ from schemactl.migration.reports import Outcome
 from schemactl.migration.steps import ChangeType
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.destinations
+
 UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
 SHARED = [("uuid", UUID)]
 MADE = {

@@ -24,6 +24,8 @@ from schemactl.migration.steps import ChangeType, RenameColumn, RenameTable, Ste
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema, Table
 
+pytestmark = pytest.mark.destinations
+
 BEFORE = schema_of(ID, column("amount"), column("note"), column("paid"))
 
 

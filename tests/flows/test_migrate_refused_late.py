@@ -20,6 +20,8 @@ from schemactl.migration.steps import ChangeType, SetNotNull
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.destinations
+
 BEFORE = schema_of(ID, column("amount"), column("note"), column("paid"))
 AFTER = schema_of(
     ID, column("amount", "bigint"), column("note", nullable=False), column("paid", "timestamp"), before=BEFORE

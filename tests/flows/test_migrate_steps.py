@@ -26,6 +26,8 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.schema.types import Table
 
+pytestmark = pytest.mark.destinations
+
 A, B = column("a", "bigint"), column("b")
 TABLE = Table("t", {"a": A, "b": B})
 

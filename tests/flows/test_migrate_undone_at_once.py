@@ -21,6 +21,8 @@ from schemactl.schema.changes import ColumnRenamed
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Table
 
+pytestmark = pytest.mark.destinations
+
 A, B, N = column("a"), column("b"), column("n", "bigint")
 RENAME = RenameColumn("t", "a", "c")
 RETYPE = ChangeType("t", column("c"), column("c", "bigint"), Conversion.DEPENDS)

@@ -20,6 +20,8 @@ from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.verification import VerifyReport
 
+pytestmark = pytest.mark.destinations
+
 ROWS = 2_000
 LOOSE = schema_of(ID, column("note"))
 STRICT = schema_of(ID, column("note", nullable=False), before=LOOSE)

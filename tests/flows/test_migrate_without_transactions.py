@@ -27,6 +27,8 @@ from schemactl.migration.reports import Obstacle, Outcome
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema
 
+pytestmark = pytest.mark.destinations
+
 FIRST_ROWS = [
     {"id": 1, "amount": "5", "note": "x", "old": 1.5, "items": [{"price": 2}]},
     {"id": 2, "amount": "7", "note": None, "old": None, "items": []},
