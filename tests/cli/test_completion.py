@@ -9,6 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+pytestmark = pytest.mark.e2e
+
 SCRIPTS = Path(__file__).parents[2] / "completions"
 COMMAND = Path(sys.executable).with_name("schemactl")
 
