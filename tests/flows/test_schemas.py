@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -544,7 +545,8 @@ def test_two_commands_at_once_lose_no_column(folder):
     assert len(refused) < len(commands)
 
 
-def test_a_command_that_finds_the_folder_in_use_is_told_so(folder):
+def test_a_command_that_finds_the_folder_in_use_is_told_so(folder, monkeypatch):
+    monkeypatch.setattr("schemactl.flows.schemas.locked", partial(locked, wait_seconds=0.2))
     run(folder, id="bigint")
     opened = open_schemas(folder, NAME)
     assert opened.schema is not None
