@@ -2,7 +2,8 @@
 
 PySpark's own way leads through the script `spark-submit`, which insists on a Java module that a small runtime
 lacks, and writes to our terminal. So the class that the script ends in is started directly: quiet,
-deaf to Ctrl-C (we stop it in order), and gone when we are gone, however we end, because it reads our pipe.
+deaf to Ctrl-C (we stop it in order), and gone when we are gone, however we end, because it reads our pipe
+(and `watch` sees to it).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from schemactl.engine.failure import explain_start
 from schemactl.engine.java import Java
 from schemactl.engine.local_cluster import prepare_executors
 from schemactl.engine.settings import LONG_METHODS, THREAD_STACK
+from schemactl.engine.watch import ended_with_us
 from schemactl.errors import EngineError
+from schemactl.store.own_folder import held_descriptors
 
 START_LIMIT_SECONDS = 120
 EXIT_LIMIT_SECONDS = 5
@@ -97,10 +100,6 @@ class Gateway:
     port: int
     secret: str
 
-    @property
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
-
 
 @contextlib.contextmanager
 def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
@@ -120,12 +119,15 @@ def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
                 stderr=output,
                 env=_environment(launch),
                 start_new_session=True,
+                # Our folders are not taken for left ones while Java may still write to them.
+                pass_fds=() if os.name == "nt" else held_descriptors(),
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:
             raise EngineError(f"Java in `{launch.java.home}` cannot be started: {error.strerror}") from error
     try:
-        yield process
+        with ended_with_us(process.pid):
+            yield process
     finally:
         _end(process)
 

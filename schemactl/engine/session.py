@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.engine.bounded import bounded, check_reachable, try_bounded
 from schemactl.engine.failure import explain_failure, is_spark_failure
-from schemactl.engine.gateway import Gateway, Launch, await_gateway, spark_process
+from schemactl.engine.gateway import LOG_NAME, Gateway, Launch, await_gateway, spark_process
 from schemactl.engine.java import find_java
 from schemactl.engine.settings import (
     SESSION_CONF,
@@ -28,8 +28,9 @@ from schemactl.engine.settings import (
     parse_remote,
     parse_standalone,
 )
-from schemactl.engine.surroundings import environment, kept_interrupt_handler, own_folder, quiet
+from schemactl.engine.surroundings import environment, kept_interrupt_handler, quiet
 from schemactl.errors import EngineError
+from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +66,7 @@ def open_session(options: SparkOptions) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def _open_driver(options: SparkOptions) -> Iterator[SparkSession]:
-    with own_folder() as folder:
+    with own_folder("spark", log=LOG_NAME) as folder:
         conf = driver_conf(options, folder)
         check_reachable("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
         java = find_java()

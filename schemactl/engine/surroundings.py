@@ -1,44 +1,14 @@
-"""What a Spark session changes in the process around it, for the time of a block: folder, variables, signals, talk."""
+"""What a Spark session changes in the process around it, for the time of a block: variables, signals, talk."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
-import shutil
 import signal
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
-
-from schemactl.engine.gateway import LOG_NAME
-from schemactl.errors import EngineError
-
-
-@contextlib.contextmanager
-def own_folder() -> Iterator[Path]:
-    """A folder for Spark's files, removed at the end; after a failure of Spark its log stays."""
-    folder = Path(tempfile.mkdtemp(prefix="schemactl-"))
-    failed = False
-    try:
-        yield folder
-    except EngineError:
-        failed = True
-        raise
-    finally:
-        _empty(folder, keep=LOG_NAME if failed else None)
-
-
-def _empty(folder: Path, keep: str | None) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name != keep:
-            path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        folder.rmdir()
 
 
 @contextlib.contextmanager

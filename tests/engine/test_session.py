@@ -246,13 +246,13 @@ LONG_JOB = """
 
 
 def await_long_job(place: Place, process: subprocess.Popen[str]) -> None:
-    """Wait until Python workers run: our process, Java, the daemon of workers and at least one worker."""
+    """Wait until Python workers run: our process, Java, its watch, the daemon of workers and at least one worker."""
     assert process.stdout is not None
     assert process.stdout.readline() == "at work\n"
     limit = time.monotonic() + LIMIT_SECONDS
-    while len(place.processes()) < 4 and time.monotonic() < limit:
+    while len(place.processes()) < 5 and time.monotonic() < limit:
         time.sleep(0.2)
-    assert len(place.processes()) >= 4
+    assert len(place.processes()) >= 5
 
 
 @needs_proc

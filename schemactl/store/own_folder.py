@@ -1,0 +1,142 @@
+"""Folders for the time of a command, which no killed command leaves for ever: the next one removes them.
+
+Beside each folder stands a file with a lock, which the operating system frees when the last process that holds it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import stat
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+
+from schemactl.errors import EngineError
+
+PREFIX: Final = "schemactl-"
+_WAIT_SECONDS: Final = 1.0
+
+_held: Final[set[int]] = set()
+
+
+@contextmanager
+def own_folder(kind: str, above: Path | None = None, log: str | None = None) -> Iterator[Path]:
+    """Hand out a new folder, which is removed at the end; before, remove those that killed commands have left.
+
+    Args:
+        kind: what it is for; its name begins with ``schemactl-KIND-``.
+        above: the folder that it is made in; None for the system's.
+        log: the name of a file in it that stays where the block ends with an `EngineError`.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    above = (above or Path(tempfile.gettempdir())).absolute()
+    remove_left(above)
+    folder = above / f"{PREFIX}{kind}-{_machine()}-{secrets.token_hex(8)}"
+    # The lock comes first: at no time is there a folder that a kill would leave unseen.
+    with _locked(_lock_file(folder)):
+        kept = None
+        try:
+            folder.mkdir(mode=0o700)
+            yield folder
+        except EngineError:
+            kept = log
+            raise
+        finally:
+            _empty(folder, kept)
+            if kept or not folder.exists():
+                _lock_file(folder).unlink(missing_ok=True)
+
+
+def remove_left(above: Path) -> None:
+    """Remove the folders in ``above`` whose commands have ended without removing them.
+
+    Those of other users and machines stay (a network's file system may not tell one machine of another's locks), those
+    that a process holds, and whatever is a link.
+    """
+    for lock_file in above.glob(f".{PREFIX}*-{_machine()}-*.lock"):
+        if not _is_own(lock_file, stat.S_IFREG):
+            continue
+        lock = FileLock(lock_file, fallback_to_soft=False)
+        try:
+            lock.acquire(timeout=0)
+        except OSError:  # at work (`Timeout`), or on a file system without locks
+            continue
+        try:
+            _remove(lock_file.with_name(lock_file.name.removeprefix(".").removesuffix(".lock")), lock_file)
+        finally:
+            lock.release()
+
+
+def held_descriptors() -> tuple[int, ...]:
+    """Return the descriptors of the locks that this process holds, for a process that works in the folders as well.
+
+    A process that has inherited them holds the locks until it ends, even if this one is killed.
+    """
+    return tuple(_held)
+
+
+def _remove(folder: Path, lock_file: Path) -> None:
+    """Remove a folder that has no holder, and its lock, which is held meanwhile, once it is gone."""
+    if os.path.lexists(folder):
+        if not _is_own(folder, stat.S_IFDIR):
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.lexists(folder):
+        with suppress(PermissionError):  # Windows: releasing the lock removes its file
+            lock_file.unlink(missing_ok=True)
+
+
+def _empty(folder: Path, kept: str | None) -> None:
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != kept:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock; on a file system without locks do without, so that what a kill leaves there stays."""
+    own: list[int] = []
+    lock = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False, on_acquired=own.append)
+    try:
+        lock.acquire(timeout=_WAIT_SECONDS)
+    except OSError:
+        with suppress(OSError):
+            path.unlink()
+    _held.update(own)
+    try:
+        yield
+    finally:
+        _held.difference_update(own)
+        lock.release()
+
+
+def _is_own(path: Path, kind: int) -> bool:
+    """Return whether a path is itself of this kind, not a link to one, and this user's."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_IFMT(found.st_mode) == kind and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
+
+
+def _machine() -> str:
+    """Return eight digits that tell this machine from others that share a folder with it."""
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
