@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from schemactl.errors import InputError
 from schemactl.flows.references import Referred, find_schemas
@@ -38,8 +39,10 @@ class Pair:
 def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tuple[Pair, ...]:
     """Return what is compared with what: one schema with one, else schemas of the same name.
 
-    Without references the import folder is compared with the export folder, a bare ``NAME`` is that schema in both;
-    any other base alone is compared with the export folder's schemas of its names.
+    Without references the import folder is compared with the export folder, a bare ``NAME`` is that schema in both.
+    A folder or revision alone is compared with the export folder, so that schemas which only one of them has are told;
+    any other base alone is compared with the export folder's schema of its name. Of a folder or revision only that
+    schema counts which a head that is no folder names.
 
     Args:
         base: a REF; None where the call leaves it out.
@@ -51,12 +54,14 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     """
     base, head = _references(base, head, folder)
     bases = _bases(base, folder)
-    if head is None and not bases:
+    if head is None and (not bases or _holds_several(base)):
         heads = find_schemas("export:", folder)
     elif head is None:
         heads = tuple(found for each in bases for found in find_schemas(f"export:{each.schema.name}", folder))
     else:
         heads = find_schemas(head, folder)
+        if len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
+            bases = tuple(each for each in bases if each.schema.name == heads[0].schema.name)
     if len(bases) == len(heads) == 1:
         return (Pair(bases[0], heads[0]),)
     by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
@@ -72,6 +77,12 @@ def _bases(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         if reference.count(":") == 1:
             return ()
         raise
+
+
+def _holds_several(reference: str) -> bool:
+    """Return whether a reference is of a place for any number of schemas: a folder, or a whole revision."""
+    is_revision = reference.startswith("git:") and reference.count(":") == 1
+    return is_revision or reference in ("import:", "export:") or Path(reference).is_dir()
 
 
 def _references(base: str | None, head: str | None, folder: SchemasFolder) -> tuple[str, str | None]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Destination
 from schemactl.destinations.parquet import holds_tables
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
 from schemactl.schema.types import Schema
@@ -122,7 +122,7 @@ def _from_file(path: Path) -> Referred:
 
 def _from_destination(kind: str, reference: str) -> Referred:
     destination = DESTINATIONS[kind]
-    catalogue = destination.read_catalogue(reference)
+    catalogue = destination.read_catalogue(reference).without_ours
     return Referred(catalogue.schema, catalogue.origin, destination=destination, hashes=catalogue.hashes)
 
 
@@ -131,8 +131,7 @@ def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
         return _all_of(folder)
     file = read_schema(folder, name)
     if file is None:
-        known = list_names(folder)
-        hint = did_you_mean(name, known) or (f"known: {', '.join(known)}" if known else None)
+        hint = nearest_or_all(name, list_names(folder))
         raise InputError(f"there is no schema `{name}` in `{folder}`", hint=hint)
     return (_named(file),)
 

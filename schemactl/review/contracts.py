@@ -1,4 +1,4 @@
-"""What becomes of the contracts that hold, wherever they are stated (dlt.md §7.1)."""
+"""What becomes of the contracts that hold, wherever they are stated (docs/dlt.md §7.1)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from schemactl.review.rule import Match
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nesting import chain_of
 from schemactl.schema.types import Schema, Table
 
 CONTRACT: Final = "schema_contract"
@@ -138,11 +139,5 @@ def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
 
 def _owner(schema: Schema, name: str | None) -> str | None:
     """Return the table on the way to the root that states a contract, None where the settings decide."""
-    seen: set[str] = set()
-    while name is not None and name not in seen and name in schema.tables:
-        seen.add(name)
-        table = schema.tables[name]
-        if CONTRACT in table.properties:
-            return name
-        name = table.parent
-    return None
+    tables = (schema.tables[each] for each in chain_of(schema, name) if each in schema.tables)
+    return next((table.name for table in tables if CONTRACT in table.properties), None)

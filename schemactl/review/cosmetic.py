@@ -18,7 +18,7 @@ from schemactl.schema.nested_columns import SPARK_TYPE
 from schemactl.schema.structure import DATABASE_TYPE
 
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
-"""Keys at the top that are no content: the hash is not made of them (dlt.md §2.1)."""
+"""Keys at the top that are no content: the hash is not made of them (docs/dlt.md §2.1)."""
 
 _MEANT = frozenset(
     (

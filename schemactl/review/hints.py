@@ -17,7 +17,7 @@ HintChange = ColumnPropertyChanged | TablePropertyChanged
 
 
 def column_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:
-    """Yield the columns where one of these hints changed; absent, null and false are the same (dlt.md §1.3)."""
+    """Yield the columns where one of these hints changed; absent, null and false are the same (docs/dlt.md §1.3)."""
     for change in comparison.of(ColumnPropertyChanged):
         if change.name in names and not is_restated(change):
             yield change
@@ -42,7 +42,7 @@ def is_unset(stated: Any) -> bool:
 
 
 def is_restated(change: HintChange) -> bool:
-    """Return whether a hint is as little given as before (dlt.md §1.3).
+    """Return whether a hint is as little given as before (docs/dlt.md §1.3).
 
     Null as a validity's end is given, and as a table's contract it goes before that of the schema (rule X705).
     """

@@ -1,4 +1,4 @@
-"""What another naming convention makes of the names of a schema (dlt.md §4.4)."""
+"""What another naming convention makes of the names of a schema (docs/dlt.md §4.3)."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class _Finder:
             yield Reshape(Form.LISTED, table, column.name, tables)
 
     def _beside(self, gone: set[tuple[str, str]], naming: Naming) -> Iterator[Reshape]:
-        """Yield columns that stay while a nested table of their name comes, as dlt leaves them (dlt.md §6.5)."""
+        """Yield columns that stay while a nested table of their name comes, as dlt leaves them (docs/dlt.md §6.5)."""
         new = {(change.table, change.column.name) for change in self._added}
         for parent, tables in self._new.items():
             owner = self._comparison.head.schema.tables.get(parent)

@@ -1,4 +1,4 @@
-"""Which columns the patterns of ``default_hints`` and ``preferred_types`` hit (dlt.md §1.4)."""
+"""Which columns the patterns of ``default_hints`` and ``preferred_types`` hit (docs/dlt.md §1.4)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from schemactl.errors import InputError, Location, Problem, did_you_mean
+from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
 from schemactl.review.catalogue import rule_ids
 from schemactl.review.report import Finding, Silence
 
@@ -93,7 +93,7 @@ def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iter
         return
     for key in item:
         if key not in _KEYS:
-            yield Problem(f"{where} has an unknown key `{key}`", at, did_you_mean(str(key), _KEYS) or _known(_KEYS))
+            yield Problem(f"{where} has an unknown key `{key}`", at, nearest_or_all(str(key), _KEYS))
     for key in ("rule", "table", "column", "reason"):
         if item.get(key) is not None and not isinstance(item[key], str):
             yield Problem(f"{where}: `{key}` is `{item[key]}`, not text", at)
@@ -121,7 +121,3 @@ def _date(stated: Any) -> date | None:
         return date.fromisoformat(stated) if isinstance(stated, str) else None
     except ValueError:
         return None
-
-
-def _known(names: Iterable[str]) -> str:
-    return "known: " + ", ".join(names)

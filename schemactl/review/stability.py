@@ -15,6 +15,7 @@ from typing import Any, Final
 from schemactl.review.comparison import Comparison
 from schemactl.review.severity import Impact, Severity
 from schemactl.schema.changes import ColumnRenamed
+from schemactl.schema.nesting import chain_of
 from schemactl.schema.types import Schema
 
 STABILITY: Final = "x-stability"
@@ -80,14 +81,8 @@ def _of_column(schema: Schema, table: str, column: str) -> Stability | None:
 
 
 def _of_table(schema: Schema, name: str | None) -> Stability:
-    seen: set[str] = set()
-    while name is not None and name not in seen and name in schema.tables:
-        seen.add(name)
-        stated = _stability(schema.tables[name].properties.get(STABILITY))
-        if stated is not None:
-            return stated
-        name = schema.tables[name].parent
-    return Stability.STABLE
+    stated = (schema.tables[each].properties.get(STABILITY) for each in chain_of(schema, name) if each in schema.tables)
+    return next((found for found in map(_stability, stated) if found is not None), Stability.STABLE)
 
 
 def _stability(stated: Any) -> Stability | None:

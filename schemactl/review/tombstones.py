@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
+from schemactl.schema.nesting import chain_of
 from schemactl.schema.types import Properties, Schema, Table
 
 REMOVED_COLUMNS: Final = "x-removed-columns"
@@ -37,15 +38,7 @@ def table_tombstones(schema: Schema) -> Mapping[str, date]:
 def table_last_day(schema: Schema, name: str) -> date | None:
     """Return the last day of a table or of what it is nested in, None where none of them is announced."""
     days = table_tombstones(schema)
-    at: str | None = name
-    seen: set[str] = set()
-    while days and at is not None and at not in seen:
-        if at in days:
-            return days[at]
-        seen.add(at)
-        table = schema.tables.get(at)
-        at = table.parent if table else None
-    return None
+    return next((days[each] for each in chain_of(schema, name) if each in days), None)
 
 
 def is_over(until: date | None, today: date) -> bool:

@@ -1,4 +1,4 @@
-"""Variant columns: where dlt puts values that do not fit a column's type (dlt.md §6.5)."""
+"""Variant columns: where dlt puts values that do not fit a column's type (docs/dlt.md §6.5)."""
 
 from __future__ import annotations
 

@@ -125,6 +125,32 @@ def test_a_revision_is_compared_with_the_export_folder(work: Path, capsys: pytes
     assert run(["diff", "git:HEAD", "git:HEAD:schemas/export"]) == 0
 
 
+def test_schemas_that_came_or_went_since_a_revision_are_told(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    write(work / "schemas/export/shop.schema.yaml", BASE)
+    gone = write(work / "schemas/export/stock.schema.yaml", schema_of(COLUMNS, "stock"))
+    commit("two")
+    gone.unlink()
+    write(work / "schemas/export/staff.schema.yaml", schema_of(COLUMNS, "staff"))
+    assert run(["diff", "git:HEAD"]) == 1
+    out = capsys.readouterr().out
+    assert "shop: unchanged" in out
+    assert "staff: new schema" in out
+    assert "stock: schema removed" in out
+
+
+@pytest.mark.parametrize("head", ["shop", "schemas/export/shop.schema.yaml"])
+def test_of_a_revision_only_the_schema_counts_that_is_asked_for(
+    head: str, work: Path, capsys: pytest.CaptureFixture[str]
+):
+    git("init", "-q", ".")
+    write(work / "schemas/export/shop.schema.yaml", BASE)
+    write(work / "schemas/export/stock.schema.yaml", schema_of(COLUMNS, "stock"))
+    commit("two")
+    assert run(["diff", "git:HEAD", head]) == 0
+    assert "stock" not in capsys.readouterr().out
+
+
 def test_a_revision_before_the_first_schema_is_an_empty_base(work: Path, capsys: pytest.CaptureFixture[str]):
     git("init", "-q", ".")
     commit("nothing yet")

@@ -14,8 +14,9 @@ from schemactl.errors import InputError
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.survival import DataRequest
 from schemactl.formats import dlt
+from schemactl.normalization.tally import REJECTS_COLUMNS
 from schemactl.review.report import Review
-from schemactl.schema.changes import ColumnRemoved
+from schemactl.schema.changes import ColumnRemoved, TableAdded
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -62,6 +63,23 @@ def test_order_sizes_hints_and_names_that_it_cannot_hold_are_no_change(base: str
     assert review.base is not None
     assert review.head is not None
     assert review.base.hash == review.head.hash == make(ID, TOTAL, NOTE).version_hash
+
+
+def test_tables_that_loads_and_migrations_keep_are_no_part_of_a_schema() -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        for name in ("_schemactl_inputs", "_schemactl_steps"):
+            connection.execute(f"create table {name} (load_id varchar)")
+        columns = ", ".join(f'"{column.name}" varchar' for column in REJECTS_COLUMNS)
+        connection.execute(f"create table _rejects ({columns})")
+    assert compare("shop.yaml", DUCKDB).changes == ()
+
+
+def test_a_table_of_the_name_of_rejects_that_holds_others_is_a_table_as_any() -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("create table _rejects (reason varchar)")
+    (change,) = compare("shop.yaml", DUCKDB).changes
+    assert isinstance(change, TableAdded)
+    assert change.table.name == "_rejects"
 
 
 def test_two_destinations_have_in_common_what_both_can_hold() -> None:

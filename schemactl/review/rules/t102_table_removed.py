@@ -12,14 +12,18 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.tombstones import table_last_day
 from schemactl.review.wording import counted
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Table
 
-_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
+_BREAKS_NOBODY: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each table that was removed without notice, or before the end of its notice.
 
-    One whose columns have no data type is in no destination.
+    One whose columns have no data type is in no destination. dlt's own tables are the dataset's: where a whole schema
+    goes, the others of the dataset keep them.
     """
     for change in removed_tables(comparison, Removal.PLAIN):
         table = change.table
@@ -30,8 +34,14 @@ def find(comparison: Comparison) -> Iterator[Match]:
             table=table.name,
             keys=("tables", table.name),
             before=table.to_dict(),
-            impact=None if any(map(is_stored, table.columns.values())) else _NEVER_STORED,
+            impact=None if _is_missed(comparison, table) else _BREAKS_NOBODY,
         )
+
+
+def _is_missed(comparison: Comparison, table: Table) -> bool:
+    if not comparison.head.schema.tables and table.name.startswith(system_prefix(naming_of(comparison.base.schema))):
+        return False
+    return any(map(is_stored, table.columns.values()))
 
 
 RULE = Rule(

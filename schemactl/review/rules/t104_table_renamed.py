@@ -10,6 +10,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import TableRenamed
+from schemactl.schema.nesting import chain_of
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
@@ -36,14 +37,10 @@ def _followers(comparison: Comparison) -> Counter[str]:
     leaders = {change.after for change in renames if not change.follows_parent}
     found: Counter[str] = Counter()
     for change in renames:
-        name: str | None = change.after if change.follows_parent else None
-        seen: set[str] = set()
-        while name is not None and name not in leaders and name not in seen:
-            seen.add(name)
-            table = comparison.head.schema.tables.get(name)
-            name = table.parent if table else None
-        if name in leaders:
-            found[str(name)] += 1
+        chain = chain_of(comparison.head.schema, change.after) if change.follows_parent else ()
+        leader = next((name for name in chain if name in leaders), None)
+        if leader is not None:
+            found[leader] += 1
     return found
 
 
