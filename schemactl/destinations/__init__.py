@@ -73,14 +73,22 @@ class Loader(Protocol):
         ...
 
     def load(self, url: str, package: LoadPackage, progress: Progress) -> None:
-        """Take the rows of one load, all or nothing; afterwards a reader sees all of it, before nothing.
+        """Take the rows of one load, all or nothing.
 
-        Tables and columns that are missing are made, as dlt makes them (dlt.md §9.2); rows go in by the write
+        What readers see meanwhile depends on the destination. A SQL database shows the load at once, by one
+        transaction. Delta, Iceberg, the Spark catalogue and folders of Parquet have no commit for several tables: each
+        table is whole at any time (a file of Parquet is), but readers see the tables of one load one after the other;
+        whoever wants whole loads reads rows whose ``_dlt_load_id`` is in ``_dlt_loads``, which is written last.
+
+        A load that fails or is killed midway there is undone or completed, at once or by the next load.
+
+        Tables and columns that are missing are made, as dlt makes them (docs/dlt.md §9.2); rows go in by the write
         disposition of their root table; the rows of ``_dlt_version`` and ``_dlt_loads`` are written last. A load that
-        is there already is not loaded again. What a killed load left behind is removed first.
+        is there already is not loaded again. What a killed load left behind is undone or completed first.
 
         Raises:
-            DestinationError: it failed; the destination is as it was before.
+            DestinationError: it failed; what the destination holds is as it was before, or, where it got stuck after it
+                was certain, will be complete with the next load.
         """
         ...
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from schemactl.errors import DestinationError, InputError, did_you_mean
+from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import MAX_NAME_LENGTH, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 VERSIONS_TABLE: Final = "_dlt_version"
-"""Where dlt keeps the schemas of a dataset (dlt.md §9.1)."""
+"""Where dlt keeps the schemas of a dataset (docs/dlt.md §9.1)."""
+
+OURS: Final = "_schemactl_"
+"""How the names of our own tables begin, but for the one of rejects."""
 
 _STAGING: Final = "_staging"
 
@@ -32,6 +36,19 @@ class Catalogue:
     schema: Schema
     origin: str
     hashes: tuple[str, ...] = ()
+
+    @property
+    def without_ours(self) -> Catalogue:
+        """The same without the tables that schemactl keeps beside those of a schema."""
+        theirs = {name: table for name, table in self.schema.tables.items() if not is_ours(table)}
+        return replace(self, schema=replace(self.schema, tables=theirs))
+
+
+def is_ours(table: Table) -> bool:
+    """Return whether schemactl keeps a table beside those of a schema: for its ledgers, work under way, rejects."""
+    if table.name.lower() == REJECTS_TABLE:  # data may bring that name too
+        return {column.name for column in REJECTS_COLUMNS} <= {name.lower() for name in table.columns}
+    return table.name.lower().startswith(OURS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Chain:
     Attributes:
         root: the table at the top.
         nested: the others of the schema with complete columns, parents first.
-        staged: what the load brings for them, by table.
+        staged: what the load brings for them, by table, in the same order.
     """
 
     root: Table
@@ -95,7 +95,8 @@ def _chain(root: str, tables: dict[str, Table], staged: dict[str, StagedTable]) 
         nested += level
         members |= {table.name for table in level}
         found = bool(level)
-    return Chain(tables[root], tuple(nested), {name: staged[name] for name in members if name in staged})
+    ordered = (root, *(table.name for table in nested))
+    return Chain(tables[root], tuple(nested), {name: staged[name] for name in ordered if name in staged})
 
 
 def root_of(table: Table, tables: dict[str, Table]) -> Table:

@@ -1,7 +1,7 @@
 """Statements that make and change datasets, tables and columns, written by sqlglot from trees of its expressions.
 
-What loads make is as dlt makes it (dlt.md §9.2). Which type a column gets, and what a database can do, stands in the
-destination's module; here it is only spelt. A dialect is sqlglot's name for a database's SQL.
+What loads make is as dlt makes it (docs/dlt.md §9.2). Which type a column gets, and what a database can do, stands in
+the destination's module; here it is only spelt. A dialect is sqlglot's name for a database's SQL.
 """
 
 from __future__ import annotations

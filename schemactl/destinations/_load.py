@@ -48,6 +48,8 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     chains = chains_of(schema)
     _refuse_merges(chains)
     dataset = choose_target(session, asked, schema.name)
+    # Else a table that a load under way is making would be made twice.
+    _lock(session, dataset)
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = set(emptied_by(schema, chains))
     tables = [*(table for chain in chains for table in chain.tables), *bookkeeping_of(schema).tables]
@@ -68,8 +70,7 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     _refuse_merges(chains)
     dataset = choose_target(session, asked, schema.name)
     progress(f"waiting for other loads into `{dataset}`", None)
-    with session.telling(f"lock dataset `{dataset}`"):
-        session.lock(dataset)
+    _lock(session, dataset)
     if package.load_id in past_loads(session, asked, schema.name).load_ids:
         return False
     _empty(session, dataset, schema, chains)
@@ -88,6 +89,11 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     with session.telling("write dlt's tables of loads"):
         write_bookkeeping(session, dataset, kept, package)
     return True
+
+
+def _lock(session: Session, dataset: str) -> None:
+    with session.telling(f"lock dataset `{dataset}`"):
+        session.lock(dataset)
 
 
 def _refuse_merges(chains: tuple[Chain, ...]) -> None:

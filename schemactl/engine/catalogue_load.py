@@ -2,20 +2,19 @@
 
 So a load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``),
 the rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, tells the
-steps: from then on the load is certain. Each step can be taken again: rows are appended unless their key is there,
-tables are overwritten, or the new one takes the old one's name, where the rows have fields that the old one cannot
-hold. What is left of a load that was killed before is dropped, after it is carried out.
+steps: from then on the load is certain, and ``catalogue_pending`` takes the steps. What is left of a load that was
+killed before is dropped, after it is carried out.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from schemactl.engine.catalogue import (
@@ -23,52 +22,17 @@ from schemactl.engine.catalogue import (
     HeldTable,
     Namespace,
     column_type,
-    held_tables,
     quoted,
-    select,
 )
-from schemactl.engine.catalogue_copy import fill_copy, take_place
+from schemactl.engine.catalogue_copy import fill_copy
 from schemactl.engine.catalogue_growth import Structures, added_fields, as_grown, grown_schema, grows
+from schemactl.engine.catalogue_pending import NEW, Step, Target, create_table, refreshed
 from schemactl.engine.catalogue_tables import Tables
 from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
 from schemactl.schema.nested_ddl import read_type
 from schemactl.schema.types import Table
-
-PENDING: Final = "_schemactl_pending"
-NEW: Final = "_schemactl_new_"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is done to one table.
-
-    Attributes:
-        source: the table that holds the rows; None to empty the table.
-        overwrites: the rows are all that the table holds afterwards.
-        key: the column by which rows are not appended twice; all columns where it is None.
-        takes_place: the table that holds the rows takes the other one's place, and its name.
-    """
-
-    table: str
-    source: str | None
-    overwrites: bool = False
-    key: str | None = None
-    takes_place: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A load that is certain.
-
-    Attributes:
-        steps: in their order, the tables in which loads are kept last.
-    """
-
-    load_id: str
-    schema_name: str
-    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,41 +53,6 @@ class Brought:
     overwrites: bool = False
     structures: Structures = field(default_factory=dict)
     superseded: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a load goes, and what is there."""
-
-    spark: SparkSession
-    namespace: Namespace
-    held: Mapping[str, HeldTable] = field(default_factory=dict)
-
-
-def read_pending(target: Target) -> Pending | None:
-    """Return the load that a killed command left certain, None where there is none."""
-    if PENDING not in target.held:
-        return None
-    rows = select(target.spark, f"SELECT load FROM {target.namespace.table(PENDING)}")
-    if not rows:
-        return None  # killed as it was made
-    told = json.loads(rows[0]["load"])
-    return Pending(told["load_id"], told["schema_name"], tuple(Step(**step) for step in told["steps"]))
-
-
-def recover(target: Target) -> Target:
-    """Finish or forget what a killed load has left; return what is there then."""
-    pending = read_pending(target)
-    if pending is not None:
-        carry_out(target, pending)
-    else:
-        forget(target)
-    return refreshed(target)
-
-
-def refreshed(target: Target) -> Target:
-    """Return a target with what is there now."""
-    return Target(target.spark, target.namespace, held_tables(target.spark, target.namespace))
 
 
 def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Target:
@@ -198,15 +127,12 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
     if not overwrites and old is not None and (takes_place or _shares_key(frame, old, each.key)):
         # Rows are not told from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
-    if takes_place:
-        _create_grown(target, each, frame)
-    else:
-        _create(target, f"{NEW}{name}", frame)
-    return Step(name, f"{NEW}{name}", overwrites, each.key, takes_place)
+    make = partial(_create_grown, target, each) if takes_place else partial(create_table, target, f"{NEW}{name}")
+    return Step(name, make(frame), overwrites, each.key, takes_place)
 
 
-def _create_grown(target: Target, each: Brought, frame: DataFrame) -> None:
-    """Make a table like the one that is there, of rows with more fields inside its columns."""
+def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
+    """Make a table like the one that is there, of rows with more fields inside its columns; return its name."""
     name = each.table.name
     there = target.spark.table(target.namespace.table(name)).schema
     kinds = grown_schema(there, each.structures)
@@ -216,6 +142,7 @@ def _create_grown(target: Target, each: Brought, frame: DataFrame) -> None:
     ]
     named = [value.alias(field.name) for value, field in zip(values, kinds.fields, strict=True)]
     fill_copy(Tables(target.spark, target.namespace), name, f"{NEW}{name}", kinds, frame.select(*named))
+    return f"{NEW}{name}"
 
 
 def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
@@ -231,64 +158,7 @@ def stage_rows(target: Target, table: Table, rows: Sequence[Mapping[str, Any]]) 
     columns = complete(table)
     kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
     frame = target.spark.createDataFrame([tuple(row[each.name] for each in columns) for row in rows], kinds)
-    _create(target, f"{NEW}{table.name}", frame)
-    return Step(table.name, f"{NEW}{table.name}")
-
-
-def commit(target: Target, pending: Pending) -> None:
-    """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame([(json.dumps(asdict(pending)),)], "load string")
-    _create(target, PENDING, frame)
-    carry_out(refreshed(target), pending)
-
-
-def carry_out(target: Target, pending: Pending) -> None:
-    """Take the steps of a load that is certain, those again that were taken before."""
-    for step in pending.steps:
-        _take(target, step)
-    target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(PENDING)}")
-    forget(refreshed(target))
-
-
-def forget(target: Target) -> None:
-    """Drop the tables of a load that is not certain, or done."""
-    for name in target.held:
-        if name.startswith(NEW) or name == PENDING:
-            target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
-
-
-def _take(target: Target, step: Step) -> None:
-    spark, table = target.spark, target.namespace.table(step.table)
-    if step.takes_place and step.source is not None:
-        if step.source in target.held:  # else it has done so already
-            take_place(Tables(spark, target.namespace), step.table, step.source)
-        return
-    if step.source is None:
-        if step.table in target.held:
-            spark.sql(f"TRUNCATE TABLE {table}")
-        return
-    source = target.namespace.table(step.source)
-    columns = list(target.held[step.source].columns)
-    listed = ", ".join(quoted(name) for name in columns)
-    if step.overwrites:
-        nulls = [name for name in target.held[step.table].columns if name not in columns]
-        wanted = ", ".join([listed, *(f"NULL AS {quoted(name)}" for name in nulls)])
-        spark.sql(f"INSERT OVERWRITE TABLE {table} BY NAME SELECT {wanted} FROM {source}")
-        return
-    key = [step.key] if step.key else columns
-    same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in key)
-    spark.sql(
-        f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {source} n "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {same})"
-    )
-
-
-def _create(target: Target, name: str, frame: DataFrame) -> None:
-    """Make a table of a frame; one of this name that a killed load left is gone by then."""
-    writer = frame.write.mode("errorifexists")
-    if target.namespace.catalogue == SESSION_CATALOGUE:
-        writer = writer.format("parquet")
-    writer.saveAsTable(target.namespace.table(name))
+    return Step(table.name, create_table(target, f"{NEW}{table.name}", frame))
 
 
 def _using(target: Target) -> str:

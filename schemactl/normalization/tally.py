@@ -11,6 +11,9 @@ from schemactl.inference.paths import Path
 from schemactl.schema.judgement import Violation
 from schemactl.schema.types import Column, DataType
 
+REJECTS_TABLE: Final = "_rejects"
+"""The table beside the others that rejected rows and values go to."""
+
 REJECTS_COLUMNS: Final = tuple(
     Column(name, {"data_type": data_type, "nullable": name not in ("load_id", "table_name", "file", "line")})
     for name, data_type in (

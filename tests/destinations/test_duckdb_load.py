@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
@@ -24,6 +25,7 @@ from staged_loads import an_input, line, lines, order, orders, package, quiet, s
 
 from schemactl.destinations import duckdb as destination
 from schemactl.destinations._package import LoadPackage, StagedTable
+from schemactl.destinations.duckdb import _loader
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import table_from_dict
 
@@ -159,7 +161,10 @@ def test_a_load_that_fails_keeps_the_file_that_another_one_has_made_meanwhile(pa
     assert ask(path, "select load_id from _dlt_loads") == [("1",)]
 
 
-def test_a_load_that_finds_the_file_in_use_leaves_it_where_it_is(path: Path, tmp_path: Path) -> None:
+def test_a_load_that_finds_the_file_in_use_leaves_it_where_it_is(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_impatient(monkeypatch)
     code = f"import duckdb\nwith duckdb.connect({str(path)!r}):\n    print('open', flush=True)\n    input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
 
@@ -392,7 +397,29 @@ def test_rows_that_do_not_arrive_stop_the_load(path: Path, tmp_path: Path) -> No
     assert not path.exists()
 
 
-def test_a_file_that_another_process_holds_is_told(path: Path, tmp_path: Path) -> None:
+def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_loader, "_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(_loader, "_PATIENCE_OF_LOADS_SECONDS", 0.2)
+
+
+def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_path: Path) -> None:
+    load(path, two(tmp_path))
+    holding = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+
+        def close_it(what: str, share: float | None) -> None:
+            quiet(what, share)
+            if "waiting" in what:
+                threading.Timer(1, holder.communicate, [b"\n"]).start()
+
+        destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), close_it)
+    assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
+
+
+def test_a_file_that_another_process_holds_is_told(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    be_impatient(monkeypatch)
     load(path, two(tmp_path))
     holding = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from lake_samples import package, schema_of, silent, table
 from pyiceberg.catalog.sql import SqlCatalog
 
 from schemactl.destinations import iceberg as destination
+from schemactl.destinations.iceberg.address import lock_folder, read_address
 from schemactl.errors import DestinationError, InputError
 from schemactl.formats.dlt import read
 
@@ -77,6 +79,31 @@ def test_a_configured_catalogue_is_loaded_and_read(tmp_path: Path, monkeypatch: 
     assert "orders" in destination.read_catalogue("iceberg:prod").schema.tables
     held = SqlCatalog("prod", uri=f"sqlite:///{warehouse}/any.db").load_table(("sales", "orders")).scan().to_arrow()
     assert held.num_rows == 2
+
+
+def test_loads_into_a_configured_catalogue_go_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PROD", "SAME"):
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__{name}__TYPE", "sql")
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__{name}__URI", f"sqlite:///{tmp_path}/any.db")
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__{name}__WAREHOUSE", f"file://{tmp_path}")
+    first, second = (package(tmp_path, each, {"orders": [{"id": int(each)}]}, [ORDERS]) for each in "12")
+    others: list[Future[None]] = []
+    with ThreadPoolExecutor(1) as pool:
+
+        def load_another(what: str, share: float | None) -> None:
+            silent(what, share)
+            if what == "committing":
+                others.append(pool.submit(destination.load, "iceberg:prod?dataset=sales", second, silent))
+                wait(others, timeout=1)
+
+        destination.load("iceberg:prod?dataset=sales", first, load_another)
+        others[0].result()
+    assert destination.read_past_loads("iceberg:prod?dataset=sales", "shop").load_ids == {"1", "2"}
+    held = SqlCatalog("prod", uri=f"sqlite:///{tmp_path}/any.db").load_table(("sales", "orders")).scan().to_arrow()
+    assert sorted(held["id"].to_pylist()) == [1, 2]
+    assert lock_folder(read_address("iceberg:prod")) == lock_folder(read_address("iceberg:same"))
 
 
 def test_a_folder_whose_catalogue_has_another_name_is_gone_on_with(tmp_path: Path) -> None:

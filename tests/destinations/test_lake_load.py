@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -20,14 +21,16 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from filelock import FileLock
 from lake_samples import AT, LoadedInput, Rows, nested, package, schema_of, silent, stage, table
 from pyiceberg.catalog.sql import SqlCatalog
 
 from schemactl.destinations import DESTINATIONS
+from schemactl.destinations._lake import lock
 from schemactl.destinations._lake.journal import Journal
-from schemactl.destinations.delta.lake import DeltaLake
+from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable
 from schemactl.destinations.iceberg.address import open_catalog, read_address
-from schemactl.destinations.iceberg.lake import IcebergLake
+from schemactl.destinations.iceberg.lake import IcebergLake, IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column, Table
 
@@ -289,6 +292,40 @@ def test_a_load_that_fails_leaves_everything_as_it_was(place: Place, tmp_path: P
     assert len(list(place.folder.glob("sales/orders/**/*.parquet"))) == 1
 
 
+def test_readers_see_nothing_of_a_load_whose_rows_do_not_all_fit(place: Place, tmp_path: Path) -> None:
+    place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
+    before = lake_of(place).open("orders").version
+    lines = nested("orders__lines", "orders", {"sku": {**TEXT, "nullable": False}})
+    rows: dict[str, Rows] = {"orders": [{"id": 2}], "orders__lines": [{"sku": None}]}
+    with pytest.raises(DestinationError, match="takes no nulls"):
+        place.load(tmp_path, "2", rows, [ORDERS, lines])
+    assert lake_of(place).open("orders").version == before
+
+
+@pytest.mark.parametrize("strategy", [None, "delete-insert"])
+def test_readers_see_no_new_order_without_its_lines(
+    strategy: str | None, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = merged(strategy, {"id": PRIMARY}) if strategy else ORDERS
+    place.load(tmp_path, "1", {"orders": [{"id": 1, "_dlt_id": "a"}], "orders__lines": []}, [root, LINES])
+    seen: list[tuple[int, int]] = []
+    for of in (DeltaLakeTable, IcebergLakeTable):
+        monkeypatch.setattr(of, "commit", watched(of.commit, place, seen))
+    line = {"_dlt_parent_id": "b", "sku": "x"}
+    place.load(tmp_path, "2", {"orders": [{"id": 2, "_dlt_id": "b"}], "orders__lines": [line]}, [root, LINES])
+    assert seen == [(1, 1), (2, 1)]
+
+
+def watched(commit: Any, place: Place, seen: list[tuple[int, int]]) -> Any:
+    """Note how many orders and lines there are after each commit."""
+
+    def run(*given: Any, **options: Any) -> None:
+        commit(*given, **options)
+        seen.append((len(place.rows("orders", "id")), len(place.rows("orders__lines", "sku"))))
+
+    return run
+
+
 def test_a_load_that_cannot_be_taken_back_tells_both_reasons(place: Place, tmp_path: Path) -> None:
     place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
     clients = table("clients", {"id": {**BIGINT, "nullable": False}})
@@ -482,13 +519,33 @@ def test_a_table_that_was_empty_is_emptied_again(place: Place, tmp_path: Path) -
     assert place.rows("orders", "id") == []
 
 
-def test_a_second_load_at_the_same_time_is_refused(place: Place, tmp_path: Path) -> None:
-    from filelock import FileLock
-
+def lock_of(place: Place) -> FileLock:
     folder = place.folder / "sales" if place.kind == "delta" else place.folder
     folder.mkdir(parents=True)
-    with FileLock(folder / ".schemactl.lock"), pytest.raises(DestinationError, match="is in use by"):
+    return FileLock(folder / ".schemactl.lock", thread_local=False)
+
+
+def test_a_load_waits_for_another_one(place: Place, tmp_path: Path) -> None:
+    held = lock_of(place)
+    held.acquire()
+    said: list[str] = []
+
+    def free_it(what: str, share: float | None) -> None:
+        silent(what, share)
+        if "waiting" in what:
+            threading.Timer(6, held.release).start()
+        said.append(what)
+
+    place.destination.load(place.url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), free_it)
+    assert "waiting for other loads" in said[0]
+    assert place.rows("orders", "id") == [1]
+
+
+def test_a_load_does_not_wait_for_ever(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "LOAD_PATIENCE_SECONDS", 0.2)
+    with lock_of(place), pytest.raises(DestinationError, match="is in use by"):
         place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
+    assert [each.name for each in place.folder.rglob("*") if each.is_file()] == [".schemactl.lock"]
 
 
 def test_addresses_that_are_wrong_are_told(place: Place, tmp_path: Path) -> None:

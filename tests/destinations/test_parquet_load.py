@@ -18,6 +18,8 @@ import pytest
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import parquet as destination
+from schemactl.destinations._lake import lock
+from schemactl.destinations.parquet import journal
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Table, table_from_dict
 from schemactl.store.lock import locked
@@ -224,6 +226,27 @@ def test_after_a_kill_readers_of_ours_see_what_the_journal_says(tmp_path: Path) 
     assert states == {(1, False), (2, True)}
 
 
+def test_nested_rows_get_their_place_before_those_that_they_are_nested_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = package(
+        tmp_path, shop(orders(), lines()), "1", {"orders": [order(1)], "orders__lines": [line("r1.1", 0, "x")]}
+    )
+    seen: list[list[str]] = []
+    real = journal._move
+
+    def watched(old: Path, new: Path) -> None:
+        real(old, new)
+        seen.append(sorted({path.parent.name for path in (tmp_path / "w").glob("*/*") if path.suffix != ".json"}))
+
+    monkeypatch.setattr(journal, "_move", watched)
+    destination.load(f"parquet:{tmp_path}/w", made, quiet)
+    assert seen[0] == [".schemactl-load", "orders__lines"]
+    assert seen[1] == [".schemactl-load", "orders", "orders__lines"]
+    assert "_dlt_loads" not in seen[-2]
+    assert "_dlt_loads" in seen[-1]
+
+
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     url = f"parquet:{tmp_path}/w"
     destination.load(url, package(tmp_path / "staged", shop(orders()), "1", {"orders": [order(1)]}), quiet)
@@ -244,6 +267,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 
 def test_two_loads_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "LOAD_PATIENCE_SECONDS", 0.2)
     made = package(tmp_path / "staged", shop(orders()), "1", {"orders": [order(1)]})
     with locked(tmp_path / "w"):
         process = os.fork()

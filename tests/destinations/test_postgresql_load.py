@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time as time_
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -189,6 +191,48 @@ def test_loads_at_the_same_time_go_one_after_the_other(database: str, tmp_path: 
     assert ask(database, "select count(*) from _dlt_version") == [(1,)]
 
 
+@pytest.mark.parametrize("isolation", ["read committed", "serializable"])
+def test_loads_at_the_same_time_need_no_luck_under_any_isolation(isolation: str, database: str, tmp_path: Path) -> None:
+    make(database, f"alter database shop set default_transaction_isolation = '{isolation}'")
+    asked = threading.Barrier(2)
+
+    def slow(what: str, share: float | None) -> None:
+        quiet(what, share)
+        if "waiting" in what:  # both have looked at what is there
+            asked.wait(30)
+
+    made = two(tmp_path)
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(destination.load, f"{database}?dataset=sales", made, slow) for _ in range(2)]
+    for each in both:
+        each.result()
+    assert ask(database, "select count(*) from orders") == [(2,)]
+    assert ask(database, "select load_id from _dlt_loads") == [("1",)]
+
+
+def test_a_check_waits_for_the_load_that_makes_its_tables(database: str, tmp_path: Path) -> None:
+    checks: list[Future[None]] = []
+    with ThreadPoolExecutor(1) as pool:
+
+        def check_meanwhile(what: str, share: float | None) -> None:
+            quiet(what, share)
+            if what == "completing the load":
+                checks.append(pool.submit(destination.check_tables, f"{database}?dataset=sales", two(tmp_path).schema))
+                with psycopg.connect(database, autocommit=True) as connection:
+                    await_waiting(connection)
+
+        destination.load(f"{database}?dataset=sales", two(tmp_path), check_meanwhile)
+        checks[0].result()
+
+
+def await_waiting(connection: psycopg.Connection[Any]) -> None:
+    """Return once another session waits for a lock."""
+    end = time_.monotonic() + 30
+    while not connection.execute("select 1 from pg_locks where not granted").fetchall():
+        assert time_.monotonic() < end
+        time_.sleep(0.05)
+
+
 def test_a_nul_character_is_told(database: str, tmp_path: Path) -> None:
     made = package(tmp_path, shop(orders()), "1", {"orders": [order(1, note="a\0b")]})
     with pytest.raises(DestinationError, match="column `note` of table `orders`: PostgreSQL refuses NUL"):
@@ -327,6 +371,29 @@ def test_rights_that_are_missing_are_told_before(database: str, tmp_path: Path) 
         destination.check_tables(f"{url}?dataset=sales", schema)
     assert "grant the user" in str(caught.value.hint)
     make(database, "drop owned by guest", "drop role guest")
+
+
+def test_datasets_that_the_user_may_not_look_into_are_not_in_the_way(database: str, tmp_path: Path) -> None:
+    load(database, two(tmp_path), "of_others")
+    make(
+        database,
+        "drop role if exists guest",
+        "create role guest login password 'guest'",
+        "create schema shop authorization guest",
+    )
+    url = re.sub("//.*@", "//guest:guest@", database)
+    assert not destination.read_past_loads(url, "shop").load_ids
+    destination.check_tables(url, two(tmp_path).schema)
+    destination.load(url, two(tmp_path), quiet)
+    assert ask(database, "select count(*) from shop.orders") == [(2,)]
+    with pytest.raises(DestinationError, match=r"cannot make dataset `of_others`") as caught:
+        destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
+    assert "USAGE" in str(caught.value.hint)
+    make(database, "grant create on database shop to guest")
+    with pytest.raises(DestinationError, match='cannot put rows into table "of_others"') as caught:
+        destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
+    assert "grant the user" in str(caught.value.hint)
+    make(database, "drop owned by guest cascade", "drop role guest")
 
 
 def test_a_server_that_goes_away_is_told_and_leaves_the_old_state(database: str, tmp_path: Path) -> None:

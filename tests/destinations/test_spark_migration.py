@@ -679,13 +679,13 @@ def test_a_load_finishes_a_copy_that_broke_off(moved: Moved, rows: Any, dying: A
 def test_a_load_that_was_certain_is_finished_before_a_migration(
     moved: Moved, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from schemactl.engine import catalogue_load
+    from schemactl.engine import catalogue_pending
 
     def kill(*_: Any) -> None:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_load, "_take", kill)
+        patched.setattr(catalogue_pending, "_take", kill)
         with pytest.raises(Killed):
             moved.load(FIRST, "6", order(6, "6"))
     with destination.connect(moved.url, "shop") as session:

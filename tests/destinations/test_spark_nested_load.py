@@ -15,7 +15,7 @@ from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations._package import LoadPackage, StagedTable
-from schemactl.engine import catalogue_load
+from schemactl.engine import catalogue_load, catalogue_pending
 from schemactl.engine.catalogue_growth import added_fields
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, DropColumn
@@ -167,7 +167,7 @@ def test_a_load_that_is_killed_as_a_table_changes_is_finished_by_the_next(
     tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
-    real = catalogue_load.take_place
+    real = catalogue_pending.take_place
 
     def taken(tables: Any, name: str, copy: str) -> None:
         if moment == "between":
@@ -177,7 +177,7 @@ def test_a_load_that_is_killed_as_a_table_changes_is_finished_by_the_next(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_load, "take_place", taken)
+        patched.setattr(catalogue_pending, "take_place", taken)
         with pytest.raises(Killed):
             destination.load(url, loaded(tmp_path, nested(AFTER), "2", order(2, "2", **LATER)), quiet)
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}

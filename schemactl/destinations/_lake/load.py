@@ -1,17 +1,18 @@
 """Carries out one load on tables that are files, all or nothing.
 
-No format has a commit for several tables. So what the tables were is written into a journal first, then each table is
-committed once with the load's id, then `_dlt_version`, and last the row in `_dlt_loads` that completes the load. Until
-then a reader may see rows of the load in some tables and not in others: those whose ``_dlt_load_id`` is not in
-`_dlt_loads` yet; each single table is consistent at any time. A load that fails is undone at once, a load that was
-killed by the next one, whatever its id: tables are restored to the versions in the journal. Columns that it added stay.
+No format has a commit for several tables. So what the tables were is written into a journal first, then all new files.
+Only then is each table committed, once, with the load's id, nested ones before those that they are nested in. Then
+comes `_dlt_version`, and last the row in `_dlt_loads` that completes the load. Between the commits a reader may see
+rows of the load in some tables and not in others: those whose ``_dlt_load_id`` is not in `_dlt_loads` yet; each single
+table is consistent at any time. A load that fails is undone at once, a load that was killed by the next one, whatever
+its id: tables are restored to the versions in the journal. Columns that it added stay.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """What becomes of a table: files that are written already, and files that go."""
+
+    table: LakeTable
+    added: Sequence[str]
+    removed: Sequence[DataFile]
+
+
 def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load; one that is there already is not loaded again.
 
@@ -40,6 +50,7 @@ def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
         DestinationError: it failed, and everything is as it was before but for added columns.
     """
     package = package_as_stored(package)
+    progress(f"waiting for other loads into `{lake.origin}`", None)
     with lake.locked():
         settle(lake)
         if lake.is_complete(package.schema.name, package.load_id):
@@ -50,9 +61,14 @@ def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
         journal = _journal(lake, package, there)
         lake.write_journal(journal)
         try:
+            commits: list[_Commit] = []
             for number, chain in enumerate(chains):
                 progress(f"load `{chain.root.name}`", number / len(chains))
-                _load_chain(lake, chain, journal, package.inserted_at)
+                commits += _write_chain(lake, chain, journal, package.inserted_at)
+            progress("committing", None)
+            # Nested rows come before those that they are nested in.
+            for each in reversed(commits):
+                each.table.commit(each.added, each.removed, journal.load_id)
             lake.finish(package)
         except BaseException as error:
             _take_back(lake, error)
@@ -136,19 +152,20 @@ def _journal(lake: Lake, package: LoadPackage, there: Mapping[str, LakeTable | N
     return Journal(package.load_id, package.schema.name, uuid.uuid4().hex, versions, tuple(lake.own_files(package)))
 
 
-def _load_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: datetime) -> None:
+def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: datetime) -> Iterator[_Commit]:
+    """Write the new files of the tables of a chain, and yield what is to be committed of them, the root's first."""
     tables = {table.name: made for table in chain.tables if (made := _ready(lake, table, chain, journal)) is not None}
     if chain.disposition is not Disposition.MERGE:
         for name, table in tables.items():
             removed = table.files() if chain.disposition is Disposition.REPLACE else ()
             added = _all_staged(chain, name, table, journal)
             if added or removed:
-                table.commit(added, removed, journal.load_id)
+                yield _Commit(table, added, removed)
         return
     moment = boundary_of(chain.root, inserted_at)
     for name, merge in plan_merge(chain, tables).items():
         is_history = chain.strategy is Strategy.SCD2 and name == chain.root.name
-        _merge_table(tables[name], chain, merge, journal, moment if is_history else None)
+        yield from _merge_table(tables[name], chain, merge, journal, moment if is_history else None)
 
 
 def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTable | None:
@@ -191,8 +208,10 @@ def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> 
     return list(add_staged(table, staged, journal.attempt))
 
 
-def _merge_table(table: LakeTable, chain: Chain, merge: Merge, journal: Journal, ends_at: datetime | None) -> None:
-    """Commit what becomes of one table; ``ends_at`` for slowly changing dimensions, whose rows end and do not go."""
+def _merge_table(
+    table: LakeTable, chain: Chain, merge: Merge, journal: Journal, ends_at: datetime | None
+) -> Iterator[_Commit]:
+    """Write what becomes of one table; ``ends_at`` for slowly changing dimensions, whose rows end and do not go."""
     name = table.name
     keys = keys_of(next(each for each in chain.tables if each.name == name))
     removed = [file for file in table.files() if file.path in merge.going]
@@ -212,7 +231,7 @@ def _merge_table(table: LakeTable, chain: Chain, merge: Merge, journal: Journal,
         alter = _stamped(stamp) if ends_at else None
         added += add_staged(table, staged, journal.attempt, None if is_whole else merge.coming, alter)
     if added or removed:
-        table.commit(added, removed, journal.load_id)
+        yield _Commit(table, added, removed)
 
 
 def _ended(

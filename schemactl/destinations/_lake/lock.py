@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.lock import WAIT_SECONDS, locked
+
+LOAD_PATIENCE_SECONDS: Final = 600.0
+"""How long a load waits for others: what it brings may have taken as long to make."""
+
+
+@contextmanager
+def loading(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder for a load; see ``holding``."""
+    with holding(folder, LOAD_PATIENCE_SECONDS):
+        yield
+
+
+def machine_folder(*known: str) -> Path:
+    """Return a folder of this machine whose lock stands for a destination that has none which ends with its holder.
+
+    Args:
+        known: what tells the destination from others.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else ""
+    key = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir(), f"schemactl-locks-{user}", key)
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_nulls, count_values
@@ -35,9 +34,6 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.types import Column, Properties, Schema, Table
-
-OURS: Final = "_schemactl_"
-"""How the names of our own tables begin; they are no part of what is migrated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +61,7 @@ class LakeMigration:
         return self.store.origin
 
     def catalogue(self) -> Catalogue:
-        found = self.store.catalogue()
-        theirs = {name: table for name, table in found.schema.tables.items() if not name.startswith(OURS)}
-        return replace(found, schema=replace(found.schema, tables=theirs))
+        return self.store.catalogue().without_ours
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""dlt's types as Arrow's, as dlt writes them into tables on files, and back (dlt.md §9.3 has the databases')."""
+"""dlt's types as Arrow's, as dlt writes them into tables on files, and back (docs/dlt.md §9.3 has the databases')."""
 
 from __future__ import annotations
 

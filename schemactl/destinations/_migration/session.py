@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
 from schemactl.destinations._migration import ledger
 from schemactl.destinations._migration.known import Known
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
@@ -20,9 +20,6 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import ChangeType, Step, table_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
-
-OURS: Final = "_schemactl_"
-"""How the names of our own tables begin; they are no part of what is migrated."""
 
 
 class Database(Protocol):
@@ -102,8 +99,7 @@ class SqlMigration(Generic[D]):
                 empty = replace(new_schema(schema_name((), self.dataset)), tables={})
                 return Catalogue(empty, f"{self.origin}?dataset={self.dataset}")
             found = self.reads(self.database, self.dataset)
-        theirs = {name: table for name, table in found.schema.tables.items() if not name.startswith(OURS)}
-        return replace(found, schema=replace(found.schema, tables=theirs))
+        return found.without_ours
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

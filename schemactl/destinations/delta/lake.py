@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._lake.journal import Journal, journal_from_text
-from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.structure import is_nested
 from schemactl.destinations._lake.table import DataFile, LakeTable
 from schemactl.destinations._lake.types import plain_type
@@ -172,7 +172,7 @@ class DeltaLake:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        with holding(self.folder):
+        with loading(self.folder):
             with told(f"cannot read `{self.folder}`"):
                 own = [each for each in self.folder.iterdir() if each.is_dir() and not (each / LOG).is_dir()]
             for folder in (self.folder, *own):

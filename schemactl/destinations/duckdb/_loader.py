@@ -6,15 +6,24 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._load import check_schema, load_package, past_loads
+from schemactl.destinations._migration.opening import waiting
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
 from schemactl.destinations.duckdb._session import DuckDbSession, commit, is_in_use, open_session, told
 from schemactl.destinations.duckdb._types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema
+
+_PATIENCE_SECONDS: Final = 5.0
+_PATIENCE_OF_LOADS_SECONDS: Final = 60.0
+"""More, as what they bring took long to make; not for ever, as a tool may have the file open all day."""
+
+_IN_USE: Final = "Could not set lock"
+"""What DuckDB says where another process has the file open."""
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -27,7 +36,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     address = parse_file_address(url)
     if not address.path.exists():
         return PastLoads()
-    with open_session(address, is_read_only=True) as session:
+    with waiting(lambda: open_session(address, is_read_only=True), _PATIENCE_SECONDS, _IN_USE) as session:
         return past_loads(session, address.dataset, schema_name)
 
 
@@ -40,7 +49,7 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     address = parse_file_address(url)
     if address.path.exists():
-        with open_session(address) as session:
+        with waiting(lambda: open_session(address), _PATIENCE_SECONDS, _IN_USE) as session:
             check_schema(session, address.dataset, schema)
     else:
         check_names(schema, NAMES, str(address))
@@ -60,6 +69,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         _check_folder(address)
     with told(address, "make the folder"):
         address.path.parent.mkdir(parents=True, exist_ok=True)
+    progress(f"waiting for others who have `{address}` open", None)
     with _opened(address, is_absent) as session:
         opened = _identity(address)
         # Another load may have made the file since.
@@ -80,7 +90,8 @@ def _opened(address: FileAddress, is_absent: bool) -> Iterator[DuckDbSession]:
     """Open a transaction; where that fails, nothing is left of a file that was not there before."""
     with ExitStack() as stack:
         try:
-            session = stack.enter_context(open_session(address))
+            opened = waiting(lambda: open_session(address), _PATIENCE_OF_LOADS_SECONDS, _IN_USE)
+            session = stack.enter_context(opened)
         except DestinationError as error:
             if is_absent and not is_in_use(error):
                 _remove(address)

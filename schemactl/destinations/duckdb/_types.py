@@ -1,4 +1,4 @@
-"""DuckDB's types and dlt's, both ways (dlt.md §9.3)."""
+"""DuckDB's types and dlt's, both ways (docs/dlt.md §9.3)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def kind_of(written: str) -> Properties:
 
 
 def stored(column: Column) -> Properties:
-    """Return what a DuckDB catalogue says of such a column (dlt.md §9.3)."""
+    """Return what a DuckDB catalogue says of such a column (docs/dlt.md §9.3)."""
     written = column.properties.get(DATABASE_TYPE)
     return with_nullable(unknown(written) if written else kind_of(column_type(column)), column)
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from schemactl.destinations._address import dataset_of
 from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
 
 if TYPE_CHECKING:
@@ -93,6 +94,20 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
             warehouse=str(address.folder.absolute()),
             init_catalog_tables=str(is_written).lower(),
         )
+
+
+def lock_folder(address: Address) -> Path:
+    """Return the folder whose lock keeps others out: the catalogue's, else one of this machine alone.
+
+    Catalogues have no locks that end with their holders.
+    """
+    if address.folder is not None:
+        return address.folder
+    from pyiceberg.utils.config import Config
+
+    stated = Config().get_catalog_config(address.stated) or {}
+    # Two configurations may call one catalogue differently.
+    return machine_folder("iceberg", str(stated.get("uri") or address.stated), str(stated.get("warehouse") or ""))
 
 
 def _open_configured(name: str) -> Catalog:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,6 @@ from schemactl.destinations._catalogue import (
     with_nullable,
 )
 from schemactl.destinations._lake.types import kind_of, kind_of_nested
-from schemactl.destinations._migration.session import OURS
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
 from schemactl.destinations.parquet.bookkeeping import stored_versions
@@ -67,9 +65,7 @@ def read_catalogue(url: str) -> Catalogue:
     with told(f"cannot read `{address}`"):
         held = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
         dataset = choose_dataset(held, address.dataset, str(address))
-        found = read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
-    ours = {name: table for name, table in found.schema.tables.items() if not name.startswith(OURS)}
-    return replace(found, schema=replace(found.schema, tables=ours))
+        return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
 
 
 def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from schemactl.destinations._lake.journal import Journal, journal_from_text
-from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
-from schemactl.destinations.iceberg.address import Address, told
+from schemactl.destinations.iceberg.address import Address, lock_folder, told
 from schemactl.destinations.iceberg.bookkeeping import is_loaded, write_bookkeeping
 from schemactl.destinations.iceberg.catalogue import new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
@@ -61,7 +61,7 @@ class IcebergLake:
         return new_kind(column)
 
     def locked(self) -> AbstractContextManager[None]:
-        return holding(self.address.folder) if self.address.folder else nullcontext()
+        return loading(lock_folder(self.address))
 
     def open(self, name: str) -> IcebergLakeTable | None:
         from pyiceberg.exceptions import NoSuchTableError

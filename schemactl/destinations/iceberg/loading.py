@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
-from schemactl.destinations._lake.lock import check_writable
+from schemactl.destinations._lake.lock import check_writable, loading
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
-from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
+from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, told
 from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
 from schemactl.destinations.iceberg.catalogue import (
     datasets_in,
@@ -66,7 +66,9 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     _check_place(address, package.schema.name)
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
-    catalog = open_catalog(address, is_written=True)
+    progress(f"waiting for other loads into `{address}`", None)
+    with loading(lock_folder(address)):  # two that make a catalogue at once would make its tables twice
+        catalog = open_catalog(address, is_written=True)
     with told(f"cannot load into `{address}`"):
         lake = IcebergLake(address, catalog, _dataset(address, package.schema.name, catalog))
         load_package(lake, package, progress)

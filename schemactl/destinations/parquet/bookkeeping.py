@@ -1,4 +1,4 @@
-"""What a folder of Parquet knows of its loads: dlt's files of versions and loads, and ours of inputs (dlt.md §9.1)."""
+"""What a folder of Parquet knows of its loads: dlt's versions and loads (docs/dlt.md §9.1), and our inputs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
-from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
@@ -76,7 +76,8 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     address = read_address(url)
     with _told(address.folder):
         dataset = find_dataset(address, is_made=True)
-        with holding(dataset):
+        progress(f"waiting for other loads into `{dataset}`", None)
+        with loading(dataset):
             recover(dataset)
             listing = list_files(dataset)
             _, loads = system_names(package.schema)
@@ -108,7 +109,8 @@ def _told(folder: Path) -> Iterator[None]:
 
 def _gather(listing: Listing, package: LoadPackage, progress: Progress) -> Journal:
     """Bring everything that a load writes into the dataset's hidden folder."""
-    changes = list(_changes(listing, package, progress))
+    # Nested tables come before those that they are nested in.
+    changes = list(_changes(listing, package, progress))[::-1]
     moves: list[tuple[str, str]] = []
     for at, change in enumerate(changes):
         progress(f"copying {change.table}", at / len(changes))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _DATASETS: Final = """
     select nspname from pg_catalog.pg_namespace
-    where nspname <> 'information_schema' and nspname !~ '^pg_' order by oid
+    where nspname <> 'information_schema' and nspname !~ '^pg_' and pg_catalog.has_schema_privilege(oid, 'USAGE')
+    order by oid
 """
 
 _RELATIONS: Final = """
@@ -47,7 +48,10 @@ _PATIENCE_FOR_OTHERS: Final = "60s"
 _IN_THE_WAY: Final = "something else has the name: rename that, or name another dataset: `?dataset=NAME`"
 _OTHER_RULES: Final = "the table there has rules that the schema does not know: drop them, or load into another dataset"
 _HINTS: Final[dict[str, str]] = {
-    "42501": "grant the user CREATE on the database and the dataset, and SELECT, INSERT, UPDATE, DELETE on its tables",
+    "42501": (
+        "grant the user CREATE on the database, CREATE and USAGE on the dataset, "
+        "and SELECT, INSERT, UPDATE, DELETE on its tables"
+    ),
     "55P03": "another session holds a lock on it: end that first, or wait",
     "22P05": "PostgreSQL keeps no NUL characters: take `\\u0000` out of the data",
     "53100": "make room on the server's disk, then load again",
@@ -181,6 +185,8 @@ def open_session(address: Address) -> Iterator[PostgresSession]:
         connection = psycopg.connect(make_conninfo(**{**address.parameters, "client_encoding": "UTF8"}))
     except psycopg.Error as error:
         raise _told(error, "reach the server", address) from None
+    # Under the others, a load that has waited for another one would not see what that one has loaded.
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     session = PostgresSession(connection, address)
     try:
         with session.telling("begin a load"):

@@ -1,4 +1,4 @@
-"""PostgreSQL's types and dlt's, both ways (dlt.md §9.3)."""
+"""PostgreSQL's types and dlt's, both ways (docs/dlt.md §9.3)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def has_texts(kind: str) -> bool:
 
 
 def stored(column: Column) -> Properties:
-    """Return what PostgreSQL's catalogue says of such a column (dlt.md §9.3)."""
+    """Return what PostgreSQL's catalogue says of such a column (docs/dlt.md §9.3)."""
     properties = column.properties
     kinds = ("data_type", DATABASE_TYPE)
     if DATABASE_TYPE in properties:

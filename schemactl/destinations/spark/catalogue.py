@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import dataset_of
 from schemactl.destinations._catalogue import (
+    OURS,
     VERSIONS_TABLE,
     Catalogue,
     column_of,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 """Hive's metastore folds names, whatever Spark does."""
-
-INTERNAL: Final = "_schemactl_"
-"""How the names of tables start that a load makes for itself."""
 
 _PLAIN: Final[Mapping[str, Properties]] = {
     "STRING": {"data_type": "text"},
@@ -100,7 +98,7 @@ def _visible(held: Mapping[str, HeldTable]) -> tuple[Mapping[str, HeldTable], Ma
     from schemactl.engine.catalogue_tables import stranded
 
     copies = stranded(held)
-    there = {name: table for name, table in held.items() if not name.startswith(INTERNAL)}
+    there = {name: table for name, table in held.items() if not name.startswith(OURS)}
     return {**there, **{name: held[copy] for name, copy in copies.items()}}, copies
 
 

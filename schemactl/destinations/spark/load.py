@@ -2,21 +2,25 @@
 
 Spark commits each table on its own. A load that was killed before it was certain leaves nothing but tables named
 ``_schemactl_new_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
-reader may see the new rows of some tables and not yet those of others; the row in ``_dlt_loads`` comes last. There is
-no lock: one load at a time is the caller's to see to.
+reader may see the new rows of some tables and not yet those of others: nested ones come before those that they are
+nested in, the row in ``_dlt_loads`` comes last. Catalogues have no locks: loads of one machine wait for each other, one
+machine at a time is the caller's to see to.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
+from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
+from schemactl.destinations._lake.lock import loading, machine_folder
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._structure import as_stored, package_as_stored
-from schemactl.destinations.spark.catalogue import INTERNAL, read_address
+from schemactl.destinations.spark.catalogue import read_address
 from schemactl.destinations.spark.nested import Growing, outgrown, structures_after
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
@@ -28,7 +32,8 @@ if TYPE_CHECKING:
 
     from schemactl.engine.catalogue import Namespace
     from schemactl.engine.catalogue_growth import Structures
-    from schemactl.engine.catalogue_load import Brought, Step, Target
+    from schemactl.engine.catalogue_load import Brought
+    from schemactl.engine.catalogue_pending import Step, Target
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalogue takes as a table's name."""
@@ -43,7 +48,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         EngineError: Spark cannot be started.
     """
     from schemactl.engine.catalogue import held_tables
-    from schemactl.engine.catalogue_load import Target, read_pending
+    from schemactl.engine.catalogue_pending import Target, read_pending
     from schemactl.engine.running import running_session
 
     namespace = read_address(url)
@@ -67,9 +72,11 @@ def _load_ids(target: Target, table: str, schema_name: str) -> frozenset[str]:
 
 def _inputs(target: Target, schema_name: str) -> Mapping[str, LoadedInput]:
     from schemactl.engine.catalogue import select
-    from schemactl.engine.catalogue_load import NEW, read_pending
+    from schemactl.engine.catalogue_pending import read_pending
 
-    tables = [INPUTS_TABLE, *([f"{NEW}{INPUTS_TABLE}"] if read_pending(target) else [])]
+    pending = read_pending(target)
+    coming = [step.source for step in pending.steps if step.table == INPUTS_TABLE] if pending else []
+    tables = [INPUTS_TABLE, *(name for name in coming if name)]
     query = "SELECT load_id, schema_name, path, bytes, unix_micros(modified) AS modified FROM "
     rows = [
         row
@@ -103,7 +110,7 @@ def check_tables(url: str, schema: Schema) -> None:
         DestinationError: they cannot be loaded, or Spark failed.
     """
     from schemactl.engine.catalogue import held_tables
-    from schemactl.engine.catalogue_load import Target
+    from schemactl.engine.catalogue_pending import Target
     from schemactl.engine.running import active_session, running_session
 
     namespace = read_address(url)
@@ -124,14 +131,15 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         DestinationError: Spark failed, or what is there does not go with the rows.
         EngineError: Spark cannot be started.
     """
-    from schemactl.engine.catalogue_load import Pending, Target, commit, forget, prepare, recover, refreshed
+    from schemactl.engine.catalogue_load import prepare
+    from schemactl.engine.catalogue_pending import Pending, Target, commit, forget, recover, refreshed
     from schemactl.engine.catalogue_tables import mend_tables
     from schemactl.engine.rewrite import configured
     from schemactl.engine.running import running_session
 
     package = package_as_stored(package)
     namespace, kept = read_address(url), bookkeeping_of(package.schema)
-    with running_session() as spark, configured(spark):
+    with running_session() as spark, configured(spark), _alone(Target(spark, namespace), progress):
         mend_tables(spark, namespace)
         target = recover(refreshed(Target(spark, namespace)))
         if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
@@ -141,12 +149,21 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         tables = _tables(package, chains, kept)
         target = prepare(target, tables, {table.name: _structures(table, target) for table in tables})
         try:
-            steps = [*_steps(target, package, chains, progress), *_kept(target, package, kept)]
+            # Nested tables come before those that they are nested in.
+            steps = [*reversed([*_steps(target, package, chains, progress)]), *_kept(target, package, kept)]
         except BaseException:
             forget(refreshed(target))
             raise
         progress("finishing", None)
         commit(target, Pending(package.load_id, package.schema.name, tuple(steps)))
+
+
+def _alone(target: Target, progress: Progress) -> AbstractContextManager[None]:
+    """Keep other loads of this machine out."""
+    from schemactl.engine.catalogue_pending import place_of
+
+    progress(f"waiting for other loads into {target.namespace}", None)
+    return loading(machine_folder("spark", *place_of(target)))
 
 
 def _tables(package: LoadPackage, chains: tuple[Chain, ...], kept: Bookkeeping) -> list[Table]:
@@ -155,7 +172,8 @@ def _tables(package: LoadPackage, chains: tuple[Chain, ...], kept: Bookkeeping) 
 
 
 def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], progress: Progress) -> Iterator[Step]:
-    from schemactl.engine.catalogue_load import Step, stage
+    from schemactl.engine.catalogue_load import stage
+    from schemactl.engine.catalogue_pending import Step
 
     emptied = set(emptied_by(package.schema, chains))
     for at, chain in enumerate(chains):
@@ -233,7 +251,7 @@ def _check_chain(chain: Chain, catalogue: str) -> None:
         merge_of(chain.root, datetime.now(UTC))
     for table in chain.tables:
         name = table.name
-        if name.startswith(INTERNAL):
+        if name.startswith(OURS):
             raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint="rename the table")
         if catalogue == SESSION_CATALOGUE and not _SESSION_NAME.fullmatch(name):
             hint = "the naming convention `sql_cs_v1` makes names that it takes"

@@ -79,7 +79,7 @@ def connect(
     Who may write first finishes what a killed migration or load has left. Nobody is locked out, so ``patience`` says
     nothing.
     """
-    from schemactl.engine.catalogue_load import Target, recover, refreshed
+    from schemactl.engine.catalogue_pending import Target, recover, refreshed
     from schemactl.engine.catalogue_tables import find_tables, mend_tables
     from schemactl.engine.rewrite import configured
     from schemactl.engine.running import running_session, telling
