@@ -7,7 +7,6 @@ does not find in the file is told by its number.
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import re
@@ -17,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
+from schemactl.engine.csv_faults import read_fault
+from schemactl.engine.csv_rows import CsvRow, read_rows
 from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
+from schemactl.engine.input_formats.csv import find_separator, first_row_of, stated_separator
 from schemactl.engine.json_faults import BLANKS, UNCLOSED, Fault, find_fault, scan_value
-from schemactl.engine.sources.csv import find_separator, first_row_of, stated_separator
 from schemactl.engine.survey import BadRecord
 from schemactl.errors import Location, Problem
 
@@ -56,7 +57,12 @@ def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
         with suppress(OSError, EOFError):
             found = _look_again(file, records)
     for record in records:
-        yield found.get(record.position.number) or _by_number(record, file)
+        yield found.get(record.position.number) or _as_told(record, file) or _by_number(record, file)
+
+
+def _as_told(record: BadRecord, file: Input | None) -> Problem | None:
+    is_csv = file is not None and file.format in ("csv", "tsv")
+    return read_fault(record.text, record.position.file) if is_csv else None
 
 
 def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
@@ -261,39 +267,34 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     """Find rows that are too long, as Spark counts them: without the header, and without rows that have nothing."""
     wanted = {record.position.number: record for record in records}
     stated, head = stated_separator(read_head(file))
-    separator = stated or ("\t" if file.format == "tsv" else find_separator(first_row_of(head)[0]))
+    first_row, line_end = first_row_of(head)
+    separator = stated or ("\t" if file.format == "tsv" else find_separator(first_row))
     found: dict[int, Problem] = {}
-    with _open(file, newline="") as opened:
-        reader = csv.reader(opened, delimiter=separator)
-        header: list[str] | None = None
-        number, before = -1, 0
+    with _open(file, newline=line_end or None) as opened:
         if stated:
             opened.readline()
-            before = 1
-        try:
-            for row in reader:
-                line, before = before + 1, reader.line_num + (1 if stated else 0)
-                if not row:
-                    continue
-                header = header or row
-                number += 1
-                if number in wanted and _is_row(row, header, wanted[number]):
-                    counts = f"more cells ({len(row)}) than columns ({len(header)})"
-                    shown = on_one_line(separator.join(row))
-                    found[number] = Problem(f"this row has {counts}: {shown}", Location(file.path, line))
-                if number >= max(wanted):
-                    break
-        except csv.Error:
-            # A cell that is longer than Python takes: the rows from there on keep their numbers.
-            return found
+        header: CsvRow | None = None
+        for number, row in enumerate(read_rows(opened, separator, 2 if stated else 1)):
+            header = header or row
+            if number in wanted and _is_too_long(row, header) and _is_of(row, wanted[number], separator):
+                counts = f"more cells ({row.cells}) than columns ({header.cells})"
+                shown = on_one_line(row.text)
+                found[number] = Problem(f"this row has {counts}: {shown}", Location(file.path, row.line))
+            if number >= max(wanted):
+                break
     return found
 
 
-def _is_row(row: list[str], header: list[str], record: BadRecord) -> bool:
-    """Return whether a row is the record: where a quote is odd, Spark and Python count rows in different ways."""
-    text = _letters(record.text.partition(":")[2])
-    return len(row) > len(header) and _letters("".join(row)).startswith(text[: len(_letters("".join(row)))])
+def _is_too_long(row: CsvRow, header: CsvRow) -> bool:
+    return row.cells > header.cells and all(cell.is_harmless for cell in row.broken)
 
 
-def _letters(text: str) -> str:
-    return re.sub(r"[\s,]", "", text)
+def _is_of(row: CsvRow, record: BadRecord, separator: str) -> bool:
+    """Return whether a row is the record: the file may have changed since it was read."""
+    told, found = _letters(record.text.partition(":")[2], separator), _letters(row.text, separator)
+    shown = min(len(told), len(found))
+    return told[:shown] == found[:shown]
+
+
+def _letters(text: str, separator: str) -> str:
+    return re.sub(rf'[\s,"{re.escape(separator)}]', "", text)

@@ -24,7 +24,13 @@ _TITLES = {"parquet": "Parquet", "orc": "ORC", "avro": "Avro"}
 _PEEK_BYTES = 1 << 20
 _COMPRESSED = {rb"\x1f\x8b": ".gz", rb"BZh[1-9]1AY&SY": ".bz2", rb"\x28\xb5\x2f\xfd": ".zst"}
 _GLOB_MARKS = re.compile(r"[\[\]{}*?\\]")
-_BOMS = {codecs.BOM_UTF16_LE: "UTF-16LE", codecs.BOM_UTF16_BE: "UTF-16BE"}
+# The mark of UTF-32LE begins as that of UTF-16LE does.
+_BOMS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16LE",
+    codecs.BOM_UTF16_BE: "UTF-16BE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Input:
 
     Attributes:
         path: what people are shown: a path, an object-store address, or ``table:NAME``.
-        format: name of a source module.
+        format: the name of its input format.
         encoding: of text formats.
     """
 
@@ -58,7 +64,7 @@ def peek(path: str) -> bytes:
         InputError: the file cannot be read, or its name does not tell that it is compressed.
     """
     try:
-        with _open(path) as file:
+        with open_bytes(path) as file:
             head = _read_head(file)
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(path)) from error
@@ -72,7 +78,8 @@ def peek(path: str) -> bytes:
     return head
 
 
-def _open(path: str) -> IO[bytes]:
+def open_bytes(path: str) -> IO[bytes]:
+    """Open a file decompressed, as an empty one where only Spark can decompress it."""
     # Spark too tells compressions by endings in lower case.
     match Path(path).suffix:
         case ".gz":

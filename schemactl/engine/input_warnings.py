@@ -1,14 +1,18 @@
-"""What a person should know of sources, though it stops nothing: what they hold and is not read."""
+"""What a person should know of sources, though it stops nothing: what is not read, or not as it stands."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from schemactl.errors import Location
 from schemactl.store.sources import LeftOutWarning, is_local
+
+if TYPE_CHECKING:
+    from schemactl.engine.csv_faults import CsvFaults
 
 _MOST_NAMED: Final = 5
 _PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
@@ -18,7 +22,7 @@ def warn_of_unknown(paths: Sequence[str]) -> None:
     """Name the files of a folder or a pattern that have no known format."""
     if paths:
         what = "a file of no known format was" if len(paths) == 1 else f"{len(paths):,} files of no known format were"
-        _warn(f"{what} left out: {_named(paths)}; `--input-format` reads all files as of one format")
+        _warn(f"{what} left out: {_named(paths)}; `--input-format` reads all files as of one format", paths)
 
 
 def warn_of_texts(paths: Sequence[str]) -> None:
@@ -27,7 +31,7 @@ def warn_of_texts(paths: Sequence[str]) -> None:
         what = (
             "a plain text beside records was" if len(paths) == 1 else f"{len(paths):,} plain texts beside records were"
         )
-        _warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them")
+        _warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them", paths)
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -50,5 +54,36 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
         _warn(f"what the names of folders tell becomes no column: {shown}")
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, LeftOutWarning, stacklevel=4)
+def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> None:
+    """Tell of columns whose names in the header are blank or equal: Spark numbers them.
+
+    Args:
+        cells: the header.
+        names: the names that its columns go by.
+        paths: the files that have this header.
+    """
+    changed = [(cell, name) for cell, name in zip(cells, names, strict=False) if cell != name]
+    if changed and len(cells) == len(names):
+        shown = ", ".join(f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED])
+        more = f" and {len(changed) - _MOST_NAMED:,} more" if len(changed) > _MOST_NAMED else ""
+        _warn(f"columns of one name, or of none, are read by their numbers in {_named(paths)}: {shown}{more}", paths)
+
+
+def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
+    """Tell of what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
+    for path, found in faults.items():
+        if found.harmless:
+            cell, cells = found.harmless
+            many = "this cell has" if cells == 1 else f"this cell and {cells - 1:,} more have"
+            at = Location(path, cell.line, cell.column)
+            _warn(f"{at}: {many} quotes inside that are not doubled: read as it stands, with all quotes", [path])
+        if found.other_end:
+            _warn(
+                f"{Location(path, found.other_end)}: this line ends in another way than the header, by CR LF or by LF: "
+                "Spark takes the header's line end for that of all rows, and the other one as part of a cell",
+                [path],
+            )
+
+
+def _warn(message: str, paths: Sequence[str] = ()) -> None:
+    warnings.warn(LeftOutWarning(message, paths), stacklevel=4)

@@ -122,6 +122,14 @@ class FileFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceWarning:
+    """What a person should know of the sources, though it stops nothing; ``files`` are those that it is about."""
+
+    message: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InferenceReport:
     """The result of ``schemactl infer``.
 
@@ -135,6 +143,7 @@ class InferenceReport:
         written: files that were written, in order.
         import_adopted: hash of the import file, where a user's edit of it was taken over first.
         export_edited: whether the export file's hash is not that of its content; a run makes it anew.
+        warnings: what was warned of.
     """
 
     name: str
@@ -154,6 +163,7 @@ class InferenceReport:
     written: tuple[str, ...] = ()
     import_adopted: str | None = None
     export_edited: bool = False
+    warnings: tuple[SourceWarning, ...] = ()
 
     @property
     def changes_schema(self) -> bool:

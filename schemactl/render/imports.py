@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.console import RenderableType
+from rich.text import Text
+
 from schemactl.render.changes import describe, place
-from schemactl.render.harmless import escape
+from schemactl.render.console import ERROR, NAME, Look, counted, indented, print_sections
+from schemactl.render.harmless import escape, show_name
 from schemactl.render.reviews.json import change_document
 from schemactl.schema.changes import Change
+from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgement import Violation
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema
 
 
@@ -19,8 +25,9 @@ def print_import(
     changes: Sequence[Change],
     violations: Sequence[Violation],
     written: Sequence[str],
+    look: Look,
 ) -> str:
-    """Return what was imported, a line for each change.
+    """Return what was imported, a line for each change; quiet, only what a contract forbids and what is pending.
 
     Args:
         before: the schema as it was stored, None where there was none.
@@ -28,8 +35,15 @@ def print_import(
         changes: what lies between the two.
         violations: what the stored schema's contract forbids.
         written: the files written; none where nothing was to be written.
+        look: how it is printed.
     """
-    return "".join(f"{escape(line)}\n" for line in _lines(before, after, changes, violations, written))
+    refused = [*map(_violation, violations), *_nothing_written(before, changes, violations, written)]
+    if look.is_quiet:
+        return print_sections([refused], look)
+    lines = [_headline(before, after, changes), *(_change(change, look) for change in changes if before), *refused]
+    if written:
+        lines.append(Text(escape(f"wrote {', '.join(written)}")))
+    return print_sections([lines], look)
 
 
 def import_document(
@@ -64,34 +78,42 @@ def _version(schema: Schema) -> dict[str, Any]:
     return {"version": schema.version, "hash": schema.version_hash}
 
 
-def _lines(
-    before: Schema | None,
-    after: Schema,
-    changes: Sequence[Change],
-    violations: Sequence[Violation],
-    written: Sequence[str],
-) -> Iterator[str]:
+def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -> Text:
+    line = Text().append(show_name(after.name), style=NAME)
     if before is None:
-        columns = sum(len(table.columns) for table in after.tables.values())
-        yield f"{after.name}: new schema, {len(after.tables)} tables, {columns} columns, hash {after.version_hash}"
-    elif not changes:
-        yield f"{after.name}: no changes"
-    else:
-        yield (
-            f"{after.name}: version {before.version} -> {after.version}, "
-            f"hash {before.version_hash} -> {after.version_hash}"
-        )
-        yield from (f"  {_where(change)}{describe(change)}" for change in changes)
-    for violation in violations:
-        thing = ".".join(part for part in (violation.table, violation.column) if part)
-        yield (
-            f"contract: `{thing}`: {violation.entity} is {violation.mode}, expected {violation.expected}, "
-            f"found {violation.found}"
-        )
+        return line.append(f": new schema, {_size(after)}, hash {escape(after.version_hash)}")
+    if not changes:
+        return line.append(": no changes")
+    versions = f"version {before.version} -> {after.version}"
+    return line.append(f": {versions}, hash {escape(before.version_hash)} -> {escape(after.version_hash)}")
+
+
+def _size(schema: Schema) -> str:
+    """Return how many tables and columns a schema has; dlt's own tables, which each schema has, do not count."""
+    prefix = system_prefix(naming_of(schema))
+    own = [table for name, table in schema.tables.items() if not name.startswith(prefix)]
+    return f"{counted(len(own), 'table')}, {counted(sum(len(table.columns) for table in own), 'column')}"
+
+
+def _change(change: Change, look: Look) -> RenderableType:
+    line = Text(escape(f"{_where(change)}{describe(change)}"))
+    # A padding fills lines up to the width, which is a million where other programs read: that takes long.
+    return Text("  ").append(line) if look.width is None else indented(line)
+
+
+def _violation(violation: Violation) -> Text:
+    thing = ".".join(part for part in (violation.table, violation.column) if part)
+    what = f"{violation.entity} is {violation.mode}, expected {violation.expected}, found {violation.found}"
+    return Text("contract", style=ERROR).append(escape(f": `{thing}`: {what}"), style="default")
+
+
+def _nothing_written(
+    before: Schema | None, changes: Sequence[Change], violations: Sequence[Violation], written: Sequence[str]
+) -> Iterator[Text]:
     if violations:
-        yield "nothing was written"
-    elif written:
-        yield f"wrote {', '.join(written)}"
+        yield Text("nothing was written")
+    elif (before is None or changes) and not written:
+        yield Text("nothing written: the schema would change (--check)")
 
 
 def _where(change: Change) -> str:

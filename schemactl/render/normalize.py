@@ -97,18 +97,24 @@ def _rows(tables: Sequence[TableCounts]) -> Table:
     grid.add_column("rows", overflow="fold")
     for name in shown:
         grid.add_column(name, justify="right", overflow="fold")
-    depths = _depths(tables)
-    for at, table in enumerate(tables):
-        name = "  " * depths[table.name] + show_name(table.name) + ("" if table.is_written else " (no table)")
+    for at, depth in _nested(tables):
+        table = tables[at]
+        name = "  " * depth + show_name(table.name) + ("" if table.is_written else " (no table)")
         grid.add_row(name, *(f"{column[at]:,}" for column in shown.values()))
     return grid
 
 
-def _depths(tables: Sequence[TableCounts]) -> Mapping[str, int]:
-    depths: dict[str, int] = {}
-    for table in tables:
-        depths[table.name] = depths[table.parent] + 1 if table.parent in depths else 0
-    return depths
+def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
+    """Yield the place and depth of each table, a table's nested ones right below it."""
+    names = {table.name for table in tables}
+    below: dict[str | None, list[int]] = {}
+    for at, table in enumerate(tables):
+        below.setdefault(table.parent if table.parent in names else None, []).append(at)
+    waiting = [(at, 0) for at in reversed(below.get(None, ()))]
+    while waiting:
+        at, depth = waiting.pop()
+        yield at, depth
+        waiting.extend((inner, depth + 1) for inner in reversed(below.get(tables[at].name, ())))
 
 
 def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[RenderableType]:

@@ -106,7 +106,7 @@ def is_same(review: Review) -> bool:
 
 
 def edits(review: Review) -> Iterable[str]:
-    """Yield a sentence for each side whose file was edited after its hash was made (dlt.md §2)."""
+    """Yield a sentence for each side whose file was edited after its hash was made (docs/dlt.md §2)."""
     for version in (review.base, review.head):
         if version is not None and version.is_edited:
             yield (

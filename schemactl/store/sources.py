@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 TABLE_PREFIX: Final = "table:"
 
 
 class LeftOutWarning(UserWarning):
-    """Something that a source holds is not read; a person should know what."""
+    """Something that a source holds is not read, or not as it stands; a person should know what.
+
+    Attributes:
+        files: the files that it is about; empty where it is about no file of its own.
+    """
+
+    def __init__(self, message: str, files: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.files = tuple(files)
 
 
 def is_local(path: str) -> bool:

@@ -290,4 +290,6 @@ def test_files_that_are_left_out_are_told_on_standard_error(options: list[str], 
     assert code == 0
     assert printed.err.startswith("warning: a file of no known format was left out: `data/README.md`;")
     assert printed.err.count("\n") == 1
-    assert "README" not in printed.out
+    told = json.loads(printed.out)["warnings"] if "json" in options else []
+    assert [each["files"] for each in told] == [["data/README.md"]] * len(told)
+    assert bool(told) == ("README" in printed.out) == ("json" in options)

@@ -110,7 +110,7 @@ def test_a_csv_row_is_told_by_the_line_it_begins_on() -> None:
         "a.csv", content, 4, text="more cells than columns: 4, e\nf, g"
     )
     assert first == "a.csv:5: this row has more cells (3) than columns (2): 2,b,c"
-    assert second == "a.csv:7: this row has more cells (4) than columns (2): 4,e f,g,h"
+    assert second == 'a.csv:7: this row has more cells (4) than columns (2): 4,"e f",g,h'
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16LE"])

@@ -20,9 +20,9 @@ from pyspark.sql import SparkSession
 
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.failure import explain_failure
+from schemactl.engine.input_formats import INPUT_FORMATS, Documents
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import Scan, scan_inputs
-from schemactl.engine.sources import SOURCES, Documents
 from schemactl.engine.spark_types import typed_columns
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position
@@ -54,7 +54,7 @@ def read(spark: SparkSession) -> Callable[..., list[Any]]:
 def records(spark: SparkSession, *sources: str, input_format: str | None = None) -> list[Any]:
     inputs = find_inputs(sources, input_format)
     found: list[tuple[str, int, str]] = []
-    for batch in SOURCES[inputs[0].format].read(spark, inputs):
+    for batch in INPUT_FORMATS[inputs[0].format].read(spark, inputs):
         assert isinstance(batch, Documents)
         found += [(row.file, row.id, row.text) for row in batch.frame.collect()]
     return [_parsed(text) for _, _, text in sorted(found) if text.strip()]
@@ -153,7 +153,7 @@ def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
     text = r"""[1, 1.0, 1e3, -0.0, "1", "a \"b\"", "{\"c\":1}", true, null, {}, [], [1, "x"], ""]"""
     text = text.replace("true", "true, 123456789012345678901234567890")
     Path("a.json").write_text(text)
-    batch = next(iter(SOURCES["json"].read(spark, find_inputs(["a.json"]))))
+    batch = next(iter(INPUT_FORMATS["json"].read(spark, find_inputs(["a.json"]))))
     assert isinstance(batch, Documents)
     found = [json.loads(row.text) for row in batch.frame.orderBy("id").collect()]
     assert list(map(repr, found)) == list(map(repr, json.loads(text)))

@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 
-def place() -> tuple[Column, Column, Column]:
+def place_columns() -> tuple[Column, Column, Column]:
     """Return the columns ``file``, ``block`` and ``id`` of records as they come out of a reader."""
     return (
         F.col("_metadata.file_path").alias("file"),
@@ -15,6 +15,6 @@ def place() -> tuple[Column, Column, Column]:
     )
 
 
-def whole_file_place(number: Column) -> tuple[Column, Column, Column]:
+def whole_file_place_columns(number: Column) -> tuple[Column, Column, Column]:
     """Return the same for records that were cut out of a file in one piece; ``number`` counts them from 0."""
     return F.col("file"), F.lit(0).cast("bigint").alias("block"), number.cast("bigint").alias("id")

@@ -8,18 +8,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import UTF8, Input
-from schemactl.engine.sources._place import place, whole_file_place
+from schemactl.engine.reading.places import place_columns, whole_file_place_columns
 
 
 def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
     """Yield frames of lines with their places and ``text``; ends of lines and byte order marks left off."""
     for encoding, paths in _by_encoding(inputs).items():
         if encoding == UTF8:
-            yield spark.read.text(paths).select(*place(), without_mark(F.col("value")).alias("text"))
+            yield spark.read.text(paths).select(*place_columns(), without_mark(F.col("value")).alias("text"))
         else:
             lines = F.posexplode(F.split("content", "\r\n|\n|\r")).alias("number", "text")
             frame = _read_decoded(spark, paths, encoding).select("file", lines)
-            yield frame.select(*whole_file_place(F.col("number")), "text")
+            yield frame.select(*whole_file_place_columns(F.col("number")), "text")
 
 
 def read_whole(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Documents, csv
+from schemactl.engine.input_formats import Documents, csv
 
 ENDINGS = (".tsv", ".tab")
 

@@ -1,7 +1,18 @@
-"""The formats that data is read from, one module each.
+"""Input formats: what data is read from (``--input-format``), one module each, named as users name the format.
 
-A source module holds ``ENDINGS`` (of file names, lower case, with the dot) and ``read(spark, inputs)``, which gives
-batches: ``Documents`` where the data has to be looked at, ``Typed`` where it states its own types.
+To add one, add a module here (or in a package of your own, by the entry-point group ``schemactl.input_format``) with
+
+- ``ENDINGS``: how names of its files end, lower case, with the dot, a compression's ending left off;
+- ``read(spark, inputs)``: yields batches, without starting to read: ``Documents`` where the data has to be looked at
+  for its types, ``Typed`` where it states them.
+
+Nothing else has to know of it. ``engine.reading`` helps: a format whose lines are JSON once they are rewritten takes
+``texts.read_lines``, one that Spark reads as rows of texts ``rows.rows_as_documents``, one with types
+``typed.typed_batch``; ``ndjson``, ``xml`` and ``orc`` are examples of each. A format that files are told by from their
+first bytes needs a line in ``MAGIC`` of ``engine.input``. docs/extending.md shows one from end to end.
+
+A SOURCE is something else: what a user names (a file, a folder, a glob, a table). ``engine.inputs`` finds its files,
+each an ``Input`` with its input format.
 """
 
 from __future__ import annotations
@@ -62,8 +73,8 @@ FILE = "__schemactl_file"
 Batch: TypeAlias = "Documents | Typed"
 
 
-class Source(Protocol):
-    """What a source module offers."""
+class InputFormat(Protocol):
+    """What the module of an input format offers."""
 
     ENDINGS: tuple[str, ...]
 
@@ -72,4 +83,5 @@ class Source(Protocol):
         ...
 
 
-SOURCES: Registry[Source] = Registry("input format", "schemactl.engine.sources")
+INPUT_FORMATS: Registry[InputFormat] = Registry("input format", "schemactl.engine.input_formats")
+"""All input formats by name."""

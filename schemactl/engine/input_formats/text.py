@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Documents
-from schemactl.engine.sources._text import read_lines
+from schemactl.engine.input_formats import Documents
+from schemactl.engine.reading.texts import read_lines
 
 ENDINGS = (".txt", ".log")
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Numbering, Typed
-from schemactl.engine.sources._typed import typed
+from schemactl.engine.input_formats import Numbering, Typed
+from schemactl.engine.reading.typed import typed_batch
 from schemactl.errors import InputError, Location
 
 ENDINGS = (".avro",)
@@ -33,7 +33,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
         if "data source: avro" not in str(error):
             raise
         raise _no_reader(inputs[0].path, spark.version) from error
-    yield typed(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+    yield typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
 
 
 def _no_reader(path: str, version: str) -> InputError:

@@ -8,10 +8,10 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
+from schemactl.engine.input_formats import Documents
 from schemactl.engine.parse import parse_json
-from schemactl.engine.sources import Documents
-from schemactl.engine.sources._place import whole_file_place
-from schemactl.engine.sources._text import read_whole
+from schemactl.engine.reading.places import whole_file_place_columns
+from schemactl.engine.reading.texts import read_whole
 
 ENDINGS = (".json",)
 
@@ -23,7 +23,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """Yield the documents; a file that is no JSON comes as one text."""
     for frame in read_whole(spark, inputs):
         records = frame.select("file", F.posexplode(_records(F.col("content"))).alias("number", "text"))
-        yield Documents(records.select(*whole_file_place(F.col("number")), "text"))
+        yield Documents(records.select(*whole_file_place_columns(F.col("number")), "text"))
 
 
 def _records(content: Column) -> Column:

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Numbering, Typed
-from schemactl.engine.sources._typed import allow_all_types, typed
+from schemactl.engine.input_formats import Numbering, Typed
+from schemactl.engine.reading.typed import allow_all_types, typed_batch
 from schemactl.store.sources import TABLE_PREFIX
 
 ENDINGS = ()
@@ -20,4 +20,4 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     allow_all_types(spark)
     for each in inputs:
         frame = spark.table(each.path.removeprefix(TABLE_PREFIX))
-        yield typed(frame, F.lit(each.path), Numbering.PARTITION)
+        yield typed_batch(frame, F.lit(each.path), Numbering.PARTITION)

@@ -9,8 +9,8 @@ from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 from pyspark.sql import SparkSession
 
 from schemactl.engine.input import Input, read_head
-from schemactl.engine.sources import Documents
-from schemactl.engine.sources._rows import rows_as_documents
+from schemactl.engine.input_formats import Documents
+from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.errors import InputError, Location
 
 ENDINGS = (".xml",)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Documents
-from schemactl.engine.sources._text import read_lines
+from schemactl.engine.input_formats import Documents
+from schemactl.engine.reading.texts import read_lines
 
 ENDINGS = (".jsonl", ".ndjson", ".jl")
 

@@ -7,7 +7,7 @@ import re
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.sources import FILE, Numbering, Typed
+from schemactl.engine.input_formats import FILE, Numbering, Typed
 
 _NANOSECONDS = re.compile(r"\b(timestamp_[ln]tz)\(\d+\)")
 
@@ -18,7 +18,7 @@ def allow_all_types(spark: SparkSession) -> None:
         spark.conf.set(name, "true")
 
 
-def typed(frame: DataFrame, file: Column, numbering: Numbering) -> Typed:
+def typed_batch(frame: DataFrame, file: Column, numbering: Numbering) -> Typed:
     """Return the columns of a frame, and ``file`` beside them."""
     return Typed(frame.select(*_known_columns(frame), file.alias(FILE)), numbering)
 
@@ -26,14 +26,14 @@ def typed(frame: DataFrame, file: Column, numbering: Numbering) -> Typed:
 def _known_columns(frame: DataFrame) -> list[Column]:
     """Return the columns; those that hold timestamps of nanoseconds, which PySpark cannot name, with microseconds."""
     columns: list[Column] = []
-    for name, data_type in described(frame):
+    for name, data_type in described_columns(frame):
         column = F.col("`" + name.replace("`", "``") + "`")
         known = _NANOSECONDS.sub(r"\1", data_type)
         columns.append(column if known == data_type else column.cast(known).alias(name))
     return columns
 
 
-def described(frame: DataFrame) -> list[tuple[str, str]]:
+def described_columns(frame: DataFrame) -> list[tuple[str, str]]:
     """Return the names of columns with Spark's names of their types, also of those that PySpark has no class for."""
     rows = frame.sparkSession.sql("DESCRIBE QUERY SELECT * FROM {frame}", frame=frame).collect()
     return [(row.col_name, row.data_type) for row in rows]

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.sources import Numbering, Typed
-from schemactl.engine.sources._typed import typed
+from schemactl.engine.input_formats import Numbering, Typed
+from schemactl.engine.reading.typed import typed_batch
 from schemactl.errors import InputError, Location
 
 ENDINGS = (".orc",)
@@ -20,7 +20,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     for each in inputs:
         _check(each)
     frame = spark.read.option("mergeSchema", True).orc([each.address for each in inputs])
-    yield typed(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+    yield typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
 
 
 def _check(file: Input) -> None:

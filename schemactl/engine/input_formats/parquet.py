@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
+from schemactl.engine.input_formats import Numbering, Typed
 from schemactl.engine.nested_types import quoted
-from schemactl.engine.sources import Numbering, Typed
-from schemactl.engine.sources._typed import allow_all_types, described, typed
+from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
 
 ENDINGS = (".parquet",)
 
@@ -59,13 +59,13 @@ def _read(spark: SparkSession, addresses: Sequence[str], nulls: frozenset[str]) 
     frame = spark.read.option("mergeSchema", True).parquet(*addresses)
     if nulls:
         # Not `frame.columns`: PySpark cannot name the types of all of them.
-        frame = frame.select(*(quoted(name) for name, _ in described(frame) if name not in nulls))
-    return typed(frame, F.col("_metadata.file_path"), Numbering.ROW)
+        frame = frame.select(*(quoted(name) for name, _ in described_columns(frame) if name not in nulls))
+    return typed_batch(frame, F.col("_metadata.file_path"), Numbering.ROW)
 
 
 def _by_columns(spark: SparkSession, addresses: Sequence[str]) -> list[list[str]]:
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for address in addresses:
-        columns = tuple(described(spark.read.option("mergeSchema", True).parquet(address)))
+        columns = tuple(described_columns(spark.read.option("mergeSchema", True).parquet(address)))
         groups.setdefault(columns, []).append(address)
     return list(groups.values())

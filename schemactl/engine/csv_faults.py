@@ -1,0 +1,215 @@
+"""Looks through files of CSV for what Spark reads without a word: quotes that do not close, line ends of two kinds.
+
+Whether there is anything is told at the speed of the disk, from the octets beside each quote; only a file that has
+something is read row by row (``csv_rows``). Of what Spark alone can read it is told whether its quotes are even.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.csv_rows import KEY_CHARACTERS, UNTOLD, BrokenCell, read_rows
+from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes
+from schemactl.engine.inputs import shown_path
+from schemactl.engine.reading.texts import read_lines
+from schemactl.errors import InputError, Location, Problem
+
+MOST_BROKEN: Final = 10_000
+"""Broken cells of a file that are told apart."""
+
+_BLOCK: Final = 1 << 22
+_QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
+_UNPACKED = (".gz", ".bz2")
+_SHOWN = 60
+_TOLD = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFaults:
+    """What is wrong with a file.
+
+    Attributes:
+        broken: cells whose quote never closes, or not on its line.
+        header: the one of them that takes the header, None where the header can be read.
+        harmless: the first cell that keeps its quotes because one within is not doubled, and how many there are.
+        other_end: the line that first ends in another way than the header, None where all end alike.
+    """
+
+    broken: tuple[BrokenCell, ...] = ()
+    header: BrokenCell | None = None
+    harmless: tuple[BrokenCell, int] | None = None
+    other_end: int | None = None
+
+
+@dataclass(slots=True)
+class _Look:
+    """What the octets of a file tell, block by block; the last two of a block are looked at with the next one."""
+
+    separator: bytes
+    line_end: bytes
+    quotes: int = 0
+    lines: int = 0
+    is_odd: bool = False
+    other_end: int | None = None
+    rest: bytes = b""
+
+    def take(self, block: bytes, *, is_last: bool = False) -> None:
+        """Look at every octet whose neighbours are known."""
+        octets = (self.rest or self.line_end[-1:]) + block + (self.line_end[:1] if is_last else b"")
+        self.rest = octets[-2:]
+        if not self.is_odd and (b'"' in octets or b"\r" in octets or self.line_end != b"\n"):
+            self._look_at(octets)
+        self.lines += octets.count(b"\n", 1, -1)
+
+    def _look_at(self, octets: bytes) -> None:
+        import numpy
+
+        found = numpy.frombuffer(octets, dtype=numpy.uint8)
+        quotes = numpy.flatnonzero(found[1:-1] == _QUOTE) + 1
+        if self.other_end is None and self.line_end != b"\r":
+            self.other_end = self._other_end(found, quotes)
+        opening, closing = quotes[self.quotes & 1 :: 2], quotes[1 - (self.quotes & 1) :: 2]
+        before, after = found[opening - 1], found[closing + 1]
+        # The second of two quotes that stand for one reads as an opening one behind a closing one.
+        begins = (before == self.separator[-1]) | (before == self.line_end[-1]) | (before == _QUOTE)
+        ends = (after == self.separator[0]) | (after == self.line_end[0]) | (after == _QUOTE)
+        self.is_odd = not (begins.all() and ends.all())
+        self.quotes += len(quotes)
+
+    def _other_end(self, found: Any, quotes: Any) -> int | None:
+        """Return the line of the first line feed outside of quotes that is not the header's kind of line end."""
+        import numpy
+
+        feeds = numpy.flatnonzero(found[1:-1] == _LF) + 1
+        others = feeds[(found[feeds - 1] == _CR) != (self.line_end == b"\r\n")]
+        outside = others[(numpy.searchsorted(quotes, others) + self.quotes) % 2 == 0]
+        return self.lines + int(numpy.searchsorted(feeds, outside[0])) + 1 if len(outside) else None
+
+
+def find_csv_faults(
+    spark: SparkSession, file: Input, separator: str, line_end: str, skipped: int = 0
+) -> dict[str, CsvFaults]:
+    """Return what is wrong with a file by its path; with each of several where an object store's folder is read.
+
+    Args:
+        spark: reads what is not on this machine, or compressed so that only Spark can read it.
+        file: the file.
+        separator: between cells.
+        line_end: of the header, empty where nothing follows it.
+        skipped: lines before the header.
+
+    Raises:
+        InputError: the file is not in its encoding, or more is wrong than can be told apart.
+    """
+    suffix = Path(file.path).suffix
+    if not file.is_local or (suffix in COMPRESSIONS and suffix not in _UNPACKED):
+        return {
+            path: _walk(_lines_of(lines), path, separator, skipped)
+            for path, lines in _files_of_odd_quotes(spark, file).items()
+        }
+    try:
+        look = _look_at(file, separator, line_end or "\n")
+        if not look.is_odd:
+            return {file.path: CsvFaults(other_end=look.other_end)}
+        with open_bytes(file.path) as binary, _as_text(binary, file, line_end) as lines:
+            return {file.path: _walk(lines, file.path, separator, skipped)}
+    except EOFError as error:
+        raise InputError("the compressed file ends too early", at=Location(file.path)) from error
+    except (OSError, zlib.error) as error:
+        raise InputError("the file cannot be read", at=Location(file.path)) from error
+
+
+def tell_fault(cell: BrokenCell) -> str:
+    """Return a broken cell in words, its place first; no JSON."""
+    until = "takes the rest of the file" if cell.is_open else f"goes on to line {cell.last_line}"
+    shown = " ".join(cell.text.split())[:_SHOWN]
+    return f'line {cell.line}, column {cell.column}: the quote of this cell never closes, it {until}: "{shown}'
+
+
+def read_fault(text: str, path: str) -> Problem | None:
+    """Return the problem that ``tell_fault`` has told, None for other texts."""
+    found = _TOLD.match(text)
+    return Problem(found["what"], Location(path, int(found["line"]), int(found["column"]))) if found else None
+
+
+def key_of(cell: BrokenCell) -> str:
+    """Return what a broken cell is known by among the values of its column."""
+    return f"{cell.letters}:{cell.start}"
+
+
+def key_column(value: str) -> Column:
+    """Return the same as ``key_of`` for the values of a column as Spark reads them."""
+    bare = F.translate(value, UNTOLD, "")
+    return F.concat(F.length(bare), F.lit(":"), F.substring(bare, 1, KEY_CHARACTERS))
+
+
+def _look_at(file: Input, separator: str, line_end: str) -> _Look:
+    look = _Look(separator.encode(), line_end.encode())
+    decoder = codecs.getincrementaldecoder(file.encoding)()
+    with open_bytes(file.path) as opened:
+        while True:
+            block = opened.read(_BLOCK)
+            pending = len(decoder.getstate()[0])
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                line = look.lines + (look.rest + block[: max(0, error.start - pending)]).count(b"\n", 1) + 1
+                raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
+            octets = block if file.encoding == UTF8 else text.encode(errors="surrogatepass")
+            if not (look.quotes or look.lines) and octets.startswith(codecs.BOM_UTF8):
+                octets = octets.removeprefix(codecs.BOM_UTF8)
+            look.take(octets, is_last=not block)
+            if not block:
+                look.is_odd = look.is_odd or look.quotes % 2 == 1
+                return look
+
+
+def _as_text(binary: IO[bytes], file: Input, line_end: str) -> IO[str]:
+    encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
+    return io.TextIOWrapper(binary, encoding=encoding, newline=line_end or None)
+
+
+def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFaults:
+    lines = iter(text)
+    for _ in range(skipped):
+        next(lines, None)
+    first = next(lines, "").removeprefix("\ufeff")
+    broken: list[BrokenCell] = []
+    harmless: BrokenCell | None = None
+    count = 0
+    for number, row in enumerate(read_rows(chain([first], lines), separator, skipped + 1)):
+        for cell in row.broken:
+            if cell.is_harmless:
+                harmless, count = harmless or cell, count + 1
+            elif number == 0:
+                return CsvFaults(header=cell)
+            else:
+                broken.append(cell)
+        if len(broken) > MOST_BROKEN:
+            message = f"more than {MOST_BROKEN:,} cells have a quote that does not close"
+            raise InputError(message, at=Location(path, broken[0].line, broken[0].column))
+    return CsvFaults(tuple(broken), harmless=(harmless, count) if harmless else None)
+
+
+def _files_of_odd_quotes(spark: SparkSession, file: Input) -> dict[str, DataFrame]:
+    """Return the lines of those files whose quotes are odd in number, by path."""
+    (lines,) = read_lines(spark, [file])
+    quotes = F.length("text") - F.length(F.translate("text", '"', ""))
+    found = lines.groupBy("file").agg(F.sum(quotes).alias("quotes")).where("quotes % 2 = 1").collect()
+    return {shown_path(row["file"]): lines.where(F.col("file") == row["file"]) for row in found}
+
+
+def _lines_of(lines: DataFrame) -> Iterator[str]:
+    for row in lines.orderBy("block", "id").select("text").toLocalIterator():
+        yield row["text"]

@@ -1,0 +1,226 @@
+"""CSV with a header: columns are read as texts, and the detectors say what they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from schemactl.engine.csv_faults import CsvFaults, find_csv_faults, key_column, key_of, tell_fault
+from schemactl.engine.csv_rows import BrokenCell
+from schemactl.engine.input import Input, read_head
+from schemactl.engine.input_formats import Documents
+from schemactl.engine.input_warnings import warn_of_csv, warn_of_renamed
+from schemactl.engine.inputs import shown_path
+from schemactl.engine.reading.places import place_columns
+from schemactl.engine.reading.rows import rows_as_documents
+
+ENDINGS = (".csv",)
+
+_SEPARATORS = ",;\t|"
+_QUOTED = re.compile(r'"[^"]*"')
+_HEADER_END = re.compile(
+    # A quote opens a name only where it begins.
+    r'(?P<row>(?:(?:\A|(?<=[,;\t|]))"(?:[^"]|"")*+"|[^"\r\n]|(?<=[^,;\t|])")*+)(?P<end>\r\n|\n|\r)'
+)
+_STATED_SEPARATOR = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
+"""A line that Excel writes before the header, or asks for."""
+_LINE_END = re.compile(r"(?P<row>[^\r\n]*)(?P<end>\r\n|\n|\r)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """How a file begins; files that begin alike are read together.
+
+    Attributes:
+        encoding: of the file.
+        stated: the separator that a line before the header states, None where there is no such line.
+        row: the header.
+        line_end: what ends it, empty where nothing does.
+    """
+
+    encoding: str
+    stated: str | None
+    row: str
+    line_end: str
+
+
+def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:
+    """Yield the rows of the files, those of one header together.
+
+    A row may end early; one that is too long is bad, and so is one with a quote that does not close: what it has
+    swallowed of the rows below goes with it.
+    """
+    groups: dict[_Header, list[Input]] = {}
+    for each in inputs:
+        stated, head = stated_separator(_head(spark, each))
+        groups.setdefault(_Header(each.encoding, stated, *first_row_of(head)), []).append(each)
+    for header, files in groups.items():
+        yield from _read_alike(spark, files, header, header.stated or separator or find_separator(header.row))
+
+
+def _read_alike(spark: SparkSession, files: Sequence[Input], header: _Header, sep: str) -> Iterator[Documents]:
+    faults: dict[str, CsvFaults] = {}
+    readable: list[Input] = []
+    for each in files:
+        found = find_csv_faults(spark, each, sep, header.line_end, skipped=1 if header.stated else 0)
+        taken = next((fault.header for fault in found.values() if fault.header), None)
+        if taken is None:
+            readable.append(each)
+            faults |= found
+        else:
+            yield _header_as_document(spark, each, taken)
+    warn_of_csv(faults)
+    if not readable:
+        return
+    options = _options(header, sep)
+    cells = _cells(header.row, sep)
+    names = _names(cells) if header.stated else _names_by_spark(spark, readable[0], options, cells)
+    if names:
+        warn_of_renamed(cells, names, [each.path for each in readable])
+        yield _read_rows(spark, readable, options, names, cells if header.stated else None, faults)
+
+
+def _options(header: _Header, sep: str) -> dict[str, str | bool]:
+    # A quoted cell may hold line breaks, which only a reader of whole files sees.
+    options: dict[str, str | bool] = {
+        "header": True, "sep": sep, "multiLine": True, "encoding": header.encoding,
+        "quote": '"', "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
+    }  # fmt: skip
+    if header.line_end and not {"\r", "\n"}.isdisjoint(header.row):
+        # Spark takes the file's first line end, be it in quotes, for that of all rows.
+        options["lineSep"] = header.line_end
+    return options
+
+
+def _read_rows(
+    spark: SparkSession, files: Sequence[Input], options: Mapping[str, str | bool], names: Sequence[str],
+    header: Sequence[str] | None, faults: Mapping[str, CsvFaults],
+) -> Documents:  # fmt: skip
+    """Return the rows; ``header`` is left out of them where what Spark leaves out is the line before it."""
+    # By number: names may be anything, even those that Spark has for the place of a row.
+    columns = [f"_{at}" for at in range(len(names) + 1)]
+    schema = StructType([StructField(name, StringType()) for name in columns])
+    rows = spark.read.options(**options).schema(schema).csv([each.address for each in files])
+    if header is not None:
+        rows = rows.where(~_is_header(header))
+    cells = [F.col(column).alias(name) for column, name in zip(columns, names, strict=False)]
+    surplus = F.concat(F.lit("more cells than columns: "), F.concat_ws(", ", *columns))
+    fault = F.when(F.col(columns[-1]).isNotNull(), surplus)
+    if any(each.broken for each in faults.values()):
+        fault = F.coalesce(_broken(rows, faults, columns), fault)
+    return rows_as_documents(rows, cells, fault)
+
+
+def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[str]) -> Column:
+    """Return the words for a row with a quote that does not close, null for other rows."""
+    # Spark has two spellings of a place on this machine, and tells that of each row in the short one.
+    uris = {shown_path(uri): re.sub(r"^file:/+", "file:/", uri) for uri in rows.inputFiles()}
+    told = {
+        f"{uris[path]} {cell.index} {key_of(cell)}": tell_fault(cell)
+        for path, found in faults.items()
+        for cell in found.broken
+    }
+    broken_in = sorted({cell.index for found in faults.values() for cell in found.broken if cell.index < len(columns)})
+    # As one text: each literal that is made from here is a call to Java.
+    by_key = F.from_json(F.lit(json.dumps(told)), "map<string,string>")
+    return F.coalesce(
+        F.lit(None).cast("string"),
+        *(
+            F.try_element_at(by_key, F.concat(F.col("_metadata.file_path"), F.lit(f" {at} "), key_column(columns[at])))
+            for at in broken_in
+        ),
+    )
+
+
+def _header_as_document(spark: SparkSession, file: Input, cell: BrokenCell) -> Documents:
+    """Return a bad record for a file whose header goes on and on: nothing in it has a name."""
+    lines = spark.read.text(file.address).select(*place_columns(), F.lit(tell_fault(cell)).alias("text"))
+    return Documents(lines.limit(1))
+
+
+def stated_separator(text: str) -> tuple[str | None, str]:
+    r"""Return the separator that a line before the header states, None where there is no such line, and what follows.
+
+    >>> stated_separator("sep=;\nid;name\n")
+    (';', 'id;name\n')
+    """
+    found = _STATED_SEPARATOR.match(text)
+    # Lines that hold nothing may stand before the header too.
+    return (found["separator"], text[found.end() :].lstrip("\r\n")) if found else (None, text.lstrip("\r\n"))
+
+
+def _cells(row: str, separator: str) -> list[str]:
+    """Return the names in a header, none where one of them is longer than Python takes."""
+    try:
+        return next(csv.reader(io.StringIO(row, newline=""), delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def _names_by_spark(
+    spark: SparkSession, file: Input, options: Mapping[str, str | bool], cells: Sequence[str]
+) -> list[str]:
+    """Return the names of columns as Spark makes them of a header; of one that it refuses, our own."""
+    names = _names(cells)
+    if len(set(_numbered(cells))) < len(cells):
+        return names
+    return list(spark.read.options(**options).csv(file.address).columns)
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    """Return names as Spark makes them of a header: blank and equal ones get their number, here one that is free."""
+    names: list[str] = []
+    for at, (cell, numbered) in enumerate(zip(cells, _numbered(cells), strict=True)):
+        others = {*cells, *names}
+        free = (f"{cell or '_c'}{'_' * blanks}{at}" for blanks in count())
+        names.append(cell if cell == numbered else next(name for name in free if name not in others))
+    return names
+
+
+def _numbered(cells: Sequence[str]) -> list[str]:
+    met = Counter(cells)
+    return [f"{cell or '_c'}{at}" if met[cell] > 1 or not cell else cell for at, cell in enumerate(cells)]
+
+
+def _is_header(cells: Sequence[str]) -> Column:
+    is_same = F.lit(True)
+    for at, cell in enumerate(cells):
+        is_same &= F.coalesce(F.col(f"_{at}"), F.lit("")) == cell
+    return is_same
+
+
+def find_separator(line: str) -> str:
+    """Return the separator that a header has most of, outside of quotes; a comma where it has none.
+
+    >>> find_separator('name;"amount, EUR, net"')
+    ';'
+    """
+    bare = _QUOTED.sub("", line)
+    return max(_SEPARATORS, key=bare.count)
+
+
+def first_row_of(text: str) -> tuple[str, str]:
+    r"""Return the header, whose quoted names may hold line breaks, and what ends it; of an open quote, the first line.
+
+    >>> first_row_of('a,"b\nc"\r\n1,2\r\n')
+    ('a,"b\nc"', '\r\n')
+    """
+    end = _HEADER_END.match(text) or _LINE_END.match(text)
+    return (end["row"], end["end"]) if end else (text, "")
+
+
+def _head(spark: SparkSession, file: Input) -> str:
+    if file.is_local and (head := read_head(file)):
+        return head
+    # Elsewhere, or compressed so that only Spark can read it.
+    return "".join(f"{row['value']}\n" for row in spark.read.text(file.address).take(2))

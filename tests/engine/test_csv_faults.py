@@ -1,0 +1,181 @@
+"""CSV that goes wrong is a bad record with its place, or is warned of: nothing of it passes without a word."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+import zstandard
+from pyspark.sql import SparkSession
+
+from schemactl.engine import csv_faults
+from schemactl.engine.bad_records import explain_bad_records
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.survey import survey_inputs
+from schemactl.errors import InputError
+from schemactl.inference.sample import Sample
+from schemactl.store.sources import LeftOutWarning
+
+OPEN = 'id,name\n1,a\n2,"open\n3,c\n4,d\n'
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def outcome(
+    spark: SparkSession, name: str, content: str | bytes, *others: str
+) -> tuple[list[object], list[str], list[str]]:
+    """Write a file, and return the documents, what is told of bad records, and the warnings."""
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LeftOutWarning)
+        survey = survey_inputs(spark, find_inputs([name, *others]), Sample())
+    bad = [str(problem) for problem in explain_bad_records(survey.bad_records, survey.inputs)]
+    texts = [row.text for reading in survey.readings for row in reading.texts.orderBy("file", "id").collect()]
+    told = [str(each.message) for each in caught if issubclass(each.category, LeftOutWarning)]
+    return [json.loads(text) for text in texts], bad, told
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [("a.csv", bytes), ("a b%20ö.csv", bytes), ("a.csv.gz", gzip.compress), ("a.csv.bz2", bz2.compress),
+     ("a.csv.zst", zstandard.compress)],
+)  # fmt: skip
+def test_a_quote_that_never_closes_is_a_bad_record(spark: SparkSession, name: str, pack) -> None:
+    documents, bad, _ = outcome(spark, name, pack(OPEN.encode()))
+    assert documents == [{"id": "1", "name": "a"}]
+    assert bad == [f'{name}:3:3: the quote of this cell never closes, it takes the rest of the file: "open 3,c 4,d']
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_quote_that_never_closes_is_found_in_any_encoding(spark: SparkSession, encoding: str) -> None:
+    documents, bad, _ = outcome(spark, "a.csv", 'é;n\r\n1;"ü\r\n2"\r\n2;"ö\r\n3;c\r\n'.encode(encoding))
+    assert documents == [{"é": "1", "n": "ü\n2"}]
+    assert bad == ['a.csv:4:3: the quote of this cell never closes, it takes the rest of the file: "ö 3;c']
+
+
+def test_a_quote_that_the_next_quoted_cell_ends_takes_the_rows_between(spark: SparkSession) -> None:
+    documents, bad, _ = outcome(spark, "a.csv", 'id,name,x\n1,a,\n2,"open,z\n3,c,y\n4,"d",e\n5,f,g\n')
+    assert documents == [{"id": "1", "name": "a"}, {"id": "5", "name": "f", "x": "g"}]
+    assert bad == ['a.csv:3:3: the quote of this cell never closes, it goes on to line 5: "open,z 3,c,y 4,"d"']
+
+
+def test_an_open_quote_is_found_where_the_number_of_quotes_is_even(spark: SparkSession) -> None:
+    documents, bad, _ = outcome(spark, "a.csv", 'id,name\n1,5",\n2,"open\n3,c\n'.replace('5",', '5"'))
+    assert documents == [{"id": "1", "name": '5"'}]
+    assert bad[0].startswith("a.csv:3:3: ")
+
+
+def test_only_the_row_that_is_told_is_bad(spark: SparkSession) -> None:
+    documents, bad, _ = outcome(spark, "a.csv", 'a,b\n"""x\ny""",1\n2,"x\ny\n')
+    assert documents == [{"a": '"x\ny"', "b": "1"}]
+    assert bad == ['a.csv:4:3: the quote of this cell never closes, it takes the rest of the file: "x y']
+
+
+def test_an_open_quote_beyond_the_columns_is_told_rather_than_the_cell(spark: SparkSession) -> None:
+    _, bad, _ = outcome(spark, "a.csv", 'id\n1,"open\n2\n')
+    assert bad == ['a.csv:2:3: the quote of this cell never closes, it takes the rest of the file: "open 2']
+
+
+def test_an_open_quote_in_one_file_leaves_the_others_whole(spark: SparkSession) -> None:
+    Path("b.csv").write_text('id,name\n2,"open\n3,c\n4,d\n"\n')
+    documents, bad, _ = outcome(spark, "a.csv", OPEN, "b.csv")
+    assert documents == [{"id": "1", "name": "a"}, {"id": "2", "name": "open\n3,c\n4,d\n"}]
+    assert [text.partition(": ")[0] for text in bad] == ["a.csv:3:3"]
+
+
+def test_a_header_with_an_open_quote_makes_its_file_one_bad_record(spark: SparkSession) -> None:
+    Path("b.csv").write_text("id\n1\n")
+    documents, bad, _ = outcome(spark, "a.csv", 'id,"name\n1,a\n2,b\n', "b.csv")
+    assert documents == [{"id": "1"}]
+    assert bad == ['a.csv:1:4: the quote of this cell never closes, it takes the rest of the file: "name 1,a 2,b']
+
+
+def test_faults_beyond_a_block_are_found_and_good_blocks_are_not(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for size in range(1, 9):
+        monkeypatch.setattr(csv_faults, "_BLOCK", size)
+        assert outcome(spark, "good.csv", 'a,b\n"x ""y""\n,",""\n5,"z"')[1:] == ([], [])
+    monkeypatch.setattr(csv_faults, "_BLOCK", 3)
+    assert outcome(spark, "a.csv", OPEN)[1] != []
+
+
+def test_too_many_broken_cells_are_refused(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_faults, "MOST_BROKEN", 2)
+    with pytest.raises(InputError, match="more than 2 cells have a quote that does not close") as caught:
+        outcome(spark, "a.csv", "a\n" + '"x\n"y"\n' * 3)
+    assert str(caught.value.at) == "a.csv:2:1"
+
+
+def test_quotes_that_are_not_doubled_are_warned_of(spark: SparkSession) -> None:
+    documents, bad, told = outcome(spark, "a.csv", 'id,name\n1,"a\\"b"\n2,"say "hi""\n3,5" nail\n')
+    assert [row["name"] for row in documents] == ['"a\\"b"', '"say "hi""', '5" nail']
+    assert bad == []
+    assert told == [
+        "a.csv:2:3: this cell and 1 more have quotes inside that are not doubled: read as it stands, with all quotes"
+    ]
+
+
+def test_cells_that_escape_by_backslash_and_fall_apart_are_told_by_line(spark: SparkSession) -> None:
+    _, bad, _ = outcome(spark, "a.csv", 'id,name,z\n"1\n",a,b\n1,"say \\"hi, you\\"",x\n')
+    assert bad == ['a.csv:4: this row has more cells (4) than columns (3): 1,"say \\"hi, you\\"",x']
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [("id,name\r\n1,a\r\n2,b\n3,c\r\n", 3), ('id\n"1\r\n2"\n3\r\n', 4), ("id\n1\n2\n", None),
+     ('id,name\r\n1,"a\nb"\r\n', None), ("id\r1\r", None)],
+)  # fmt: skip
+def test_line_ends_of_two_kinds_are_warned_of(spark: SparkSession, content: str, line: int | None) -> None:
+    _, _, told = outcome(spark, "a.csv", content)
+    assert [text.partition(": ")[0] for text in told] == ([f"a.csv:{line}"] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "told"),
+    [
+        ("a,b,a", ["a0", "b", "a2"], "`a0` for `a`, `a2` for `a`"),
+        ("a,,", ["a", "_c1", "_c2"], "`_c1` for a blank, `_c2` for a blank"),
+        ("a,a,a0", ["a_0", "a1", "a0"], "`a_0` for `a`, `a1` for `a`"),
+        ("a,A,_metadata", ["a", "A", "_metadata"], None),
+    ],
+)
+def test_columns_of_one_name_or_of_none_are_warned_of(
+    spark: SparkSession, header: str, names: list[str], told: str | None
+) -> None:
+    documents, _, warned = outcome(spark, "a.csv", f"{header}\n1,2,3\n")
+    assert documents == [dict(zip(names, "123", strict=True))]
+    expected = f"columns of one name, or of none, are read by their numbers in `a.csv`: {told}"
+    assert warned == ([expected] if told else [])
+
+
+def test_octets_of_another_encoding_far_down_are_told_by_line(spark: SparkSession) -> None:
+    content = b"id,name\n" + b"1,aaaaaaaaaaaaaaaa\n" * 300_000 + b"2,\xe9\n"
+    with pytest.raises(InputError, match="the file is not UTF-8") as caught:
+        outcome(spark, "a.csv", content)
+    assert str(caught.value.at) == "a.csv:300002"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("\n\nid;name\n1;a\n", [{"id": "1", "name": "a"}]),
+        ('id,5" x\n1,7" y\n', [{"id": "1", '5" x': '7" y'}]),
+        (b"id,name\n1,a\x00b\n\x00,c\n", [{"id": "1", "name": "a\x00b"}, {"id": "\x00", "name": "c"}]),
+        ("id,name,z\n1\n1,2\n", [{"id": "1"}, {"id": "1", "name": "2"}]),
+        ("id;v\n1;1,5\n", [{"id": "1", "v": "1,5"}]),
+        ("x" * 200_000, []),
+        ("id,name", []),
+        ("\n\n", []),
+    ],
+)
+def test_odd_files_that_are_right(spark: SparkSession, content: str | bytes, expected: list[object]) -> None:
+    assert outcome(spark, "a.csv", content) == (expected, [], [])

@@ -1,0 +1,82 @@
+"""Rows of CSV are found as Spark's parser finds them; cells whose quotes go wrong are told with their places."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.engine.csv_rows import read_rows
+
+
+def broken(text: str, separator: str = ",") -> list[tuple[int, int, int, bool]]:
+    found = [cell for row in read_rows(text.splitlines(keepends=True), separator) for cell in row.broken]
+    return [(cell.line, cell.column, cell.last_line, cell.is_open) for cell in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['a,"b"\n', '"a ""b"" c",d\n', 'a,5" nail\n', '"a\nb","c"\r\n', '"a" ,"b"\n',
+     '"","",""\n', 'a "b" c\n', '"a,\n""\n"\n'],
+)  # fmt: skip
+def test_quotes_as_rfc_4180_has_them_and_quotes_within_bare_cells_are_right(text: str) -> None:
+    assert broken(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ('a,b\n1,"x\n2,y\n', (2, 3, 3, True)),
+        ('1,"x', (1, 3, 1, True)),
+        ('a\n"x""\n1\n', (2, 1, 3, True)),
+        ('1,"x\n2,"y",z\n', (1, 3, 2, False)),
+        ('1,"a"b,c\n', (1, 3, 1, False)),
+        ('1,"a\r\nb"\r\n2,"c\r\n', (3, 3, 3, True)),
+    ],
+)
+def test_a_quote_that_does_not_close_is_told_by_its_place(text: str, cell: tuple[int, int, int, bool]) -> None:
+    assert broken(text) == [cell]
+
+
+def test_line_feeds_in_cells_of_a_file_with_other_line_ends_count_as_lines() -> None:
+    lines = ['1,"a\nb"\r\n', 'c\nd,"e\r\n']
+    (cell,) = [cell for row in read_rows(lines, ",") for cell in row.broken]
+    assert (cell.line, cell.column) == (4, 3)
+
+
+def test_what_a_row_that_is_shown_holds_is_bounded() -> None:
+    (row,) = read_rows(['"a\n', *["x" * 1_000 + "\n"] * 100], ",")
+    assert len(row.text) < 1_000
+    assert row.broken[0].letters == 100_001
+    assert len(row.broken[0].start) == 100
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_rows_of_any_text_are_those_of_spark(spark: SparkSession, tmp_path: Path, end: str) -> None:
+    chance = random.Random(4180)
+    letters = ['"'] * 4 + [","] * 2 + [end] * 2 + ["a", " "]
+    texts = {f"{n}.csv": f"h{end}" + "".join(chance.choices(letters, k=chance.randint(1, 24))) for n in range(120)}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode())
+    columns = [f"c{at}" for at in range(26)]
+    options = {
+        "multiLine": True, "escape": '"', "nullValue": "\x01",
+        "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
+    }  # fmt: skip
+    read = spark.read.options(**options).schema(", ".join(f"{name} string" for name in columns)).csv(str(tmp_path))
+    place = F.col("_metadata.file_name").alias("file"), F.monotonically_increasing_id().alias("id")
+    found = defaultdict(list)
+    for row in sorted(read.select(*place, *columns).collect(), key=lambda row: row.id):
+        found[row.file].append([row[name] for name in columns])
+    for name, text in texts.items():
+        rows = list(read_rows(text.splitlines(keepends=True), ","))
+        assert len(rows) == len(found[name]), text
+        for row, cells in zip(rows, found[name], strict=True):
+            assert not any(cells[row.cells :]), text
+            for cell in row.broken:
+                value = (cells[cell.index] or "").translate(str.maketrans("", "", '"\r\n'))
+                assert (len(value), value) == (cell.letters, cell.start), text
