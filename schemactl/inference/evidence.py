@@ -21,7 +21,6 @@ from schemactl.inference.widening import widen
 from schemactl.inference.witnesses import cut_witnesses
 from schemactl.schema.types import DataType
 
-MAX_EXAMPLES = 3
 MAX_EXAMPLE_LENGTH = 80
 
 
@@ -43,7 +42,7 @@ class ClassEvidence:
     Attributes:
         count: number of values.
         first: the first document that holds one.
-        examples: up to three values as they stood in the data (texts unquoted, numbers as written).
+        examples: a scalar of that document as it stood in the data (texts unquoted, numbers as written), in a tuple.
         shortest, longest: length of texts in characters, of lists in elements; None for other kinds.
         least, greatest: range of numbers; None for other kinds.
     """
@@ -162,10 +161,11 @@ def _merge_keyed(left: Mapping[Any, Any], right: Mapping[Any, Any], both: Any) -
 
 def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
     """Merge what two parts of a dataset saw of one class at one path."""
+    earlier, later = (left, right) if left.first <= right.first else (right, left)
     return ClassEvidence(
         count=left.count + right.count,
-        first=min(left.first, right.first),
-        examples=tuple(sorted({*left.examples, *right.examples}, key=lambda text: (len(text), text))[:MAX_EXAMPLES]),
+        first=earlier.first,
+        examples=earlier.examples or later.examples,
         shortest=_least(left.shortest, right.shortest),
         longest=_greatest(left.longest, right.longest),
         least=_least(left.least, right.least),

@@ -71,6 +71,12 @@ def test_evidence_of_two_parts_is_evidence_of_the_whole(documents, at):
     assert repr(merged.witnesses) == repr(observe(found).witnesses)
 
 
+def test_the_example_is_a_value_of_the_first_place():
+    early, late = observe(numbered([{"a": 100}], "1")), observe(numbered([{"a": 7}, {"a": 8}], "2"))
+    (seen,) = merge(late, early).paths[("a",)].values()
+    assert (seen.count, seen.first, seen.examples) == (3, Position("1", 1), ("100",))
+
+
 @MANY
 @given(datasets, datasets, datasets)
 def test_merging_is_associative_and_commutative_and_has_an_identity(first, second, third):
