@@ -99,7 +99,7 @@ def time_contenders(spark: SparkSession, path: Path, folder: Path, rounds: int) 
     contenders: dict[str, Callable[[Path], Any]] = {
         "Spark parse and write": parse_and_write,
         "schemactl, rows": lambda _: make_tables(spark, *rows, folder / "load"),
-        "schemactl, whole": lambda path: make_tables(spark, *plan_surmised(spark, path), folder / "load"),
+        "schemactl, whole": lambda path: make_tables(spark, *plan_assumed(spark, path), folder / "load"),
         "schemactl, counted": lambda path: make_tables(spark, *plan_counted(spark, path), folder / "load"),
     }
     return {name: best_of(rounds, contender, path) for name, contender in contenders.items()}
@@ -117,12 +117,12 @@ def plan_counted(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
     return scan.survey, plan_of(scan.evidence, before, resolve(scan.evidence, before, "events"))
 
 
-def plan_surmised(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
+def plan_assumed(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.survey import survey_inputs
+    from schemactl.flows.assumed import evolve_by_first
     from schemactl.flows.infer import InferRequest
     from schemactl.flows.schemas import open_schemas
-    from schemactl.flows.surmised import evolve_by_first
     from schemactl.inference.sample import parse_sample
     from schemactl.normalization.choose import make_plan
     from schemactl.normalization.request import PlanRequest
@@ -135,8 +135,8 @@ def plan_surmised(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
         settled = evolve_by_first(request, folder, opened, survey, None, lambda *_: None)
     if settled is None:
         raise ValueError("values have to be counted")
-    evolution, surmised = settled
-    return survey, make_plan(PlanRequest(surmised, evolution.resolution, evolution.judgement))
+    evolution, assumed = settled
+    return survey, make_plan(PlanRequest(assumed, evolution.resolution, evolution.judgement))
 
 
 def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:

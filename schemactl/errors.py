@@ -101,3 +101,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a hint such as ``did you mean `text`?``, or None when nothing known is near."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else None
+
+
+def nearest_or_all(name: str, known: Iterable[str]) -> str | None:
+    """Return a hint for a name that is none of those known: the nearest, else all of them; None where there are none.
+
+    >>> nearest_or_all("frezze", ("evolve", "freeze"))
+    'did you mean `freeze`?'
+    >>> nearest_or_all("7", ("evolve", "freeze"))
+    'known: evolve, freeze'
+    """
+    names = tuple(known)
+    return did_you_mean(name, names) or (f"known: {', '.join(names)}" if names else None)

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Generic, TypeVar, cast
 
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import InputError, nearest_or_all
 
 Plugin = TypeVar("Plugin")
 
@@ -97,5 +97,4 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     def unknown(self, name: str) -> InputError:
         """Return the error for a name that no plug-in has, with the nearest one that there is."""
-        hint = did_you_mean(name, self) or f"known: {', '.join(self)}"
-        return InputError(f"there is no {self.kind} `{name}`", hint=hint)
+        return InputError(f"there is no {self.kind} `{name}`", hint=nearest_or_all(name, self))

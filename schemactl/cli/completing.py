@@ -16,11 +16,11 @@ def complete_formats(incomplete: str) -> list[str]:
 
 
 def complete_input_formats(incomplete: str) -> list[str]:
-    """Return the formats of data that begin so."""
-    from schemactl.engine.sources import SOURCES
+    """Return the input formats that begin so."""
+    from schemactl.engine.input_formats import INPUT_FORMATS
 
     # A table is named as one: `table:NAME`.
-    return beginning(incomplete, (name for name in SOURCES if name != "table"))
+    return beginning(incomplete, (name for name in INPUT_FORMATS if name != "table"))
 
 
 def complete_outputs(incomplete: str) -> list[str]:

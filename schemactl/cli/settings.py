@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from schemactl.cli.options import CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.errors import InputError, Location, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)
 
@@ -158,11 +158,10 @@ def _convert(spec: OptionSpec, found: _Value) -> Any:
         raise InputError(f"{found.origin} must be a path, in quotes", at=found.at)
     value = str(found.value)
     if spec.choices and value not in spec.choices:
-        known = "known: " + ", ".join(f"`{choice}`" for choice in spec.choices)
         raise InputError(
             f"`{value}` is not a value of {found.origin}",
             at=found.at,
-            hint=did_you_mean(value, spec.choices) or known,
+            hint=nearest_or_all(value, spec.choices),
         )
     return value
 
@@ -256,7 +255,7 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
 
 def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile) -> None:
     if key.replace("_", "-") not in known:
-        hint = did_you_mean(key.replace("_", "-"), known) or "known: " + ", ".join(f"`{each}`" for each in known)
+        hint = nearest_or_all(key.replace("_", "-"), known)
         raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)
 
 

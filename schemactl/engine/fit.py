@@ -6,13 +6,13 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from schemactl.engine.families import LARGE_KIND
-from schemactl.inference.survival.target import EXACT_INTEGERS, LONGEST_DOUBLE, Target
+from schemactl.inference.survival.target import EXACT_INTEGERS, LONGEST_DOUBLE, TargetType
 from schemactl.schema.types import DataType
 
 REAL_KIND = "DOUBLE"
 
 
-def look(target: Target) -> tuple[Column, Column]:
+def look(target: TargetType) -> tuple[Column, Column]:
     """Return what SQL can say of a value of the columns ``kind``, ``text`` and ``own`` (its family).
 
     Returns:
@@ -51,7 +51,7 @@ _WORD, _WORDS = "word", "words"
 """The families of what is no number and no moment; the first one of texts that are base64 by their looks."""
 
 
-def _look_at_text(target: Target) -> tuple[Column, Column]:
+def _look_at_text(target: TargetType) -> tuple[Column, Column]:
     text, own = F.col("text"), F.col("own")
     # Values of one family are of one class, but only its plain ones hold as many digits as one another.
     is_plain = text.rlike(_PLAIN_MOMENT) | text.rlike(_PLAIN_CLOCK) | text.rlike(_PLAIN_SECONDS)
@@ -88,7 +88,7 @@ def _look_at_text(target: Target) -> tuple[Column, Column]:
             return unsure(), own
 
 
-def _look_at_integer(target: Target) -> tuple[Column, Column]:
+def _look_at_integer(target: TargetType) -> tuple[Column, Column]:
     text, own = F.col("text"), F.col("own")
     number = text.try_cast("bigint")
     match target.data_type:
@@ -109,7 +109,7 @@ def _look_at_integer(target: Target) -> tuple[Column, Column]:
             return unsure(), own
 
 
-def _look_at_real(target: Target) -> tuple[Column, Column]:
+def _look_at_real(target: TargetType) -> tuple[Column, Column]:
     text, own = F.col("text"), F.col("own")
     number = text.try_cast("double")
     match target.data_type:
@@ -138,7 +138,7 @@ _SECONDS_OF_DAY = 86_400
 _MICROSECOND_DIGITS = 6
 
 
-def _is_coarse(target: Target) -> bool:
+def _is_coarse(target: TargetType) -> bool:
     return target.precision is not None and target.precision < _MICROSECOND_DIGITS
 
 
@@ -146,12 +146,12 @@ def _is_at_most(length: Column, limit: int | None) -> Column:
     return F.lit(True) if limit is None else length <= limit
 
 
-def _past(target: Target) -> float | None:
+def _past(target: TargetType) -> float | None:
     """Return the first number that an integer of the target's bits does not hold; None where doubles all fit."""
     return None if target.precision is None or target.precision > 1000 else 2.0 ** max(target.precision - 1, 0)
 
 
-def _is_in_range(number: Column, target: Target) -> Column:
+def _is_in_range(number: Column, target: TargetType) -> Column:
     if target.precision is None or target.precision >= 64:
         return F.lit(True)
     past = 1 << max(target.precision - 1, 0)

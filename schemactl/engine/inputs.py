@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek
+from schemactl.engine.input_formats import INPUT_FORMATS
 from schemactl.engine.input_warnings import warn_of_partitions, warn_of_texts, warn_of_unknown
-from schemactl.engine.sources import SOURCES
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.store.sources import TABLE_PREFIX, is_local
 
@@ -33,9 +33,8 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
     Raises:
         InputError: there is no such file, a glob or folder holds none, or a format cannot be told.
     """
-    if input_format is not None and input_format not in SOURCES:
-        hint = did_you_mean(input_format, SOURCES) or f"known: {', '.join(SOURCES)}"
-        raise InputError(f"there is no input format `{input_format}`", hint=hint)
+    if input_format is not None and input_format not in INPUT_FORMATS:
+        raise INPUT_FORMATS.unknown(input_format)
     paths = sorted({path for source in sources for path in _paths_of(source)})
     named = {path for source in sources if not _is_several(source) for path in _paths_of(source)}
     asked = {path for source in sources if not _is_folder(source) for path in _paths_of(source)}
@@ -68,7 +67,7 @@ def _texts_among_records(inputs: Iterable[Input], asked: Set[str]) -> frozenset[
 
 
 def _unknown_format(path: str) -> InputError:
-    hint = f"name it with `--input-format`: {', '.join(name for name in SOURCES if name != 'table')}"
+    hint = f"name it with `--input-format`: {', '.join(name for name in INPUT_FORMATS if name != 'table')}"
     return InputError("cannot tell the format of the file", at=Location(path), hint=hint)
 
 
@@ -246,7 +245,7 @@ def _format_of(path: str, head: bytes | str) -> str | None:
 
 
 def _endings() -> dict[str, str]:
-    return {ending: name for name in SOURCES for ending in SOURCES[name].ENDINGS}
+    return {ending: name for name in INPUT_FORMATS for ending in INPUT_FORMATS[name].ENDINGS}
 
 
 def _format_of_text(path: str, head: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Row keys, ``_dlt_id``: 14 characters of Base64 for 10 bytes of a hash (dlt.md §5.4).
+"""Row keys, ``_dlt_id``: 14 characters of Base64 for 10 bytes of a hash (docs/dlt.md §5.4).
 
 What sources state as more than text and numbers dlt marks by a character of Unicode's private area when it stores the
 rows between its steps, and hashes it with its mark.

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from schemactl.engine.cell_values import ReachedCell, Value, take_values
 from schemactl.engine.items import Form, Item
 from schemactl.engine.nested_types import sql_type
 from schemactl.engine.reach import Reached, is_container_sql, reach, reach_elements
 from schemactl.engine.row_keys import child_key, content_hash, hashed_text, marked, primary_key_hash, random_key
 from schemactl.engine.stage import Staged
-from schemactl.engine.values import Source, Value, evaluate
 from schemactl.engine.walk import literal
 from schemactl.inference.paths import ELEMENT
-from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, Target
+from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema import types
 from schemactl.schema.contract import Mode
 from schemactl.schema.types import DataType
@@ -73,7 +73,7 @@ def row_frames(spark: SparkSession, staged: Staged, plan: Plan, load_id: str) ->
 def _with_below(rows: RowFrame, plan: Plan, load_id: str) -> Iterator[RowFrame]:
     keyed = _keyed(_filtered(rows), plan, load_id)
     cells = [cell for cell in rows.rows.cells if cell.name != plan.names.row_id]
-    frame, values = evaluate(keyed.frame, _sources(keyed, cells), "c", coerces=plan.coerces)
+    frame, values = take_values(keyed.frame, _sources(keyed, cells), "c", coerces=plan.coerces)
     yield replace(keyed, frame=frame, values=tuple(values))
     above = _refused(keyed, plan) if rows.rows.lists else keyed
     for below in rows.rows.lists:
@@ -101,11 +101,11 @@ def _home(cell: Cell, chain: Chain) -> int:
     raise ValueError(f"no row of the chain has the path {cell.path}")
 
 
-def _sources(rows: RowFrame, cells: Sequence[Cell]) -> list[Source]:
-    sources: list[Source] = []
+def _sources(rows: RowFrame, cells: Sequence[Cell]) -> list[ReachedCell]:
+    sources: list[ReachedCell] = []
     for cell in cells:
         level = _home(cell, rows.chain)
-        sources.append(Source(cell, reach(rows.at(level), cell.path[len(rows.chain[level].path) :])))
+        sources.append(ReachedCell(cell, reach(rows.at(level), cell.path[len(rows.chain[level].path) :])))
     return sources
 
 
@@ -133,7 +133,7 @@ def _filtered(rows: RowFrame) -> RowFrame:
         return rows
     columns = rows.frame.columns
     cells = [replace(cell, targets=dict.fromkeys(cell.targets, ())) for cell in _cells_of(rows.rows)]
-    frame, values = evaluate(rows.frame, _sources(rows, cells), "s", coerces=True)
+    frame, values = take_values(rows.frame, _sources(rows, cells), "s", coerces=True)
     present = [f"{value.sql} is not null" for value in values]
     is_any = f"exists(array({', '.join(present)}), x -> x)" if present else "false"
     return replace(rows, frame=frame.where(is_any).select(*columns))
@@ -142,7 +142,7 @@ def _filtered(rows: RowFrame) -> RowFrame:
 # --- contracts ---
 
 
-def refuses_row(target: Target) -> bool:
+def refuses_row(target: TargetColumn) -> bool:
     """Return whether a value for the column keeps its whole row out."""
     return target.refusal is not None and target.refusal.mode is not Mode.DISCARD_VALUE
 
@@ -155,11 +155,11 @@ def _refused(rows: RowFrame, plan: Plan) -> RowFrame:
     cells = [cell for cell in rows.rows.cells if any(map(refuses_row, _targets(cell)))]
     if not cells:
         return rows
-    frame, values = evaluate(rows.frame, _sources(rows, cells), "q", coerces=plan.coerces)
+    frame, values = take_values(rows.frame, _sources(rows, cells), "q", coerces=plan.coerces)
     return replace(rows, frame=frame.selectExpr(*base, f"(r or {refused_sql(values)}) as r"))
 
 
-def _targets(cell: Cell) -> list[Target]:
+def _targets(cell: Cell) -> list[TargetColumn]:
     return [target for targets in cell.targets.values() for target in targets]
 
 
@@ -188,9 +188,9 @@ def _keyed(rows: RowFrame, plan: Plan, load_id: str) -> RowFrame:
 
 def _own_key(rows: RowFrame) -> tuple[DataFrame, Column]:
     """Return the keys that rows bring themselves; like dlt, what Python takes for false is none."""
-    text = Target(types.Column("key", {"data_type": DataType.TEXT}))
+    text = TargetColumn(types.Column("key", {"data_type": DataType.TEXT}))
     cells = [replace(cell, targets=dict.fromkeys(cell.targets, (text,))) for cell in rows.rows.own_key]
-    frame, values = evaluate(rows.frame, _sources(rows, cells), "w", coerces=True)
+    frame, values = take_values(rows.frame, _sources(rows, cells), "w", coerces=True)
     found = [f"if({_is_truthy(value)}, {take.sql}, null)" for value in reversed(values) for take in value.takes]
     return frame, F.expr(f"coalesce({', '.join([*found, 'null'])})").cast("string")
 
@@ -218,7 +218,7 @@ def _key_values(rows: RowFrame, plan: Plan) -> tuple[DataFrame, list[tuple[str, 
         cells = [
             replace(cell, targets=dict.fromkeys(cell.targets, ())) for cell in rows.rows.cells if cell.name == column
         ]
-        frame, values = evaluate(frame, _sources(rows, cells), f"h{at}_", coerces=plan.coerces)
+        frame, values = take_values(frame, _sources(rows, cells), f"h{at}_", coerces=plan.coerces)
         texts = [f"if({value.sql} is null, null, {_json_of(value)})" for value in reversed(values)]
         found.append((column, f"coalesce({', '.join([*texts, 'null'])})"))
     return frame, found

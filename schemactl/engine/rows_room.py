@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from schemactl.engine.cell_values import Value
 from schemactl.engine.coercion import coerced
 from schemactl.engine.outcome import FLAGS, flags_of
 from schemactl.engine.rows import RowFrame
 from schemactl.engine.stage import Staged
 from schemactl.engine.tables import frames_by_table
-from schemactl.engine.values import Value
 from schemactl.normalization.plan import Plan
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import Column, DataType

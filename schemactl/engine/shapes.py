@@ -11,8 +11,8 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from schemactl.inference.assumption import Kinds
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.inference.surmise import Kinds
 from schemactl.schema.types import DataType
 
 ANY_KEY: Final = "\udcff"

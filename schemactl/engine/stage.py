@@ -17,12 +17,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.document_items import document_item
+from schemactl.engine.input_formats import FILE, Numbering, Typed
 from schemactl.engine.inputs import shown_path
 from schemactl.engine.items import Form, Item, struct_sql
 from schemactl.engine.large_integers import unmarked_json
 from schemactl.engine.parse import is_blank
 from schemactl.engine.row_keys import content_hash, marked, random_key
-from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.engine.survey import Progress, Reading, Survey
 from schemactl.engine.typed_items import staged_sql, typed_item
 from schemactl.engine.uses import Use, uses_of

@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from schemactl.engine.input import Input
+from schemactl.engine.input_formats import FILE, INPUT_FORMATS, Documents, Typed
 from schemactl.engine.inputs import by_format, shown_path
 from schemactl.engine.large_integers import mark_large_integers, may_hold_large_integer
 from schemactl.engine.measure import Place
 from schemactl.engine.parse import is_blank, parse_json
 from schemactl.engine.shape_reading import depth_told, read_shape
 from schemactl.engine.shapes import Shape, may_hide_large_integers
-from schemactl.engine.sources import FILE, SOURCES, Documents, Typed
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.typed_rows import count_rows, is_sampled
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all
@@ -102,7 +102,7 @@ def survey_inputs(
     Raises:
         InputError, EngineError: Spark cannot read them.
     """
-    batches = [batch for name, group in by_format(inputs).items() for batch in SOURCES[name].read(spark, group)]
+    batches = [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
     documents = [batch for batch in batches if isinstance(batch, Documents)]
     typed = [survey_typed(batch, progress) for batch in batches if isinstance(batch, Typed)]
     share = sample.share_of(count_records(documents, progress)) if sample.records else sample.share_of(0)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from schemactl.engine.codegen import whole_stages
-from schemactl.engine.sources import FILE, Numbering, Typed
+from schemactl.engine.input_formats import FILE, Numbering, Typed
 from schemactl.engine.stage import shown
 from schemactl.engine.survey import Progress, Survey
 from schemactl.engine.typed_rows import BLOCK, ID, placed

@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from schemactl.engine.codegen import whole_stages
+from schemactl.engine.input_formats import FILE, Numbering, Typed
 from schemactl.engine.inputs import shown_path
-from schemactl.engine.sources import FILE, Numbering, Typed
 from schemactl.inference.evidence import FileEvidence
 
 BLOCK: Final = "__schemactl_block"

@@ -18,12 +18,12 @@ from schemactl.engine import walk
 from schemactl.engine.families import LARGE_KIND, number_family, text_family
 from schemactl.engine.fit import REAL_KIND, look, unsure
 from schemactl.engine.input import Input
+from schemactl.engine.input_formats import INPUT_FORMATS, Documents
 from schemactl.engine.inputs import by_format
 from schemactl.engine.large_integers import mark_large_integers
 from schemactl.engine.measure import Place, describe_items, explode_listing, read_parts, unmark
 from schemactl.engine.scan import fetch_documents
 from schemactl.engine.shapes import Shape
-from schemactl.engine.sources import SOURCES, Documents
 from schemactl.engine.survey import Places, count_records, sampled
 from schemactl.engine.walk import Listing, list_values
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
@@ -32,7 +32,7 @@ from schemactl.inference.paths import ELEMENT, Path, values_at
 from schemactl.inference.resolve import Taken
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.inference.survival.values import survives
 
 _PLACE = ("file", "block", "id")
@@ -46,7 +46,7 @@ class Scalars:
     """Asks which scalars at some paths survive in a type."""
 
     paths: tuple[Path, ...]
-    target: Target
+    target: TargetType
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Records:
 
 def read_again(spark: SparkSession, inputs: Sequence[Input], sample: Sample, evidence: Evidence) -> list[Records]:
     """Return the documents that a scan of the same inputs and sample has read; rows that state types are left out."""
-    batches = [batch for name, group in by_format(inputs).items() for batch in SOURCES[name].read(spark, group)]
+    batches = [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
     documents = [batch for batch in batches if isinstance(batch, Documents)]
     total = count_records(documents, lambda *_: None) if sample.records else 0
     return [Records(sampled(batch.frame, sample.share_of(total)), evidence) for batch in documents]
@@ -241,7 +241,7 @@ def _describe(shape: Shape, evidence: Evidence, path: Path) -> None:
 _SURE_KINDS = {"text": "STRING", "bigint": "BIGINT", "bool": _BOOL_KIND}
 
 
-def _grouped(scalars: DataFrame, targets: Sequence[Target]) -> DataFrame:
+def _grouped(scalars: DataFrame, targets: Sequence[TargetType]) -> DataFrame:
     """Group values by what is ``sure`` of them (boolean), else by ``family``."""
     kind, text = F.col("kind"), F.col("text")
     is_number = kind.isin("BIGINT", REAL_KIND, LARGE_KIND) | kind.startswith("DECIMAL")

@@ -16,7 +16,7 @@ from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Taken
 from schemactl.inference.survival.columns import Judged, judge_values
 from schemactl.inference.survival.tallies import Tally, add
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.review.nested_paths import FieldPath
 from schemactl.review.nested_retypes import full_leaf
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
@@ -33,7 +33,7 @@ class Demand:
     """
 
     fed: tuple[Taken, ...]
-    target: Target | None
+    target: TargetType | None
 
 
 def find_demands(evidence: Evidence, fed: Sequence[Taken], column: NestedType, field: FieldPath) -> tuple[Demand, ...]:
@@ -101,10 +101,10 @@ class _Data:
     def demands(self, paths: Sequence[Path], of: NestedType) -> Iterator[Demand]:
         match of:
             case Json():
-                yield self._all(paths, Target(DataType.TEXT))
+                yield self._all(paths, TargetType(DataType.TEXT))
             case Leaf():
                 full = full_leaf(of)
-                yield self._all(paths, None if full is None else Target(full.data_type, full.precision, full.scale))
+                yield self._all(paths, None if full is None else TargetType(full.data_type, full.precision, full.scale))
             case Struct(fields):
                 yield from self._containers(paths, OBJECT)
                 for name, _ in fields:
@@ -113,13 +113,13 @@ class _Data:
                 yield from self._containers(paths, LIST if isinstance(of, ListOf) else OBJECT)
                 yield from self.demands(*self.below(paths, of, None))
 
-    def _all(self, paths: Sequence[Path], target: Target | None) -> Demand:
+    def _all(self, paths: Sequence[Path], target: TargetType | None) -> Demand:
         return Demand(tuple(self._values(paths)), target)
 
     def _containers(self, paths: Sequence[Path], kind: str) -> Iterator[Demand]:
         """Yield the values that are objects, or lists, as they should be, and those that are not."""
         values = list(self._values(paths))
-        yield Demand(tuple(each for each in values if kind_of(each[1]) == kind), Target(DataType.JSON))
+        yield Demand(tuple(each for each in values if kind_of(each[1]) == kind), TargetType(DataType.JSON))
         yield Demand(tuple(each for each in values if kind_of(each[1]) != kind), None)
 
     def _values(self, paths: Sequence[Path]) -> Iterator[Taken]:

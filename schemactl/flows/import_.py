@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save
-from schemactl.formats import FORMATS, Format
-from schemactl.registry import Registry
+from schemactl.formats import FORMATS, ReadableFormat, is_readable
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
@@ -24,7 +24,7 @@ class ImportRequest:
 
     Attributes:
         files: what to read.
-        source: name of a format, None to tell it by the files' names.
+        source: name of a format; None to tell it by the files' names, and where those do not say, by their texts.
         name: the schema's name.
         schemas: the folder of ``import/`` and ``export/``.
         is_check: whether nothing is to be written.
@@ -88,16 +88,30 @@ def import_files(request: ImportRequest) -> Imported:
 
 
 def _read(path: Path, source: str | None) -> Schema:
-    target = FORMATS[source] if source else _format_of(path, FORMATS)
-    return target.read(read_text(path), str(path)).schema
+    text = read_text(path)
+    readable = {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
+    module = _named(source, readable) if source else _format_of(path, text, readable)
+    return module.read(text, str(path)).schema
 
 
-def _format_of(path: Path, formats: Registry[Format]) -> Format:
-    for name in formats:
-        if path.name.lower().endswith(formats[name].ENDINGS):
-            return formats[name]
-    known = ", ".join(f"`--from {name}`" for name in formats)
-    raise InputError(f"the name of `{path}` does not tell its format", hint=f"known: {known}")
+def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
+    if name in readable:
+        return readable[name]
+    if name in FORMATS:
+        raise InputError(f"files of the format `{name}` are only written", hint=nearest_or_all(name, readable))
+    raise FORMATS.unknown(name)
+
+
+def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
+    """Return the one format that has the file's ending; of several the one that recognises the text."""
+    found = [name for name, module in readable.items() if path.name.lower().endswith(module.ENDINGS)]
+    if len(found) > 1:
+        found = [name for name in found if readable[name].recognises(text)] or found
+    if len(found) == 1:
+        return readable[found[0]]
+    hint = " or ".join(f"`--from {name}`" for name in found or readable)
+    told = f"`{path}` may be of several formats" if found else f"the name of `{path}` does not tell its format"
+    raise InputError(told, hint=f"name it with {hint}")
 
 
 def _merged(read: list[tuple[Path, Schema]]) -> Schema:

@@ -15,6 +15,7 @@ from schemactl.flows.evidence import (
 )
 from schemactl.flows.evolution import evolve_schema, schema_before
 from schemactl.flows.normalizers import check_normalizers
+from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
@@ -79,8 +80,9 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
     folder = SchemasFolder.at(request.schemas)
     _check_evidence_file(request.evidence_file)
     check_request(request, folder)
-    evidence = collect(request, sample, progress or (lambda *_: None))
-    return evolve(request, folder, evidence)
+    with noted_warnings() as noted:
+        evidence = collect(request, sample, progress or (lambda *_: None))
+    return replace(evolve(request, folder, evidence), warnings=tuple(noted.values()))
 
 
 def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:

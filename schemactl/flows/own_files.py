@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._address import dataset_of
 from schemactl.destinations._package import INPUTS_TABLE
 from schemactl.errors import InputError
-from schemactl.flows.packing import REJECTS_TABLE
+from schemactl.normalization.tally import REJECTS_TABLE
 from schemactl.store.sources import LeftOutWarning, is_local
 
 if TYPE_CHECKING:

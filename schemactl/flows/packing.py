@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
@@ -20,8 +20,9 @@ from schemactl.inference.report import ViolationFinding
 from schemactl.inference.room import room_for
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
-from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, Tally, Unfit
+from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nesting import ancestors, root_of
 from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from schemactl.engine.survey import Survey
     from schemactl.engine.tables import Written
 
-REJECTS_TABLE: Final = "_rejects"
 """Where a destination keeps what contracts have refused; named under the schema's convention."""
 
 
@@ -156,19 +156,12 @@ def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
         for name, rows in tally.tables.items()
         if rows.read or name == plan.rows.table
     )
-    return tuple(sorted(found, key=lambda table: _depth(asked, table.name)))
+    return tuple(sorted(found, key=lambda table: len(ancestors(asked, table.name))))
 
 
 def _disposition(schema: Schema, table: str) -> str:
-    """Return the write disposition that holds for a table: its root table's (dlt.md §1.2)."""
-    while parent := schema.tables[table].parent:
-        table = parent
-    return str(schema.tables[table].properties.get("write_disposition", "append"))
-
-
-def _depth(schema: Schema, table: str) -> int:
-    parent = schema.tables[table].parent
-    return _depth(schema, parent) + 1 if parent else 0
+    """Return the write disposition that holds for a table: its root table's (docs/dlt.md §1.2)."""
+    return str(schema.tables[root_of(schema, table)].properties.get("write_disposition", "append"))
 
 
 def _unfit(unfit: Unfit) -> UnfitFinding:
@@ -218,7 +211,7 @@ def package_of(
     return LoadPackage(
         load_id=load.id,
         schema=schema,
-        tables=tuple(sorted(tables, key=lambda staged: _depth(schema, staged.table.name))),
+        tables=tuple(sorted(tables, key=lambda staged: len(ancestors(schema, staged.table.name)))),
         inserted_at=load.inserted_at,
         rejects=StagedTable(rejects_table(schema), rejects.folder, rejects.rows) if rejects else None,
         inputs=inputs,

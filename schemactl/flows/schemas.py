@@ -1,4 +1,4 @@
-"""Opens and saves a named schema of the schemas folder: dlt's rules for import and export files (dlt.md §3).
+"""Opens and saves a named schema of the schemas folder: dlt's rules for import and export files (docs/dlt.md §3).
 
 The export file is the stored schema. The import file is the user's: written once, where there is none; when
 the user edits it, its content takes the place of the stored schema. Where both are one file, that file is the

@@ -10,7 +10,7 @@ from schemactl.flows.progress import Progress
 from schemactl.inference.paths import Path
 from schemactl.inference.resolve import Taken
 from schemactl.inference.survival.tallies import Tally, add
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 
 if TYPE_CHECKING:
     from schemactl.engine.unfit import Records
@@ -37,7 +37,7 @@ class SecondLook:
     read: Callable[[], list[Records]]
     progress: Progress
 
-    def values(self, open_values: Sequence[tuple[tuple[Path, ...], Target]]) -> list[Tally]:
+    def values(self, open_values: Sequence[tuple[tuple[Path, ...], TargetType]]) -> list[Tally]:
         """Return for each target how many of the values at its paths do not survive in it."""
         from schemactl.engine.unfit import Scalars, count_unfit
 

@@ -28,7 +28,7 @@ from schemactl.inference.sample import parse_sample
 from schemactl.inference.survival.absences import is_in_rows, judge_absences
 from schemactl.inference.survival.columns import feeds
 from schemactl.inference.survival.tallies import Tally, add
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.inference.values import TYPED
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.nested_paths import FieldPath
@@ -38,6 +38,7 @@ from schemactl.schema.diff import diff
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_columns import stated_type
+from schemactl.schema.nesting import root_of
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class _Survey:
     def _is_about(self, resolution: Resolution, root: str, origin: tuple[str, str]) -> bool:
         table, column = origin
         is_made_by_dlt = column in self._system and not feeds(resolution, table, column)
-        return not is_made_by_dlt and _root_of(resolution.schema, table) == root
+        return not is_made_by_dlt and root_of(resolution.schema, table) == root
 
     def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[Demand, ...]:
         """Return what values have to fit; none where nobody can look at them."""
@@ -200,14 +201,14 @@ class _Survey:
             # A field that the data never holds has no values, which is an answer as well.
             return find_demands(evidence, fed, kept, question.field) or (Demand((), None),)
         full = full_type(column.properties)
-        return (Demand(fed, Target(full.data_type, full.precision, full.scale)),) if full else ()
+        return (Demand(fed, TargetType(full.data_type, full.precision, full.scale)),) if full else ()
 
 
 def _count_unfit(
     asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: SecondLook | None
 ) -> dict[Question, Tally]:
     known: dict[Question, list[Tally]] = {}
-    open_values: list[tuple[Question, tuple[paths.Path, ...], Target]] = []
+    open_values: list[tuple[Question, tuple[paths.Path, ...], TargetType]] = []
     for question, demands in asked.items():
         judged = [judge_both(saved, scanned, each) for each in demands]
         found = [both for both in judged if both is not None]
@@ -222,15 +223,6 @@ def _count_unfit(
         for (question, _, _), tally in zip(open_values, tallies, strict=True):
             known[question].append(tally)
     return {question: add(tallies) for question, tallies in known.items()}
-
-
-def _root_of(schema: Schema, table: str) -> str | None:
-    """Return the root of a table, None where the schema has no such table."""
-    while (found := schema.tables.get(table)) is not None:
-        if found.parent is None:
-            return table
-        table = found.parent
-    return None
 
 
 def _count_nulls(

@@ -1,12 +1,13 @@
-"""Text <-> Schema, one module per format, found by its file name.
+"""Formats of schemas: text <-> Schema, one module per format, found by its file name.
 
-To add a format, add a module with ``read`` and ``write`` as in ``Format``; what only one format needs stands
-in a module whose name starts with ``_``. Third parties use the entry-point group ``schemactl.format``.
+To add a format, add a module with ``ENDINGS`` and ``write`` as in ``Format``; one that can be read too has ``read`` and
+``recognises`` as in ``ReadableFormat``. What only one format needs stands in a module whose name starts with ``_``.
+Third parties use the entry-point group ``schemactl.format``.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from schemactl.registry import Registry
 from schemactl.schema.types import Schema
@@ -20,12 +21,20 @@ class Document(Protocol):
 
 
 class Format(Protocol):
-    """A module that reads and writes schemas."""
+    """A module that writes schemas."""
 
     @property
     def ENDINGS(self) -> tuple[str, ...]:
-        """How names of its files end, the usual ending first."""
+        """How names of its files end, lower case, the usual ending first."""
         ...
+
+    def write(self, schema: Schema, path: str | None = None) -> str:
+        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms."""
+        ...
+
+
+class ReadableFormat(Format, Protocol):
+    """A module that reads schemas as well."""
 
     def read(self, text: str, path: str) -> Document:
         """Return what ``text`` says; ``path`` names it in messages.
@@ -35,9 +44,14 @@ class Format(Protocol):
         """
         ...
 
-    def write(self, schema: Schema, path: str | None = None) -> str:
-        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms."""
+    def recognises(self, text: str) -> bool:
+        """Return whether ``text`` looks as of this format; asked where several formats have a file's ending."""
         ...
+
+
+def is_readable(module: Format) -> TypeGuard[ReadableFormat]:
+    """Return whether a format can be read; others are only written."""
+    return hasattr(module, "read")
 
 
 FORMATS: Registry[Format] = Registry("format", "schemactl.formats")

@@ -14,7 +14,7 @@ from schemactl.schema.types import Schema
 
 
 def plain(value: Any) -> Any:
-    """Return JSON data: what only YAML can state, in the form that counts for the hash (dlt.md §2.1)."""
+    """Return JSON data: what only YAML can state, in the form that counts for the hash (docs/dlt.md §2.1)."""
     match value:
         case str() | int() | None:
             return value
@@ -45,7 +45,7 @@ def _key(key: Any) -> str:
 
 
 def with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the stored schema with what dlt fills in before it computes the hash (dlt.md §1.2)."""
+    """Return the stored schema with what dlt fills in before it computes the hash (docs/dlt.md §1.2)."""
     tables = {name: _table_with_defaults(name, table) for name, table in stored["tables"].items()}
     return {**stored, "tables": tables}
 

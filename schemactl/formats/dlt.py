@@ -1,4 +1,4 @@
-"""dlt's schema files, YAML and JSON: the native format (dlt.md §1).
+"""dlt's schema files, YAML and JSON: the native format (docs/dlt.md §1).
 
 What dlt would refuse is refused, with the place in the file. What dlt does to a file on loading is done too:
 old engine versions are brought up to date, names and defaults are filled in.
@@ -127,9 +127,17 @@ def _read(source: Source) -> Document:
 
 ENDINGS = (".schema.yaml", ".schema.yml", ".schema.json", ".yaml", ".yml", ".json")
 
+_ENGINE_VERSION = re.compile(r"""\bengine_version["']?\s*:""")
+"""The key that no schema file of dlt is without, in YAML or JSON."""
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a schema file of dlt."""
+    return _ENGINE_VERSION.search(text) is not None
+
 
 def write(schema: Schema, path: str | None = None, layout: Layout | None = None) -> str:
-    """Return the text of a schema file, in the form of dlt's exports (dlt.md §1.7).
+    """Return the text of a schema file, in the form of dlt's exports (docs/dlt.md §1.7).
 
     Args:
         schema: what to write; its version and hash are written as they are.
@@ -166,7 +174,7 @@ def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | No
 
 
 def _is_ordered(keys: tuple[Key, ...]) -> bool:
-    # Only the order of columns counts for the hash (dlt.md §2.1).
+    # Only the order of columns counts for the hash (docs/dlt.md §2.1).
     return len(keys) == 3 and keys[0] == "tables" and keys[2] == "columns"
 
 

@@ -1,4 +1,4 @@
-"""The filters of tables: which columns of rows are left out before anything is inferred from them (dlt.md §5.7)."""
+"""The filters of tables: which columns are left out before anything is inferred from them (docs/dlt.md §5.7)."""
 
 from __future__ import annotations
 

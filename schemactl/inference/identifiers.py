@@ -1,4 +1,4 @@
-"""What the keys of data and dlt's own columns are called in tables, under a naming convention (dlt.md §5)."""
+"""What the keys of data and dlt's own columns are called in tables, under a naming convention (docs/dlt.md §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a nested document to the rows of relational tables, the way dlt's relational normaliser goes (dlt.md §5).
+"""From a nested document to the rows of relational tables, the way dlt's relational normaliser goes (docs/dlt.md §5).
 
 Only names and order matter here: which table, which column, which value, from which path. Row keys are placeholders;
 the values of rows are made by the engine.
@@ -30,7 +30,7 @@ _NO_COERCION: Final = "relational_no_coercion"
 
 
 def coerces_values(normalizers: Properties) -> bool:
-    """Return whether values may change their type to fit a column: not so under one of dlt's normalisers (§6.3)."""
+    """Return whether values may change their type to fit a column; under one normaliser not (docs/dlt.md §6.3)."""
     module = str((normalizers.get("json") or {}).get("module") or "")
     return module.rpartition(".")[2] != _NO_COERCION
 
@@ -88,7 +88,7 @@ class TableView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """Which columns rows copy into the rows below them, each with its name there (dlt.md §5.5).
+    """Which columns rows copy into the rows below them, each with its name there (docs/dlt.md §5.5).
 
     Attributes:
         root: columns of all root tables.
@@ -212,7 +212,7 @@ class RelationalNormalizer:
     ) -> tuple[list[Cell], dict[tuple[str, ...], list[tuple[Path, list[Any]]]]]:
         """Return the scalar cells of a row and the lists below it, by table; colliding keys bring several of both.
 
-        dlt walks with a stack: scalars of a level first, then its nested objects, the last one first (dlt.md §5.2).
+        As dlt's stack has it, scalars of a level come first, then its objects, the last one first (docs/dlt.md §5.2).
         """
         cells: list[Cell] = []
         lists: dict[tuple[str, ...], list[tuple[Path, list[Any]]]] = {}
@@ -234,7 +234,7 @@ class RelationalNormalizer:
         return cells, lists
 
     def _filtered(self, table: str, cells: list[Cell]) -> tuple[Cell, ...]:
-        """Return what the filters leave of a row; of nothing dlt makes no row, and none below (dlt.md §5.7)."""
+        """Return what the filters leave of a row; of nothing dlt makes no row, and none below (docs/dlt.md §5.7)."""
         return tuple(cell for cell in cells if not (self._filters and self._filters.drops(table, cell.column)))
 
     def _is_kept(self, table: str, column: str, level: int) -> bool:

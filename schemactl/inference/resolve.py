@@ -192,7 +192,7 @@ class _Fold:
         return Resolution(schema, taken, nulls, rows, propagation=self._normalizer.propagation)
 
     def _pass_on_root_key(self, changed: TableDraft) -> None:
-        """Let the root table of a changed one pass its row key on (dlt.md §5.5).
+        """Let the root table of a changed one pass its row key on (docs/dlt.md §5.5).
 
         dlt asks after each change of a table. Where there was nothing to propagate when the schema was loaded, what it
         writes down holds from the next load on only.
@@ -244,7 +244,7 @@ class _Fold:
                 draft.columns[column] = with_room(draft.columns[column], room)
 
     def _add_variant(self, draft: TableDraft, column: str, value: Any) -> str:
-        """Return the column beside ``column`` that takes ``value``, made where it is not there yet (dlt.md §6.5)."""
+        """Return the column beside ``column`` that takes ``value``, made where there is none (docs/dlt.md §6.5)."""
         name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
         if kind(value) is DataType.JSON:
             old = self._naming.shorten_fragments(column, "v_complex")
@@ -267,7 +267,7 @@ class _Fold:
         return name
 
     def _complete(self, draft: TableDraft, name: str, inferred: dict[str, Any]) -> None:
-        """Add a column at the end; what an incomplete column already states stays (dlt.md §8, merge_columns)."""
+        """Add a column at the end; what an incomplete column already states stays (docs/dlt.md §8, merge_columns)."""
         draft.is_changed = True
         stated = draft.columns.pop(name, None)
         if stated is None:
@@ -289,7 +289,7 @@ class _Fold:
         return column
 
     def _inferred_hints(self, name: str) -> dict[str, bool]:
-        """Return ``nullable`` and the default hints that ``name`` matches, in the order of settings (dlt.md §6.6)."""
+        """Return ``nullable`` and the default hints that ``name`` matches, in settings' order (docs/dlt.md §6.6)."""
         if name not in self._hints:
             self._hints[name] = self._settings.column_hints(name)
         return self._hints[name]

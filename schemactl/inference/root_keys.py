@@ -1,4 +1,4 @@
-"""Which row keys root tables pass on to the tables nested in them (dlt.md §5.5)."""
+"""Which row keys root tables pass on to the tables nested in them (docs/dlt.md §5.5)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RootKeys:
         return bool(self.config.root_key_propagation) or any(draft.first_with("root_key") for draft in chain)
 
     def _merges_below(self, root: TableDraft) -> bool:
-        """Return whether merges find nested rows by the key of their root row; dlt leaves ``scd2`` out (§5.5)."""
+        """Return whether merges find nested rows by the key of their root row; not for ``scd2`` (docs/dlt.md §5.5)."""
         strategy = root.properties.get("x-merge-strategy")
         is_merged = root.properties.get("write_disposition") == "merge" and strategy != "scd2"
         return self.is_loaded and is_merged and self.config.root_key_propagation is None

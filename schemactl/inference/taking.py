@@ -86,7 +86,7 @@ def _columns_of_stated(resolution: Resolution) -> dict[tuple[str, Path], list[Or
 
 
 def variant_bases(schema: Schema) -> dict[Origin, str]:
-    """Return for each variant column the column whose values of other types it takes (dlt.md §6.5)."""
+    """Return for each variant column the column whose values of other types it takes (docs/dlt.md §6.5)."""
     naming = naming_of(schema)
     bases: dict[Origin, str] = {}
     for table in schema.tables.values():

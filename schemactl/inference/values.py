@@ -29,13 +29,13 @@ class TypedValue:
 
     Attributes:
         properties: dlt's column properties: data_type, precision, scale, timezone, nullable.
-        is_surmised: whether its type is only surmised, and it fits wherever a value of that type may (``surmise``).
+        is_assumed: whether its type is only assumed, and it fits wherever a value of that type may (``assume``).
         room: what a column that is there has to take, as properties; none where nothing is asked of it.
         first_null: where the first null stands among the values; None where there is none, or none was looked for.
     """
 
     properties: Mapping[str, Any]
-    is_surmised: bool = False
+    is_assumed: bool = False
     room: Mapping[str, Any] = field(default_factory=dict)
     first_null: Position | None = None
 
@@ -53,7 +53,7 @@ ALWAYS_FITS: Mapping[DataType, frozenset[DataType]] = {
     DataType.TIMESTAMP: frozenset({DataType.DATE}),
     DataType.DATE: frozenset({DataType.TIMESTAMP}),
 }
-"""For each column type the types of which every value can be coerced (dlt.md §6.3)."""
+"""For each column type the types of which every value can be coerced (docs/dlt.md §6.3)."""
 
 SOMETIMES_FITS: Final[Mapping[DataType, frozenset[DataType]]] = {
     DataType.TEXT: frozenset(DataType),
@@ -68,7 +68,7 @@ SOMETIMES_FITS: Final[Mapping[DataType, frozenset[DataType]]] = {
     DataType.DATE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.TIMESTAMP}),
     DataType.TIME: frozenset({DataType.TEXT}),
 }
-"""For each column type the types of which some value can be coerced (dlt.md §6.3; a test holds it to coercion)."""
+"""For each column type the types of which some value can be coerced (docs/dlt.md §6.3; a test holds it to coercion)."""
 
 
 def kind(value: Any) -> DataType:
@@ -86,7 +86,7 @@ def fits(value: Any, data_type: DataType) -> bool:
     if own is data_type:
         return True
     if isinstance(value, TypedValue):
-        return own in (SOMETIMES_FITS if value.is_surmised else ALWAYS_FITS).get(data_type, frozenset())
+        return own in (SOMETIMES_FITS if value.is_assumed else ALWAYS_FITS).get(data_type, frozenset())
     if is_integer_beyond_dlt(value) and data_type is DataType.BIGINT:
         return False
     if type(value) is int and own is DataType.WEI:

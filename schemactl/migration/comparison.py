@@ -22,6 +22,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.diff import diff
+from schemactl.schema.nesting import ancestors
 from schemactl.schema.renames.pairing import RENAMED_FROM
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import Stored, structure_of
@@ -215,16 +216,6 @@ def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
         if any(isinstance(origin, str) and origin in gone for origin in origins):
             found.add(name)
     return found | {name for name in schema.tables if found.intersection(ancestors(schema, name))}
-
-
-def ancestors(schema: Schema, name: str) -> tuple[str, ...]:
-    """Return the tables that a table is nested in, the nearest first; a circle ends where it closes."""
-    found: list[str] = []
-    parent = schema.tables[name].parent if name in schema.tables else None
-    while parent is not None and parent not in found:
-        found.append(parent)
-        parent = schema.tables[parent].parent if parent in schema.tables else None
-    return tuple(found)
 
 
 def _parent(table: Table) -> dict[str, Any]:

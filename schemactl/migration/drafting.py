@@ -10,14 +10,13 @@ from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import (
     BACKFILL,
     Comparison,
-    ancestors,
     bare,
     bare_table,
     has_backfill,
     without_origin,
 )
 from schemactl.migration.effects import stating
-from schemactl.migration.keys import KeyChange, planned_keys
+from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.renaming import rename_steps, table_rename_steps
@@ -29,9 +28,7 @@ from schemactl.migration.steps import (
     CreateTable,
     DropColumn,
     DropNotNull,
-    DropPrimaryKey,
     DropTable,
-    DropUnique,
     FillColumn,
     RenameColumn,
     SetNotNull,
@@ -39,16 +36,15 @@ from schemactl.migration.steps import (
     primary_key,
 )
 from schemactl.schema.changes import (
-    ABSENT,
     Change,
     ColumnAdded,
-    ColumnPropertyChanged,
     ColumnRemoved,
     ColumnRetyped,
     NullabilityChanged,
     TableAdded,
     TableRemoved,
 )
+from schemactl.schema.nesting import ancestors
 from schemactl.schema.types import Column, Table
 
 
@@ -141,9 +137,9 @@ class _Drafter:
             for draft in self._of(change):
                 yield replace(draft, reason=without_origin(change))
         if self.options.compares_unique:
-            yield from self._unique()
+            yield from (_of_key(*each) for each in unique_steps(self.lookup))
         for name, key in {**self.moved, **self.keys}.items():
-            yield from self._primary_key(name, key)
+            yield from (_of_key(*each) for each in primary_key_steps(name, key))
 
     def _of(self, change: Change) -> Iterator[Draft]:
         match change:
@@ -252,41 +248,6 @@ class _Drafter:
             has_variant=variant is not None and (variant.name in there or _is_column(stated, variant.name)),
         )
 
-    def _unique(self) -> Iterator[Draft]:
-        """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
-        for name, table in self.comparison.schema.tables.items():
-            if not self.lookup.has_table(name):
-                continue
-            for column in table.columns.values():
-                if column.is_complete:
-                    yield from self._unique_column(name, column)
-
-    def _unique_column(self, table: str, column: Column) -> Iterator[Draft]:
-        there = self.lookup.found_table(table).columns.get(self.lookup.old_column(table, column.name))
-        is_there = there is not None and bool(there.properties.get("unique"))
-        is_stated = bool(column.properties.get("unique"))
-        if is_there == is_stated:
-            return
-        reason = ColumnPropertyChanged(
-            table, column.name, "unique", True if is_there else ABSENT, True if is_stated else ABSENT
-        )
-        if is_stated:
-            yield Draft(_Phase.ADD_KEYS, AddUnique(table, column.name), reason)
-        else:
-            old = self.lookup.old_column(table, column.name)
-            yield Draft(_Phase.DROP_KEYS, DropUnique(table, old), reason)
-
-    def _primary_key(self, table: str, key: KeyChange) -> Iterator[Draft]:
-        """Yield the steps of one key, each with the hint of a column that is in one of both keys as its reason."""
-        if key.before:
-            gone = next((name for name in key.before if name not in key.after), key.before[0])
-            reason = key.reason or ColumnPropertyChanged(table, gone, "primary_key", True, ABSENT)
-            yield Draft(_Phase.DROP_KEYS, DropPrimaryKey(table, key.before), reason)
-        if key.after:
-            new = next((name for name in key.after if name not in key.before), key.after[0])
-            reason = key.reason or ColumnPropertyChanged(table, new, "primary_key", ABSENT, True)
-            yield Draft(_Phase.ADD_KEYS, AddPrimaryKey(table, key.after), reason)
-
     def _without_dropped_key(self, table: str, column: Column) -> Column:
         is_dropped = table in self.keys or (table in self.moved and not self.moved[table].after)
         return stating(column, "primary_key", None) if is_dropped else column
@@ -299,3 +260,8 @@ class _Drafter:
 
 def _is_column(table: Table, name: str) -> bool:
     return name in table.columns and table.columns[name].is_complete
+
+
+def _of_key(step: KeyStep, reason: Change) -> Draft:
+    is_new = isinstance(step, AddPrimaryKey | AddUnique)
+    return Draft(_Phase.ADD_KEYS if is_new else _Phase.DROP_KEYS, step, reason)

@@ -12,6 +12,7 @@ from schemactl.migration.steps import (
     AddUnique,
     Backfill,
     ChangeType,
+    ColumnStep,
     CreateTable,
     DropColumn,
     DropNotNull,
@@ -75,23 +76,7 @@ def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
             tables[after.name] = after
 
 
-_OfColumns = (
-    AddColumn
-    | DropColumn
-    | RenameColumn
-    | ChangeType
-    | Backfill
-    | FillColumn
-    | SetNotNull
-    | DropNotNull
-    | AddUnique
-    | DropUnique
-    | AddPrimaryKey
-    | DropPrimaryKey
-)
-
-
-def _columns(columns: Mapping[str, Column], step: _OfColumns) -> Mapping[str, Column]:
+def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Column]:
     match step:
         case AddColumn():
             _refuse_taken(columns, step.column.name)

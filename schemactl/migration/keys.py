@@ -1,15 +1,18 @@
-"""Which primary keys change: what a schema hints as one against what the destination has."""
+"""Keys and unique columns: where a schema hints others than the destination has, and the steps for that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from schemactl.migration.comparison import has_backfill
 from schemactl.migration.lookup import Lookup
-from schemactl.migration.steps import primary_key
-from schemactl.schema.changes import Change, ColumnAdded
-from schemactl.schema.types import Table
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, DropPrimaryKey, DropUnique, primary_key
+from schemactl.schema.changes import ABSENT, Change, ColumnAdded, ColumnPropertyChanged
+from schemactl.schema.types import Column, Table
+
+KeyStep: TypeAlias = AddPrimaryKey | DropPrimaryKey | AddUnique | DropUnique
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +67,35 @@ def planned_keys(lookup: Lookup, is_empty: Callable[[str], bool]) -> Mapping[str
 def stated_key(table: Table) -> tuple[str, ...]:
     """Return the names of the columns that a schema hints as a table's primary key; those without a type are none."""
     return tuple(name for name in primary_key(table) if table.columns[name].is_complete)
+
+
+def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, Change]]:
+    """Yield the steps of one key, each with the hint of a column that is in one of both keys as its reason."""
+    if key.before:
+        gone = next((name for name in key.before if name not in key.after), key.before[0])
+        reason = key.reason or ColumnPropertyChanged(table, gone, "primary_key", True, ABSENT)
+        yield DropPrimaryKey(table, key.before), reason
+    if key.after:
+        new = next((name for name in key.after if name not in key.before), key.after[0])
+        reason = key.reason or ColumnPropertyChanged(table, new, "primary_key", ABSENT, True)
+        yield AddPrimaryKey(table, key.after), reason
+
+
+def unique_steps(lookup: Lookup) -> Iterator[tuple[KeyStep, Change]]:
+    """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
+    for name, table in lookup.comparison.schema.tables.items():
+        if lookup.has_table(name):
+            for column in table.columns.values():
+                if column.is_complete:
+                    yield from _unique_steps_of(lookup, name, column)
+
+
+def _unique_steps_of(lookup: Lookup, table: str, column: Column) -> Iterator[tuple[KeyStep, Change]]:
+    old = lookup.old_column(table, column.name)
+    there = lookup.found_table(table).columns.get(old)
+    is_there = there is not None and bool(there.properties.get("unique"))
+    is_stated = bool(column.properties.get("unique"))
+    if is_stated and not is_there:
+        yield AddUnique(table, column.name), ColumnPropertyChanged(table, column.name, "unique", ABSENT, True)
+    if is_there and not is_stated:
+        yield DropUnique(table, old), ColumnPropertyChanged(table, column.name, "unique", True, ABSENT)

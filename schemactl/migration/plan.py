@@ -78,11 +78,6 @@ class MigrationPlan:
         return any(step.is_destructive for step in self.steps)
 
     @property
-    def can_be_undone(self) -> bool:
-        """Whether every step can be undone."""
-        return all(step.undo.is_possible for step in self.steps)
-
-    @property
     def groups(self) -> tuple[range, ...]:
         """The places of the steps, those together that are done at once."""
         found: list[range] = []

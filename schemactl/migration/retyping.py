@@ -78,7 +78,7 @@ def kept_origin(name: str) -> str | None:
 
 
 def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:
-    """Return the column that takes values of type ``kind`` which do not fit ``column``, as dlt makes it (§6.5)."""
+    """Return the column for values of type ``kind`` that do not fit ``column``, as dlt makes it (docs/dlt.md §6.5)."""
     name = naming.shorten_fragments(column.name, f"v_{kind}")
     return Column(name, {"data_type": str(kind), "nullable": True, "variant": True})
 

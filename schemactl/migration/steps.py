@@ -188,11 +188,8 @@ class DropPrimaryKey:
     columns: tuple[str, ...]
 
 
-Step = (
-    CreateTable
-    | DropTable
-    | RenameTable
-    | AddColumn
+ColumnStep = (
+    AddColumn
     | DropColumn
     | RenameColumn
     | ChangeType
@@ -205,6 +202,9 @@ Step = (
     | AddPrimaryKey
     | DropPrimaryKey
 )
+"""What is done to columns of a table, and to its keys."""
+
+Step = CreateTable | DropTable | RenameTable | ColumnStep
 """Anything that is done to a destination."""
 
 

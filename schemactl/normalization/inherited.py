@@ -1,4 +1,4 @@
-"""What rows take from the rows above them, besides the links: columns that the schema's config copies down (§5.5)."""
+"""What rows take from those above them, besides the links: columns that the config copies down (docs/dlt.md §5.5)."""
 
 from __future__ import annotations
 

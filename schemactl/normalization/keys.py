@@ -1,4 +1,4 @@
-"""How the rows of a table get their key (dlt.md §5.4)."""
+"""How the rows of a table get their key (docs/dlt.md §5.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BY_CONTENT: Final = "scd2"
 def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
     """Return how rows get their key, and for ``RowKey.PRIMARY_KEY`` the columns that it is made of.
 
-    A root table that is reached through a list makes keys as one that is not (dlt.md §5.6).
+    A root table that is reached through a list makes keys as one that is not (docs/dlt.md §5.6).
 
     Args:
         table: as the schema has it.

@@ -1,8 +1,8 @@
 """A plan of tables: which values of nested documents become which cells of which rows. Plain data, made for one load.
 
-Plans follow dlt's relational normaliser (dlt.md §5) with all decisions made beforehand: names are normalised, nesting
-is cut, and for every kind of value it stands which columns may take it. What is left for the engine depends on single
-values alone: what kind a value has, and whether it can be coerced.
+Plans follow dlt's relational normaliser (docs/dlt.md §5) with all decisions made beforehand: names are normalised,
+nesting is cut, and for every kind of value it stands which columns may take it. What is left for the engine depends on
+single values alone: what kind a value has, and whether it can be coerced.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from schemactl.schema.types import Column, Table
 
 
 class RowKey(StrEnum):
-    """How the rows of a table get their ``_dlt_id``, where the data brings none (dlt.md §5.4)."""
+    """How the rows of a table get their ``_dlt_id``, where the data brings none (docs/dlt.md §5.4)."""
 
     PARENT = "parent"
     """From the key of the row above, the table and the place in the list: nested tables."""
     RANDOM = "random"
-    """A new one for each load and place in the input: root tables, and nested data that lives in one (§5.6)."""
+    """A new one for each load and place in the input: root tables, and lists that live in one (docs/dlt.md §5.6)."""
     PRIMARY_KEY = "primary_key"
     """The hash of the primary key's values: merges that find rows by their key."""
     CONTENT = "content"
@@ -32,7 +32,7 @@ class RowKey(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetColumn:
     """A column that may take a value.
 
     Attributes:
@@ -68,7 +68,7 @@ class Cell:
 
     name: str
     path: Path
-    targets: Mapping[str, tuple[Target, ...]]
+    targets: Mapping[str, tuple[TargetColumn, ...]]
     structure: NestedType | None = None
 
 

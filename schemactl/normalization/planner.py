@@ -1,4 +1,4 @@
-"""Evidence and a schema -> a plan, the way dlt's relational normaliser goes (dlt.md §5), path by path.
+"""Evidence and a schema -> a plan, the way dlt's relational normaliser goes (docs/dlt.md §5), path by path.
 
 What ``inference.relational`` does with one document is done here for all documents at once.
 """

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.report import InferenceReport, SourceWarning
 
 
 class Outcome(StrEnum):
@@ -57,11 +57,6 @@ class TableCounts:
     rejected_with_parent: int = 0
     values_rejected: int = 0
     is_written: bool = True
-
-    @property
-    def is_balanced(self) -> bool:
-        """Whether each row is accounted for."""
-        return self.read == self.loaded + self.rejected + self.rejected_with_parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +114,7 @@ class NormalizeReport:
         seen: files that were left out because they were loaded before.
         rejects: where rejected rows and values are kept, a table or a folder; None where nothing was rejected.
         lineage: source paths by table and column; only where it was asked for.
+        warnings: what was warned of, from the first look at the sources on.
     """
 
     name: str
@@ -132,6 +128,7 @@ class NormalizeReport:
     seen: tuple[str, ...] = ()
     rejects: str | None = None
     lineage: Mapping[str, Mapping[str, tuple[str, ...]]] | None = field(default=None)
+    warnings: tuple[SourceWarning, ...] = ()
 
     @property
     def stops(self) -> tuple[Stop, ...]:
@@ -176,6 +173,10 @@ class NormalizeReport:
         """Return the report as JSON data."""
         own = asdict(self)
         own.pop("inference")
+        inference = self.inference.to_dict() if self.inference else None
+        if inference is not None:
+            # They are the load's, and there too where no data was read.
+            inference.pop("warnings")
         return {
             **own,
             "outcome": str(self.outcome),
@@ -184,5 +185,5 @@ class NormalizeReport:
             "bad": self.bad,
             "rows_loaded": self.rows_loaded,
             "rows_rejected": self.rows_rejected,
-            "inference": self.inference.to_dict() if self.inference else None,
+            "inference": inference,
         }

@@ -1,11 +1,11 @@
-"""Which columns of a table may take the values of a source path: the column itself, and its variants (dlt.md §6.5)."""
+"""Which columns may take the values of a source path: the column itself, and its variants (docs/dlt.md §6.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from schemactl.inference.values import ALWAYS_FITS, SOMETIMES_FITS
-from schemactl.normalization.plan import Target
+from schemactl.normalization.plan import TargetColumn
 from schemactl.schema.judgement import Judgement, Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.types import Column, DataType, Schema
@@ -32,18 +32,18 @@ class Targets:
         """Return what the contract has against the rows of ``table``."""
         return self._refused.get((table, None))
 
-    def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[Target, ...]]:
+    def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[TargetColumn, ...]]:
         """Return the columns for each kind of value that stands where ``column`` is fed from, in a fixed order."""
         return {str(kind): tuple(self._chain(table, column, kind)) for kind in sorted(kinds)}
 
-    def made(self, table: str, column: str, kind: DataType) -> Target | None:
+    def made(self, table: str, column: str, kind: DataType) -> TargetColumn | None:
         """Return the column for values of dlt's own making, which are not known yet: one that takes all of a kind."""
         return next((each for each in self._chain(table, column, kind) if self._is_total(each, kind)), None)
 
-    def _chain(self, table: str, name: str, kind: DataType) -> Iterator[Target]:
+    def _chain(self, table: str, name: str, kind: DataType) -> Iterator[TargetColumn]:
         """Yield the columns that values of a kind are tried in; none is tried after one that takes them all."""
         for column in self._candidates(table, name, kind):
-            target = Target(column, self._refused.get((table, column.name)))
+            target = TargetColumn(column, self._refused.get((table, column.name)))
             if self._may_take(target, kind):
                 if (before := self._before(target, table)) is not None:
                     yield before
@@ -65,20 +65,20 @@ class Targets:
             met.add(variant)
             variant = self._naming.shorten_fragments(variant, f"v_{kind}")
 
-    def _before(self, asked: Target, table: str) -> Target | None:
+    def _before(self, asked: TargetColumn, table: str) -> TargetColumn | None:
         """Return the column as it was, where the contract refuses its new size or time zone: some values fit it."""
         known = self._allowed.tables[table].columns.get(asked.column.name) if table in self._allowed.tables else None
         if asked.refusal is None or known is None or known.data_type is DataType.JSON:
             return None
-        return Target(known, is_exact=True) if known.data_type is asked.column.data_type else None
+        return TargetColumn(known, is_exact=True) if known.data_type is asked.column.data_type else None
 
-    def _may_take(self, target: Target, kind: DataType) -> bool:
+    def _may_take(self, target: TargetColumn, kind: DataType) -> bool:
         data_type = target.column.data_type
         if data_type is None or not self._coerces:
             return data_type is kind
         return data_type is kind or kind in SOMETIMES_FITS[data_type]
 
-    def _is_total(self, target: Target, kind: DataType) -> bool:
+    def _is_total(self, target: TargetColumn, kind: DataType) -> bool:
         data_type = target.column.data_type
         if target.is_exact:
             return False

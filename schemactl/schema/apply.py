@@ -14,6 +14,7 @@ from schemactl.schema.changes import (
     TYPE_PROPERTIES,
     Change,
     ColumnAdded,
+    ColumnChange,
     ColumnPropertyChanged,
     ColumnRemoved,
     ColumnRenamed,
@@ -224,18 +225,7 @@ def _apply(draft: _SchemaDraft, change: Change) -> None:
             _apply_to_columns(draft.table(change.table), change)
 
 
-_OfColumns = (
-    ColumnRenamed
-    | ColumnRemoved
-    | ColumnAdded
-    | ColumnRetyped
-    | NullabilityChanged
-    | ColumnPropertyChanged
-    | ColumnsReordered
-)
-
-
-def _apply_to_columns(table: _TableDraft, change: _OfColumns) -> None:
+def _apply_to_columns(table: _TableDraft, change: ColumnChange) -> None:
     table.open()
     match change:
         case ColumnRenamed():

@@ -174,6 +174,17 @@ class ColumnsReordered:
     after: tuple[str, ...]
 
 
+ColumnChange = (
+    ColumnRenamed
+    | ColumnRemoved
+    | ColumnAdded
+    | ColumnRetyped
+    | NullabilityChanged
+    | ColumnPropertyChanged
+    | ColumnsReordered
+)
+"""A difference between the columns of a table."""
+
 Change = (
     HeaderChanged
     | SettingChanged
@@ -182,13 +193,7 @@ Change = (
     | TableRemoved
     | TableAdded
     | TablePropertyChanged
-    | ColumnRenamed
-    | ColumnRemoved
-    | ColumnAdded
-    | ColumnRetyped
-    | NullabilityChanged
-    | ColumnPropertyChanged
-    | ColumnsReordered
+    | ColumnChange
 )
 """Any difference between two schemas."""
 

@@ -1,4 +1,4 @@
-"""What becomes of a value in a column of another type (dlt.md §6.3).
+"""What becomes of a value in a column of another type (docs/dlt.md §6.3).
 
 The results equal those of dlt 1.31, with types of the standard library: ``datetime`` for pendulum's,
 ``Decimal`` for dlt's ``Wei``. tests/parity/test_coercion_parity.py lists where we mean to differ.
@@ -141,7 +141,7 @@ def _json_of_text(text: str) -> Any:
 
 
 def _moment_of_text(text: str) -> datetime:
-    """Read a timestamp, a date (its midnight, naive) or seconds since 1970 (dlt.md §6.3, T7)."""
+    """Read a timestamp, a date (its midnight, naive) or seconds since 1970 (docs/dlt.md §6.3, T7)."""
     try:
         parsed = parse(text)
     except ValueError:

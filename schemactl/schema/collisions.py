@@ -13,7 +13,7 @@ from schemactl.errors import InputError
 from schemactl.schema.naming import Naming
 
 BLANK = "_empty"
-"""The identifier of all blank names, whatever the convention (dlt.md §4.4)."""
+"""The identifier of all blank names, whatever the convention (docs/dlt.md §4.3)."""
 
 
 def find_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bool = True) -> dict[str, tuple[str, ...]]:

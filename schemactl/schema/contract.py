@@ -1,14 +1,15 @@
-"""Schema contracts: what data may change in a schema, by table and entity (dlt.md §7.1)."""
+"""Schema contracts: what data may change in a schema, by table and entity (docs/dlt.md §7.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.nesting import chain_of
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema, Table
 
@@ -43,7 +44,7 @@ class Contract:
 
     @classmethod
     def of(cls, stated: Stated) -> Contract:
-        """Read a contract; an entity that it leaves out evolves (dlt.md §7.1).
+        """Read a contract; an entity that it leaves out evolves (docs/dlt.md §7.1).
 
         Args:
             stated: ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
@@ -62,7 +63,7 @@ class Contract:
 
 
 def contract_for(schema: Schema, table: str, override: Stated = None) -> Contract:
-    """Return the contract of a table; the first level that states one decides alone (dlt.md §7.1).
+    """Return the contract of a table; the first level that states one decides alone (docs/dlt.md §7.1).
 
     The levels: a nested table itself, its nested parents, ``override``, the root table, the settings.
 
@@ -79,28 +80,16 @@ def contract_for(schema: Schema, table: str, override: Stated = None) -> Contrac
     return Contract.of(_stated_for(schema, table, override))
 
 
-def chain_of(schema: Schema, name: str | None) -> Iterator[str]:
-    """Yield the table and what it is nested in, up to the root table."""
-    seen: set[str] = set()
-    while name is not None and name not in seen:
-        yield name
-        seen.add(name)
-        table = schema.tables.get(name)
-        name = table.parent if table else None
-
-
 def _mode(text: Any) -> Mode:
     if text in tuple(Mode):
         return Mode(text)
-    hint = did_you_mean(str(text), tuple(Mode)) or "known: " + ", ".join(Mode)
-    raise InputError(f"there is no contract mode `{text}`", hint=hint)
+    raise InputError(f"there is no contract mode `{text}`", hint=nearest_or_all(str(text), Mode))
 
 
 def _entity(text: Any) -> Entity:
     if text in tuple(Entity):
         return Entity(text)
-    hint = did_you_mean(str(text), tuple(Entity)) or "known: " + ", ".join(Entity)
-    raise InputError(f"a contract has no entity `{text}`", hint=hint)
+    raise InputError(f"a contract has no entity `{text}`", hint=nearest_or_all(str(text), Entity))
 
 
 def _split(text: str) -> dict[str, str]:

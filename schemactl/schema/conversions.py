@@ -1,4 +1,4 @@
-"""What becomes of the values of a column when its data type changes (measured on dlt 1.31, dlt.md §6.3)."""
+"""What becomes of the values of a column when its data type changes (measured on dlt 1.31, docs/dlt.md §6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column's type with what it leaves unstated: precision, scale and timezone as dlt takes them (dlt.md §6.8, §9.3)."""
+"""A column's type with what it leaves unstated: precision, scale, timezone as in dlt (docs/dlt.md §6.8, §9.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dlt's ``version_hash`` and the numeric version that follows it (dlt.md §2)."""
+"""dlt's ``version_hash`` and the numeric version that follows it (docs/dlt.md §2)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def version_hash(schema: Schema) -> str:
 
 
 def stored_hash(stored: Mapping[str, Any]) -> str:
-    """Return the hash of a stored schema of any engine version, just as it is stated (dlt.md §2.1).
+    """Return the hash of a stored schema of any engine version, just as it is stated (docs/dlt.md §2.1).
 
     Raises:
         InputError: as ``version_hash``.
@@ -48,7 +48,7 @@ def stored_hash(stored: Mapping[str, Any]) -> str:
 
 
 def bump(schema: Schema) -> Schema:
-    """Return the schema with its content's hash, and the next version where that changed (dlt.md §2.3).
+    """Return the schema with its content's hash, and the next version where that changed (docs/dlt.md §2.3).
 
     A schema without a hash is new: it gets one and keeps its version.
 

@@ -1,4 +1,4 @@
-"""What becomes of a change of a schema under the contracts of the schema as it was (dlt.md §7.2)."""
+"""What becomes of a change of a schema under the contracts of the schema as it was (docs/dlt.md §7.2)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schemactl.schema.contract import Contract, Entity, Mode, Stated, chain_of, contract_for, system_prefix
+from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.nesting import chain_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 
@@ -46,7 +47,7 @@ class Judgement:
 
 
 def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
-    """Judge a change of a schema by the contracts of the schema as it was (dlt.md §7.2).
+    """Judge a change of a schema by the contracts of the schema as it was (docs/dlt.md §7.2).
 
     All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it
     and are no violations of their own. dlt judges row by row and so refuses columns of a new *nested* table
@@ -144,7 +145,7 @@ _TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone", "
 
 
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
-    """Return the properties of the type that differ; an absent one counts as null (dlt.md §7.2).
+    """Return the properties of the type that differ; an absent one counts as null (docs/dlt.md §7.2).
 
     dlt does not see a size that is no longer there, as what it judges are the properties that data or hints state.
     """
@@ -162,7 +163,7 @@ def _in_words(column: Column, properties: tuple[str, ...]) -> str:
 
 
 def _base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
-    """Return the column that ``variant`` stands beside: their names differ by ``v_TYPE`` (dlt.md §6.5)."""
+    """Return the column that ``variant`` stands beside: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
     endings = [f"v_{kind}" for kind in (*DataType, "complex")]
     for column in table.columns.values():
         names = (naming.shorten_fragments(column.name, ending) for ending in endings)
@@ -191,7 +192,7 @@ def _without_columns(before: Table | None, after: Table, refused: set[str | None
 
 
 def _without_propagation(before: Properties, after: Properties, refused: set[str]) -> Properties:
-    """Return the ``normalizers`` section without the root keys that refused tables brought (dlt.md §5.5)."""
+    """Return the ``normalizers`` section without the root keys that refused tables brought (docs/dlt.md §5.5)."""
     known = NormalizerConfig.of(before).propagation_tables
     tables = NormalizerConfig.of(after).propagation_tables
     if not any(name in tables and tables[name] != known.get(name) for name in refused):

@@ -18,7 +18,7 @@ UNLIMITED_NESTING = 1000
 
 _REGEX_PREFIX = "re:"
 
-# dlt states a default hint on a column only where its value is not the property's default (dlt.md §1.3).
+# dlt states a default hint on a column only where its value is not the property's default (docs/dlt.md §1.3).
 # False is no default of these, so a name that does not match gets them as well:
 _STATED_UNMATCHED = frozenset(
     ("name", "data_type", "precision", "scale", "timezone", "nullable", "x-active-record-timestamp")
@@ -29,7 +29,7 @@ _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile dlt's SimpleRegex; use ``search`` on the result (dlt.md §1.4).
+    """Compile dlt's SimpleRegex; use ``search`` on the result (docs/dlt.md §1.4).
 
     Args:
         pattern: ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
@@ -81,7 +81,7 @@ class Settings:
         )
 
     def column_hints(self, name: str) -> dict[str, bool]:
-        """Return the properties that a new column ``name`` gets, ``nullable`` first (dlt.md §6.6).
+        """Return the properties that a new column ``name`` gets, ``nullable`` first (docs/dlt.md §6.6).
 
         As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable.
         """
@@ -121,7 +121,7 @@ class NormalizerConfig:
 
     @classmethod
     def of(cls, normalizers: Mapping[str, Any]) -> NormalizerConfig:
-        """Read the section as it is stored, with dlt's defaults for what it leaves out (dlt.md §1.5)."""
+        """Read the section as it is stored, with dlt's defaults for what it leaves out (docs/dlt.md §1.5)."""
         config = (normalizers.get("json") or {}).get("config") or {}
         propagation = config.get("propagation") or {}
         nesting = config.get("max_nesting")

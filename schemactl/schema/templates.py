@@ -1,4 +1,4 @@
-"""What a new schema holds: dlt's tables, default hints, detections and normalisers (dlt.md §1.4, §2.2)."""
+"""What a new schema holds: dlt's tables, default hints, detections and normalisers (docs/dlt.md §1.4, §2.2)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _system_table(name: str, columns: tuple[Column, ...], description: str) -> T
 
 
 def _named(table: Table, naming: Naming) -> Table:
-    """Return the table under a naming convention; ``resource`` keeps the source's name (dlt.md §4.4)."""
+    """Return the table under a naming convention; ``resource`` keeps the source's name (docs/dlt.md §4.3)."""
     columns = [replace(column, name=naming.normalize_path(name)) for name, column in table.columns.items()]
     name = naming.normalize_tables_path(table.name)
     return Table(name, {column.name: column for column in columns}, table.properties)

@@ -87,7 +87,7 @@ class Table:
 
     @property
     def is_new(self) -> bool:
-        """A table without any complete column counts as new for contracts (dlt.md §7.2)."""
+        """A table without any complete column counts as new for contracts (docs/dlt.md §7.2)."""
         return not any(column.is_complete for column in self.columns.values())
 
     def normalizer_hint(self, key: str) -> Any:
@@ -125,7 +125,7 @@ class Schema:
     engine_version: int = ENGINE_VERSION
 
     def to_dict(self) -> dict[str, Any]:
-        """Return dlt's full stored form: every name present, keys in dlt's order of emission (dlt.md §1.1)."""
+        """Return dlt's full stored form: every name present, keys in dlt's order of emission (docs/dlt.md §1.1)."""
         stored: dict[str, Any] = {
             "version": self.version,
             "version_hash": self.version_hash,

@@ -1,4 +1,4 @@
-"""What type dlt gives a Python value (dlt.md §6.1)."""
+"""What type dlt gives a Python value (docs/dlt.md §6.1)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class SchemasFolder:
-    """The place of the schema files; ``imports`` and ``exports`` may be one folder (dlt.md §3).
+    """The place of the schema files; ``imports`` and ``exports`` may be one folder (docs/dlt.md §3).
 
     Attributes:
         root: the folder that is locked while a command writes.
@@ -95,7 +95,7 @@ def check_name(name: str) -> None:
     """Refuse a name that cannot be a schema's; so no name leads out of the folder.
 
     Raises:
-        InputError: the name is not an identifier of at most 64 characters (dlt.md §1.1).
+        InputError: the name is not an identifier of at most 64 characters (docs/dlt.md §1.1).
     """
     if not name.isidentifier() or len(name) > MAX_NAME_LENGTH:
         raise InputError(

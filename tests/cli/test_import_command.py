@@ -27,6 +27,7 @@ def with_columns(contract: str | None = None, **columns: str) -> Schema:
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     return tmp_path
 
 
@@ -92,3 +93,35 @@ def test_an_export_goes_to_standard_output_or_says_where(work: Path, capsys: pyt
 def test_an_export_refuses_an_output_that_does_not_exist(work: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["export", "shop", "--format", "yml"]) == 2
     assert "`yml` is not a value of `--format`" in capsys.readouterr().err
+
+
+def test_what_is_imported_is_wrapped_to_the_terminal(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "60")
+    put(with_columns(id="bigint"))
+    assert run(["import", "new.yaml", "--name", "shop"]) == 0
+    put(with_columns(**{f"{name}_amount_of_the_whole_order_before_taxes": "text" for name in "ab"}))
+    assert run(["import", "new.yaml", "--name", "shop"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert "shop.schema.yaml" in lines[-1]
+
+
+def test_tables_that_every_schema_has_are_not_counted(work: Path, capsys: pytest.CaptureFixture[str]):
+    put(with_columns(id="bigint", note="text"))
+    assert run(["import", "new.yaml", "--name", "shop"]) == 0
+    assert capsys.readouterr().out.startswith("shop: new schema, 1 table, 2 columns, hash ")
+
+
+def test_a_quiet_import_says_only_what_is_pending_or_forbidden(work: Path, capsys: pytest.CaptureFixture[str]):
+    put(with_columns("freeze", id="bigint"))
+    assert run(["import", "new.yaml", "--name", "shop", "--check", "--quiet"]) == 1
+    assert capsys.readouterr().out == "nothing written: the schema would change (--check)\n"
+    assert run(["import", "new.yaml", "--name", "shop", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    put(with_columns("freeze", id="bigint", note="text"))
+    assert run(["import", "new.yaml", "--name", "shop", "--quiet"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("contract: `orders.note`: columns is freeze")
+    assert out[-1] == "nothing was written"

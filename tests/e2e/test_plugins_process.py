@@ -91,7 +91,7 @@ def _schema() -> str:
 
 def _registries() -> list:
     from schemactl.destinations import DESTINATIONS
-    from schemactl.engine.sources import SOURCES
+    from schemactl.engine.input_formats import INPUT_FORMATS
     from schemactl.formats import FORMATS
     from schemactl.normalization.normalizers import NORMALIZERS
     from schemactl.render.reviews import OUTPUTS
@@ -99,4 +99,4 @@ def _registries() -> list:
     from schemactl.schema.detectors import DETECTORS
     from schemactl.schema.naming import CONVENTIONS
 
-    return [DESTINATIONS, SOURCES, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]
+    return [DESTINATIONS, INPUT_FORMATS, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]

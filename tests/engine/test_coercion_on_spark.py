@@ -23,7 +23,7 @@ from pyspark.sql import types as T
 
 from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
 from schemactl.engine.coercions.by_python import outcome
-from schemactl.engine.sources._typed import allow_all_types
+from schemactl.engine.reading.typed import allow_all_types
 from schemactl.engine.udf import arrow_udf
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType
@@ -428,7 +428,7 @@ from pyspark.sql import functions as F
 from schemactl.engine.coercion import coerced
 from schemactl.engine.row_keys import child_key
 from schemactl.engine.session import SparkOptions, open_session
-from schemactl.engine.sources._typed import allow_all_types
+from schemactl.engine.reading.typed import allow_all_types
 from schemactl.schema.types import Column, DataType
 
 with open_session(SparkOptions(remote=sys.argv[1])) as spark:

@@ -19,7 +19,7 @@ from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import ELEMENT, values_at
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.survival.tallies import Tally, add
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.inference.survival.values import survives
 from schemactl.schema.types import DataType
 
@@ -28,12 +28,13 @@ pytestmark = pytest.mark.spark
 FULL = Sample()
 
 TARGETS = (
-    *(Target(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
-    *(Target(DataType.TEXT, length) for length in (4, 8, 24)),
-    *(Target(DataType.BIGINT, bits) for bits in (8, 54, 64, 128)),
-    *(Target(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3))),
-    Target(DataType.WEI, None, 0), Target(DataType.WEI, 10, 2), Target(DataType.BINARY, 1), Target(DataType.BINARY, 5),
-    *(Target(data_type, 3) for data_type in (DataType.TIMESTAMP, DataType.TIME)),
+    *(TargetType(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
+    *(TargetType(DataType.TEXT, length) for length in (4, 8, 24)),
+    *(TargetType(DataType.BIGINT, bits) for bits in (8, 54, 64, 128)),
+    *(TargetType(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3))),
+    TargetType(DataType.WEI, None, 0), TargetType(DataType.WEI, 10, 2),
+    TargetType(DataType.BINARY, 1), TargetType(DataType.BINARY, 5),
+    *(TargetType(data_type, 3) for data_type in (DataType.TIMESTAMP, DataType.TIME)),
 )  # fmt: skip
 
 TEXTS = (
@@ -163,7 +164,7 @@ def test_made_up_values_are_counted_as_python_counts(
 def test_examples_are_the_first_bad_values_and_differ(spark: SparkSession, tmp_path: Path) -> None:
     values = ["ok", "too long", "too long", 12345, "longer still", "x" * 200, "six", "sevens", "eightsss", "ninesss"]
     file = write_lines(tmp_path / "a.jsonl", (json.dumps({"v": value}) for value in values))
-    ask = Scalars((("v",),), Target(DataType.TEXT, 4))
+    ask = Scalars((("v",),), TargetType(DataType.TEXT, 4))
 
     [tally], _ = count(spark, [ask], file)
 
@@ -177,7 +178,7 @@ def test_examples_are_the_first_bad_values_and_differ(spark: SparkSession, tmp_p
 def test_values_deep_in_lists_have_the_line_of_their_document(spark: SparkSession, tmp_path: Path) -> None:
     lines = ['{"o": [{"p": [{"n": 1.5}, {"n": 2.25}]}]}', "", '{"o": [{"p": []}, {"p": [{"n": 1}, {"n": 3.125}]}]}']
     file = write_lines(tmp_path / "a.jsonl", lines)
-    ask = Scalars((("o", ELEMENT, "p", ELEMENT, "n"),), Target(DataType.DECIMAL, 10, 2))
+    ask = Scalars((("o", ELEMENT, "p", ELEMENT, "n"),), TargetType(DataType.DECIMAL, 10, 2))
 
     [tally], _ = count(spark, [ask], file)
 
@@ -188,7 +189,7 @@ def test_values_deep_in_lists_have_the_line_of_their_document(spark: SparkSessio
 def test_values_beside_objects_and_lists_are_found(spark: SparkSession, tmp_path: Path) -> None:
     lines = ['{"v": {"x": 1}}', '{"v": [1, [2]]}', '{"v": 5}', '{"v": "long text"}', '{"v": null}', '"long text"', "{}"]
     file = write_lines(tmp_path / "a.jsonl", lines)
-    target = Target(DataType.TEXT, 3)
+    target = TargetType(DataType.TEXT, 3)
     asked = [Scalars((("v",), ()), target), Scalars((("v", ELEMENT), ("v", "x")), target)]
 
     tallies, _ = count(spark, asked, file)
@@ -201,7 +202,7 @@ def test_cells_of_csv_files_are_counted(spark: SparkSession, tmp_path: Path) -> 
     write_lines(tmp_path / "b.jsonl", ['{"amount": 7.125}'])
 
     [tally], _ = count(
-        spark, [Scalars((("amount",),), Target(DataType.DECIMAL, 10, 2))], tmp_path / "a.csv", tmp_path / "b.jsonl"
+        spark, [Scalars((("amount",),), TargetType(DataType.DECIMAL, 10, 2))], tmp_path / "a.csv", tmp_path / "b.jsonl"
     )
 
     assert (tally.values, tally.bad, tally.examples) == (4, 3, ("2.555", "many", 7.125))
@@ -210,7 +211,9 @@ def test_cells_of_csv_files_are_counted(spark: SparkSession, tmp_path: Path) -> 
 def test_only_the_sample_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "a.jsonl", (json.dumps({"n": number}) for number in range(1000)))
 
-    [tally], evidence = count(spark, [Scalars((("n",),), Target(DataType.BIGINT, 8))], file, sample=parse_sample("20%"))
+    [tally], evidence = count(
+        spark, [Scalars((("n",),), TargetType(DataType.BIGINT, 8))], file, sample=parse_sample("20%")
+    )
 
     assert tally.values == evidence.count(("n",)) < 300
     assert tally.bad < tally.values

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet
 
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import NormalizeRequest, normalize
+from schemactl.flows.normalize import normalize
+from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.normalization.report import NormalizeReport
 
 if TYPE_CHECKING:

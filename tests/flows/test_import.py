@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
+from schemactl.flows import import_
 from schemactl.flows.import_ import Imported, ImportRequest, import_files
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats import dlt
+from schemactl.registry import Registry
 from schemactl.schema.changes import ColumnAdded, ColumnRetyped
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
@@ -98,3 +100,77 @@ def test_the_format_can_be_told_where_the_name_does_not(tmp_path: Path):
     with pytest.raises(InputError, match="does not tell its format"):
         import_into_shop(tmp_path, file)
     assert import_into_shop(tmp_path, file, source="dlt").changes_schema
+
+
+MODELS = """\
+from schemactl.formats import dlt
+
+ENDINGS = (".yaml", ".models")
+
+
+def recognises(text):
+    return text.startswith("models:")
+
+
+def read(text, path):
+    return dlt.read(text.removeprefix("models:\\n"), path)
+
+
+def write(schema, path=None):
+    return "models:\\n" + dlt.write(schema)
+"""
+
+SHEET = """\
+ENDINGS = (".yaml", ".sheet")
+
+
+def write(schema, path=None):
+    return schema.name
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package with a format of dlt's endings, and with one that is only written, is installed."""
+    (tmp_path / "import_acme").mkdir()
+    (tmp_path / "import_acme" / "models.py").write_text(MODELS)
+    (tmp_path / "import_acme" / "sheet.py").write_text(SHEET)
+    info = tmp_path / "import_acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: import-acme\nVersion: 1.0\n")
+    points = "[schemactl.format]\nmodels = import_acme.models\nsheet = import_acme.sheet\n"
+    (info / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    # The one of the process has looked for packages before.
+    monkeypatch.setattr(import_, "FORMATS", Registry("format", "schemactl.formats"))
+
+
+def models_file(folder: Path, start: str) -> Path:
+    path = folder / "orders.yaml"
+    path.write_text(start + dlt.write(with_table("orders", id="bigint")))
+    return path
+
+
+@pytest.mark.usefixtures("models")
+def test_of_two_formats_with_one_ending_the_text_tells_which_it_is(tmp_path: Path):
+    assert "orders" in import_into_shop(tmp_path, models_file(tmp_path, "# by hand\n")).after.tables
+    with pytest.raises(InputError, match="may be of several formats") as caught:
+        import_into_shop(tmp_path, models_file(tmp_path, "models:\n"))  # dlt's key is in there, too
+    assert caught.value.hint == "name it with `--from dlt` or `--from models`"
+    file = models_file(tmp_path, "models:\n")
+    assert "orders" in import_into_shop(tmp_path, file, source="models").after.tables
+
+
+@pytest.mark.usefixtures("models")
+def test_a_format_that_is_only_written_is_not_read(tmp_path: Path):
+    (tmp_path / "a.sheet").write_text("shop")
+    with pytest.raises(InputError, match="files of the format `sheet` are only written"):
+        import_into_shop(tmp_path, tmp_path / "a.sheet", source="sheet")
+    with pytest.raises(InputError, match="does not tell its format"):
+        import_into_shop(tmp_path, tmp_path / "a.sheet")
+
+
+@pytest.mark.parametrize("name", ["a.schema.yaml", "a.schema.json"])
+def test_dlt_recognises_what_it_writes(name: str):
+    assert dlt.recognises(dlt.write(with_table("orders", id="bigint"), name))
+    assert not dlt.recognises("models:\n- name: orders\n")

@@ -28,7 +28,8 @@ from pathlib import Path
 
 from schemactl.engine.settings import SparkOptions
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import NormalizeRequest, normalize
+from schemactl.flows.normalize import normalize
+from schemactl.flows.normalize_call import NormalizeRequest
 
 master, remote, *sources = sys.argv[1:]
 conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m"}
@@ -42,7 +43,8 @@ request = InferRequest(
     spark=spark,
 )
 report = normalize(NormalizeRequest(request, "duckdb:///loaded.duckdb", load_id="first", staging=Path("staging")))
-assert all(table.is_balanced for table in report.tables)
+for table in report.tables:
+    assert table.read == table.loaded + table.rejected + table.rejected_with_parent, table
 print(report.outcome, report.documents, sum(table.rejected for table in report.tables))
 """
 

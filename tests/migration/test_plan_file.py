@@ -59,7 +59,7 @@ def test_each_statement_is_rendered_for_the_table_as_its_step_finds_it():
         ("ChangeType orders ['gone', 'größe', 'id']",),
         (),
     ]
-    assert (plan.is_applicable, plan.is_destructive, plan.can_be_undone) == (True, True, False)
+    assert (plan.is_applicable, plan.is_destructive) == (True, True)
 
 
 def test_what_the_destination_cannot_do_has_no_statement():

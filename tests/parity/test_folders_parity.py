@@ -1,4 +1,4 @@
-"""Import and export folders as dlt has them: the same decisions, files of the same content (dlt.md §3)."""
+"""Import and export folders as dlt has them: the same decisions, files of the same content (docs/dlt.md §3)."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_one_folder_for_both_opens_as_the_pipeline_holds_it(tmp_path, monkeypatc
 
 
 def test_only_we_refuse_another_name_in_the_file(pipeline):
-    # dlt goes on with a second schema and says nothing (dlt.md §3, scenario 8).
+    # dlt goes on with a second schema and says nothing (docs/dlt.md §3, scenario 8).
     pipeline.run({"a": 1})
     path = pipeline.imports / FILE
     path.write_text(path.read_text().replace(f"name: {NAME}\n", "name: other\n"))

@@ -344,7 +344,7 @@ def in_order_of_time(loaded):
 
 
 def test_root_tables_in_lists(spark, tmp_path):
-    """A table without a parent that a list leads to makes rows as a root table does (dlt.md §5.6)."""
+    """A table without a parent that a list leads to makes rows as a root table does (docs/dlt.md §5.6)."""
     stored = with_tables(data=table(), data__l=table(resource="data"))
     found = [{"l": [{"x": 1, "m": [1]}, [3], {"_dlt_id": "own", "m": [2]}]}, {"l": [{"x": 5, "m": [{"y": 6}]}]}]
     assert_same(*both(spark, tmp_path, numbered(found), stored))

@@ -178,7 +178,7 @@ WORKED = [
     {"c__d": [1]},
     {"Items Total": [{"": [1, {"x": 2}]}]},
 ]
-"""The examples of dlt.md §5.3."""
+"""The examples of docs/dlt.md §5.3."""
 
 
 @pytest.mark.parametrize("document", WORKED, ids=json.dumps)

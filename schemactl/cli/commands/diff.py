@@ -22,7 +22,7 @@ from schemactl.cli.completing import complete_input_formats, complete_outputs
 from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
-from schemactl.errors import ExitCode, InputError, did_you_mean
+from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
 if TYPE_CHECKING:
     from schemactl.flows.diff import DiffRequest
@@ -233,8 +233,7 @@ def check_format(name: str) -> None:
 
     known = ("text", *OUTPUTS)
     if name not in known:
-        hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
-        raise InputError(f"there is no output `{name}`", hint=hint)
+        raise InputError(f"there is no output `{name}`", hint=nearest_or_all(name, known))
 
 
 def render(report: Report, options: Options, terminal: Terminal) -> str:

@@ -27,11 +27,13 @@ class Options(CommonOptions):
     reference: Annotated[
         str,
         typer.Argument(
-            metavar="REF", help="The schema, or several with `--output DIR`.", autocompletion=complete_names
+            metavar="REF",
+            help="The schema; a folder or revision of several with `--output DIR`.",
+            autocompletion=complete_names,
         ),
     ]
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help="The format: `dlt`.", autocompletion=complete_formats)
+        str, typer.Option("--to", metavar="FORMAT", help="The format to write.", autocompletion=complete_formats)
     ] = "dlt"
     output: Annotated[
         str | None,

@@ -36,7 +36,7 @@ class Options(CommonOptions):
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="The format: `dlt`; by default the file's name tells it.",
+            help="The format to read; by default the file's name tells it, or its content.",
             autocompletion=complete_formats,
         ),
     ] = None
@@ -62,9 +62,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
         terminal.write(render_document(import_document(*shown)))
     else:
+        from schemactl.render.console import Look
         from schemactl.render.imports import print_import
 
-        terminal.write(print_import(*shown))
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+        terminal.write(print_import(*shown, look))
     return exit_code_of(imported, is_check=options.check)
 
 

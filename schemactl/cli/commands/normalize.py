@@ -21,7 +21,7 @@ from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from schemactl.flows.normalize import NormalizeRequest
+    from schemactl.flows.normalize_call import NormalizeRequest
     from schemactl.normalization.report import NormalizeReport
 
 
@@ -100,7 +100,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 def make_request(options: Options) -> NormalizeRequest:
     """Return the options as the flow takes them."""
     from schemactl.flows.infer import InferRequest
-    from schemactl.flows.normalize import NormalizeRequest
+    from schemactl.flows.normalize_call import NormalizeRequest
 
     inference = InferRequest(
         sources=tuple(options.sources),

@@ -26,7 +26,7 @@ _FIXED_TYPES: Final[dict[DataType, T.DataType]] = {
 
 
 def stored_type(column: types.Column) -> T.DataType:
-    """Return the Spark type that a complete column is stored as (dlt.md §9.3, as DuckDB has it).
+    """Return the Spark type that a complete column is stored as (docs/dlt.md §9.3, as DuckDB has it).
 
     Raises:
         ValueError: the column has no data type yet.

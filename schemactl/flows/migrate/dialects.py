@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import InputError, nearest_or_all
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.plan import Render
 from schemactl.migration.steps import (
@@ -95,8 +95,7 @@ def check_dialect(dialect: str) -> None:
 
     known = sorted(name for name in Dialect.classes if name)
     if dialect not in known:
-        hint = did_you_mean(dialect, known) or f"known: {', '.join(known)}"
-        raise InputError(f"there is no dialect `{dialect}`", hint=hint)
+        raise InputError(f"there is no dialect `{dialect}`", hint=nearest_or_all(dialect, known))
 
 
 def stated(column: Column) -> Properties:

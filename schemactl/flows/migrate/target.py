@@ -11,7 +11,7 @@ from typing import Protocol, cast
 from schemactl.destinations import DESTINATIONS, Destination, MigrationSession, Migrator
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.records import Run, RunState, Version
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.references import find_schema
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place
@@ -86,8 +86,7 @@ def find_target(to: str | None) -> Target:
         raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///shop.duckdb`")
     kind, _, rest = to.partition(":")
     if not rest or kind not in DESTINATIONS:
-        hint = did_you_mean(kind, _migrating()) or f"known: {', '.join(_migrating())}"
-        raise InputError(f"`{to}` is no address of a destination", hint=hint)
+        raise InputError(f"`{to}` is no address of a destination", hint=nearest_or_all(kind, _migrating()))
     module = DESTINATIONS[kind]
     if not hasattr(module, "connect"):
         raise InputError(f"`{kind}` cannot be migrated yet", hint=f"known: {', '.join(_migrating())}")

@@ -12,7 +12,7 @@ from schemactl.inference.survival.target import (
     EXACT_INTEGERS,
     LONGEST_DOUBLE,
     MICROSECOND_DIGITS,
-    Target,
+    TargetType,
     integer_limit,
 )
 from schemactl.schema.types import DataType
@@ -26,7 +26,7 @@ class Verdict(Enum):
     OPEN = "open"
 
 
-def judge_class(name: str, seen: ClassEvidence, target: Target) -> Verdict:
+def judge_class(name: str, seen: ClassEvidence, target: TargetType) -> Verdict:
     """Return which values of a class survive, as far as their number, lengths and range tell."""
     own, _, stated = name.partition(":")
     answers = frozenset(stated.split(","))
@@ -46,7 +46,7 @@ _BEYOND: Final = frozenset({"wide", "beyond-wei"})
 """Marks of integers that dlt cannot read; their own class says too little."""
 
 
-def _judge_text(own: str, _answers: frozenset[str], seen: ClassEvidence, target: Target) -> Verdict:
+def _judge_text(own: str, _answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
     if target.precision is None:
         return Verdict.ALL
     match own:
@@ -73,7 +73,7 @@ def _is_exact(seen: ClassEvidence) -> bool:
     return all(end is not None and abs(end) <= EXACT_INTEGERS for end in ends)
 
 
-def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, target: Target) -> Verdict:
+def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
     if target.precision is None:
         return Verdict.ALL
     past = integer_limit(target.precision)
@@ -97,7 +97,7 @@ def _judge_range(seen: ClassEvidence, past: int) -> Verdict:
     return Verdict.NONE if seen.least > past or seen.greatest < -past else Verdict.OPEN
 
 
-def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, target: Target) -> Verdict:
+def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
     is_whole = own == DataType.BIGINT or (own == DataType.DOUBLE and DataType.BIGINT in answers)
     if not is_whole:
         return Verdict.OPEN
@@ -106,7 +106,7 @@ def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, targe
     return _judge_range(seen, 10 ** max(target.integer_digits, 0))
 
 
-def _judge_double(own: str, answers: frozenset[str], seen: ClassEvidence, _target: Target) -> Verdict:
+def _judge_double(own: str, answers: frozenset[str], seen: ClassEvidence, _target: TargetType) -> Verdict:
     if own == DataType.TEXT:
         is_small = DataType.BIGINT in answers and (seen.longest or 0) <= _SURE_DIGITS
         return Verdict.ALL if is_small else Verdict.OPEN
@@ -117,7 +117,7 @@ _SURE_DIGITS: Final = 13
 """Characters of an integer that is exact as a double, also of a hexadecimal one."""
 
 
-def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target: Target) -> Verdict:
+def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target: TargetType) -> Verdict:
     if own in (DataType.TEXT, DataType.BOOL):
         return Verdict.ALL
     if seen.least is None or seen.greatest is None:
@@ -128,23 +128,23 @@ def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target
     return Verdict.ALL if is_bit else Verdict.OPEN
 
 
-def _judge_fraction(own: str, _answers: frozenset[str], _seen: ClassEvidence, target: Target) -> Verdict:
+def _judge_fraction(own: str, _answers: frozenset[str], _seen: ClassEvidence, target: TargetType) -> Verdict:
     is_fine = target.precision is None or target.precision >= MICROSECOND_DIGITS or own == DataType.BIGINT
     return Verdict.ALL if is_fine else Verdict.OPEN
 
 
-def _judge_day(_own: str, _answers: frozenset[str], _seen: ClassEvidence, _target: Target) -> Verdict:
+def _judge_day(_own: str, _answers: frozenset[str], _seen: ClassEvidence, _target: TargetType) -> Verdict:
     return Verdict.OPEN
 
 
-def _judge_binary(own: str, _answers: frozenset[str], seen: ClassEvidence, target: Target) -> Verdict:
+def _judge_binary(own: str, _answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
     longest = seen.longest if own == DataType.TEXT else _BYTES_OF_INTEGER
     has_room = target.precision is None or (longest is not None and longest <= target.precision)
     return Verdict.ALL if has_room else Verdict.OPEN
 
 
 _BYTES_OF_INTEGER: Final = 8
-_JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, Target], Verdict]]] = {
+_JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, TargetType], Verdict]]] = {
     DataType.TEXT: _judge_text,
     DataType.BIGINT: _judge_integer,
     DataType.DECIMAL: _judge_decimal,

@@ -13,7 +13,7 @@ from schemactl.inference.paths import Path
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.survival.classes import Verdict, judge_class
 from schemactl.inference.survival.tallies import Tally, add
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.inference.taking import variant_bases
 from schemactl.schema.types import DataType
 
@@ -39,7 +39,7 @@ def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
     return tuple(dict.fromkeys(each for origin in origins for each in resolution.taken.get(origin, ())))
 
 
-def judge_values(evidence: Evidence, fed: Iterable[Taken], target: Target) -> Judged | None:
+def judge_values(evidence: Evidence, fed: Iterable[Taken], target: TargetType) -> Judged | None:
     """Judge the values of a column by evidence; None where objects or lists may be too long for a text.
 
     Args:

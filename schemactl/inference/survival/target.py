@@ -18,7 +18,7 @@ MICROSECOND_DIGITS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetType:
     """The type that values are to survive in, defaults applied.
 
     Attributes:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any, Final
 
-from schemactl.inference.survival.target import MICROSECOND_DIGITS, Target, integer_limit
+from schemactl.inference.survival.target import MICROSECOND_DIGITS, TargetType, integer_limit
 from schemactl.inference.values import fits, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.types import DataType
 
 
-def survives(value: Any, target: Target) -> bool:
+def survives(value: Any, target: TargetType) -> bool:
     """Return whether a JSON value that is not null can be stored as ``target`` with nothing of it lost."""
     if not fits(value, target.data_type):
         return False
@@ -28,16 +28,16 @@ def _coerced(value: Any, data_type: DataType) -> Any:
     return coerce(str(value) if own is DataType.TEXT else value, own, data_type)
 
 
-def _holds_text(value: Any, target: Target) -> bool:
+def _holds_text(value: Any, target: TargetType) -> bool:
     return target.precision is None or len(_coerced(value, DataType.TEXT)) <= target.precision
 
 
-def _holds_integer(value: Any, target: Target) -> bool:
+def _holds_integer(value: Any, target: TargetType) -> bool:
     number = _coerced(value, DataType.BIGINT)
     return target.precision is None or -integer_limit(target.precision) <= number < integer_limit(target.precision)
 
 
-def _holds_decimal(value: Any, target: Target) -> bool:
+def _holds_decimal(value: Any, target: TargetType) -> bool:
     number = _coerced(value, target.data_type)
     if not number.is_finite():
         return False
@@ -56,7 +56,7 @@ def _digits(number: Decimal) -> tuple[int, int]:
     return max(number.adjusted() + 1, 0), max(-exponent - last, 0)
 
 
-def _holds_double(value: Any, _target: Target) -> bool:
+def _holds_double(value: Any, _target: TargetType) -> bool:
     """Return whether the double reads as the same number again."""
     if isinstance(value, float):
         return True
@@ -67,11 +67,11 @@ def _holds_double(value: Any, _target: Target) -> bool:
     return not number.is_finite() or Decimal(repr(_coerced(value, DataType.DOUBLE))) == number
 
 
-def _holds_bool(value: Any, _target: Target) -> bool:
+def _holds_bool(value: Any, _target: TargetType) -> bool:
     return isinstance(value, str) or value in (0, 1)
 
 
-def _holds_fraction(value: Any, target: Target) -> bool:
+def _holds_fraction(value: Any, target: TargetType) -> bool:
     if target.precision is None or target.precision >= MICROSECOND_DIGITS:
         return True
     moment = _coerced(value, target.data_type)
@@ -81,7 +81,7 @@ def _holds_fraction(value: Any, target: Target) -> bool:
 _SECONDS_OF_DAY: Final = 86_400
 
 
-def _holds_day(value: Any, _target: Target) -> bool:
+def _holds_day(value: Any, _target: TargetType) -> bool:
     if isinstance(value, int | float):
         return value % _SECONDS_OF_DAY == 0
     if not can_coerce(value, DataType.TEXT, DataType.TIMESTAMP):
@@ -92,11 +92,11 @@ def _holds_day(value: Any, _target: Target) -> bool:
     return bool(in_utc == datetime.combine(_coerced(value, DataType.DATE), time()))
 
 
-def _holds_binary(value: Any, target: Target) -> bool:
+def _holds_binary(value: Any, target: TargetType) -> bool:
     return target.precision is None or len(_coerced(value, DataType.BINARY)) <= target.precision
 
 
-_HOLDS: Final[Mapping[DataType, Callable[[Any, Target], bool]]] = {
+_HOLDS: Final[Mapping[DataType, Callable[[Any, TargetType], bool]]] = {
     DataType.TEXT: _holds_text,
     DataType.BIGINT: _holds_integer,
     DataType.DECIMAL: _holds_decimal,

@@ -1,4 +1,4 @@
-"""JSON normalisers: one module each, named as in a schema's ``normalizers.json.module`` (dlt.md §5).
+"""JSON normalisers: one module each, named as in a schema's ``normalizers.json.module`` (docs/dlt.md §5).
 
 To add one, add a module ``NAME.py`` with a function ``plan(request) -> Plan``. One of your own may live anywhere:
 name its module in the schema, or make it known as an entry point of the group ``schemactl.normalizer``. A module that

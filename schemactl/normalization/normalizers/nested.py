@@ -14,7 +14,7 @@ from typing import Any
 
 from schemactl.errors import InputError
 from schemactl.normalization.nested_schema import flat, structures_in
-from schemactl.normalization.plan import Cell, Plan, Target
+from schemactl.normalization.plan import Cell, Plan, TargetColumn
 from schemactl.normalization.planner import plan_relational
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.nested_columns import structure_of
@@ -59,13 +59,13 @@ def _with_structure(cell: Cell, table: str, allowed: Schema) -> Cell:
     return replace(cell, targets=targets, structure=structure)
 
 
-def _before(asked: Target, table: str, allowed: Schema) -> Target | None:
+def _before(asked: TargetColumn, table: str, allowed: Schema) -> TargetColumn | None:
     """Return the column as it was, which takes what fits it, where the contract refuses its new type."""
     known = allowed.tables[table].columns.get(asked.column.name) if table in allowed.tables else None
     if asked.refusal is None or known is None or not known.is_complete:
         return None
     structure = structure_of(known)
-    return None if structure is None else Target(known, structure=structure)
+    return None if structure is None else TargetColumn(known, structure=structure)
 
 
 def __getattr__(name: str) -> Any:

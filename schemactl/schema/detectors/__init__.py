@@ -1,4 +1,4 @@
-"""Type detectors: one module each, named as in a schema's ``settings.detections`` (dlt.md §6.2).
+"""Type detectors: one module each, named as in a schema's ``settings.detections`` (docs/dlt.md §6.2).
 
 To add one, add a module ``NAME.py`` with a function ``detect(value) -> DataType | None`` that returns the
 type a column of such values should have, or None where the detector has nothing to say. Values that it tells apart

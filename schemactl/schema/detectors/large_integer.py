@@ -9,7 +9,7 @@ from schemactl.schema.types import DataType
 
 
 def detect(value: Any) -> DataType | None:
-    """Return ``wei`` or ``text`` for a great integer; negative integers are never too large (dlt.md §6.2)."""
+    """Return ``wei`` or ``text`` for a great integer; negative integers are never too large (docs/dlt.md §6.2)."""
     if not isinstance(value, int) or value < INT64.stop:
         return None
     return DataType.WEI if value <= WEI_LIMIT else DataType.TEXT

@@ -1,4 +1,4 @@
-"""From names in data to identifiers, by dlt's naming conventions (dlt.md §4).
+"""From names in data to identifiers, by dlt's naming conventions (docs/dlt.md §4).
 
 Each module here is one convention, found by its file name; it gives a ``CONVENTION``. Modules that start with
 ``_`` are what they share. To add one, add such a module. Third parties use the entry-point group

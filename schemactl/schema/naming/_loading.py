@@ -26,7 +26,7 @@ _LEGACY = {"dlt.common.normalizers.names.snake_case": "snake_case"}
 
 
 def load_naming(reference: str, max_length: int | None = None) -> Naming:
-    """Return the naming convention that a schema's ``normalizers.names`` refers to (dlt.md §1.5).
+    """Return the naming convention that a schema's ``normalizers.names`` refers to (docs/dlt.md §1.5).
 
     Args:
         reference: a built-in or installed convention; dlt's path of a built-in one, which needs no dlt; a

@@ -1,4 +1,4 @@
-"""Applies a convention to names and to paths of names (dlt.md §4.1)."""
+"""Applies a convention to names and to paths of names (docs/dlt.md §4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes long identifiers fit, with a tag that keeps them apart (dlt.md §4.1)."""
+"""Makes long identifiers fit, with a tag that keeps them apart (docs/dlt.md §4.1)."""
 
 from __future__ import annotations
 

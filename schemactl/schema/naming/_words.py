@@ -1,4 +1,4 @@
-"""What the conventions for SQL names share (dlt.md §4.2)."""
+"""What the conventions for SQL names share (docs/dlt.md §4.2)."""
 
 from __future__ import annotations
 

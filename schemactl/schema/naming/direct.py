@@ -1,4 +1,4 @@
-"""Names as they are, but for line ends, quotes and the path separator ``▶`` (dlt.md §4.2)."""
+"""Names as they are, but for line ends, quotes and the path separator ``▶`` (docs/dlt.md §4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as they are, letters of all scripts kept; fit for DuckDB (dlt.md §4.2)."""
+"""Names as they are, letters of all scripts kept; fit for DuckDB (docs/dlt.md §4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``snake_case`` for Amazon S3 Tables: no table starts with ``_``, 255 characters at most (dlt.md §4.1)."""
+"""``snake_case`` for Amazon S3 Tables: no table starts with ``_``, 255 characters at most (docs/dlt.md §4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dlt's default: lower-case words joined by ``_``, ASCII letters, digits and ``_`` only (dlt.md §4.2)."""
+"""dlt's default: lower-case words joined by ``_``, ASCII letters, digits and ``_`` only (docs/dlt.md §4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sql_cs_v1`` in lower case (dlt.md §4.2)."""
+"""``sql_cs_v1`` in lower case (docs/dlt.md §4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASCII letters, digits and ``_``; upper and lower case kept (dlt.md §4.2)."""
+"""ASCII letters, digits and ``_``; upper and lower case kept (docs/dlt.md §4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old schema files, brought to the current engine version step by step as dlt does it (dlt.md §1.8).
+"""Old schema files, brought to the current engine version step by step as dlt does it (docs/dlt.md §1.8).
 
 A module ``vNN_to_vMM`` is one step. Its ``upgrade(stored)`` changes a stored schema in place.
 """
@@ -67,7 +67,7 @@ def _take_step(stored: dict[str, Any], engine: int, at: Location | None) -> None
 
 
 def _drop_null_only_columns(stored: dict[str, Any]) -> None:
-    """Drop dlt 1.22's notes on columns that had only seen null; those without a type go (dlt.md §1.6)."""
+    """Drop dlt 1.22's notes on columns that had only seen null; those without a type go (docs/dlt.md §1.6)."""
     for columns, name in _null_only_columns(stored):
         column = columns[name]
         if "data_type" not in column:

@@ -8,16 +8,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.schema.types import DataType
 
 TARGETS = (
-    *(Target(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
-    *(Target(DataType.TEXT, length) for length in (1, 4, 5, 8, 20, 24)),
-    *(Target(DataType.BIGINT, bits) for bits in (8, 16, 32, 54, 63, 64, 128)),
-    *(Target(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3), (4, 0))),
-    Target(DataType.WEI, None, 0), Target(DataType.WEI, 10, 2), Target(DataType.BINARY, 1), Target(DataType.BINARY, 5),
-    *(Target(data_type, digits) for data_type in (DataType.TIMESTAMP, DataType.TIME) for digits in (0, 3, 6)),
+    *(TargetType(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
+    *(TargetType(DataType.TEXT, length) for length in (1, 4, 5, 8, 20, 24)),
+    *(TargetType(DataType.BIGINT, bits) for bits in (8, 16, 32, 54, 63, 64, 128)),
+    *(TargetType(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3), (4, 0))),
+    TargetType(DataType.WEI, None, 0), TargetType(DataType.WEI, 10, 2),
+    TargetType(DataType.BINARY, 1), TargetType(DataType.BINARY, 5),
+    *(TargetType(data_type, digits) for data_type in (DataType.TIMESTAMP, DataType.TIME) for digits in (0, 3, 6)),
 )  # fmt: skip
 
 TEXTS = st.one_of(

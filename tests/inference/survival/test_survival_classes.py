@@ -11,7 +11,7 @@ from survival_samples import SCALARS, TARGETS, evidence_of
 
 from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.survival.classes import Verdict, judge_class
-from schemactl.inference.survival.target import Target
+from schemactl.inference.survival.target import TargetType
 from schemactl.inference.survival.values import survives
 from schemactl.schema.types import DataType
 
@@ -30,24 +30,24 @@ def test_what_evidence_is_sure_of_is_so(values: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("values", "target", "expected"),
     [
-        (["a", "abc"], Target(DataType.TEXT, 3), Verdict.ALL),
-        (["abcd", "abcde"], Target(DataType.TEXT, 3), Verdict.NONE),
-        (["a b", "a bc"], Target(DataType.TEXT, 3), Verdict.OPEN),
-        ([-3, -300], Target(DataType.BIGINT, 8), Verdict.OPEN),
-        ([3, 127], Target(DataType.BIGINT, 8), Verdict.ALL),
-        ([2**63, 2**64 - 1], Target(DataType.BIGINT, 64), Verdict.NONE),
-        ([2.5], Target(DataType.BIGINT, 64), Verdict.NONE),
-        ([300.0, 3.0], Target(DataType.BIGINT, 64), Verdict.ALL),
-        ([2, 999], Target(DataType.DECIMAL, 5, 2), Verdict.ALL),
-        ([2, 1000], Target(DataType.DECIMAL, 5, 2), Verdict.OPEN),
-        ([2, 10**6], Target(DataType.DOUBLE), Verdict.ALL),
-        (["words here"], Target(DataType.DATE), Verdict.NONE),
-        ([True], Target(DataType.BIGINT, 64), Verdict.NONE),
-        ([{"a": 1}], Target(DataType.JSON), Verdict.ALL),
-        ([[1]], Target(DataType.BIGINT, 64), Verdict.NONE),
+        (["a", "abc"], TargetType(DataType.TEXT, 3), Verdict.ALL),
+        (["abcd", "abcde"], TargetType(DataType.TEXT, 3), Verdict.NONE),
+        (["a b", "a bc"], TargetType(DataType.TEXT, 3), Verdict.OPEN),
+        ([-3, -300], TargetType(DataType.BIGINT, 8), Verdict.OPEN),
+        ([3, 127], TargetType(DataType.BIGINT, 8), Verdict.ALL),
+        ([2**63, 2**64 - 1], TargetType(DataType.BIGINT, 64), Verdict.NONE),
+        ([2.5], TargetType(DataType.BIGINT, 64), Verdict.NONE),
+        ([300.0, 3.0], TargetType(DataType.BIGINT, 64), Verdict.ALL),
+        ([2, 999], TargetType(DataType.DECIMAL, 5, 2), Verdict.ALL),
+        ([2, 1000], TargetType(DataType.DECIMAL, 5, 2), Verdict.OPEN),
+        ([2, 10**6], TargetType(DataType.DOUBLE), Verdict.ALL),
+        (["words here"], TargetType(DataType.DATE), Verdict.NONE),
+        ([True], TargetType(DataType.BIGINT, 64), Verdict.NONE),
+        ([{"a": 1}], TargetType(DataType.JSON), Verdict.ALL),
+        ([[1]], TargetType(DataType.BIGINT, 64), Verdict.NONE),
     ],
 )
-def test_evidence_decides_what_it_can(values: list[Any], target: Target, expected: Verdict) -> None:
+def test_evidence_decides_what_it_can(values: list[Any], target: TargetType, expected: Verdict) -> None:
     classes = {
         name: seen
         for name, seen in evidence_of(*({"v": value} for value in values)).paths[("v",)].items()

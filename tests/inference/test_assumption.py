@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from schemactl.inference.assumption import Kinds, assume
 from schemactl.inference.evidence import FileEvidence, Position, observe
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
-from schemactl.inference.surmise import Kinds, surmise
 from schemactl.inference.values import fits, kind
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.request import PlanRequest
@@ -56,13 +56,13 @@ def own_kinds(value):
     return frozenset({DataType.DOUBLE, DataType.BIGINT} if isinstance(value, float) else {kind(value)})
 
 
-def surmised(documents, schema: Schema):
-    evidence = surmise(kinds_of(documents), FILES, {}, {})
+def assumed(documents, schema: Schema):
+    evidence = assume(kinds_of(documents), FILES, {}, {})
     return evidence, resolve(evidence, schema, "orders")
 
 
 def is_unchanged(documents, schema: Schema) -> bool:
-    return surmised(documents, schema)[1].schema.to_dict() == schema.to_dict()
+    return assumed(documents, schema)[1].schema.to_dict() == schema.to_dict()
 
 
 ORDERS = (
@@ -85,7 +85,7 @@ def test_a_key_a_kind_or_a_list_that_is_new_changes_the_schema():
 
 def test_files_and_stated_types_are_passed_on():
     stated = {("id",): {"data_type": "bigint"}}
-    evidence = surmise({}, FILES, stated, {})
+    evidence = assume({}, FILES, stated, {})
     assert (evidence.documents, evidence.typed) == (2, stated)
 
 
@@ -97,7 +97,7 @@ def test_elements_of_all_kinds_stand_beside_one_another():
         ("a", ELEMENT, "b"): Kinds(frozenset({DataType.BIGINT})),
         ("a", ELEMENT, ELEMENT): Kinds(),
     }
-    (document,) = surmise(kinds, FILES, {}, {}).witnesses.values()
+    (document,) = assume(kinds, FILES, {}, {}).witnesses.values()
     text, inner, listed = document["a"]
     assert (kind(text), kind(inner["b"]), listed) == (DataType.TEXT, DataType.BIGINT, [None])
 
@@ -139,9 +139,9 @@ def all_fit(documents, targets) -> bool:
 
 @settings(max_examples=400, deadline=None)
 @given(ROWS, ROWS)
-def test_where_the_surmise_holds_the_schema_stays(first, second):
+def test_where_the_assumption_holds_the_schema_stays(first, second):
     schema = learned(*first, *second[:1])
-    evidence, resolution = surmised(second, schema)
+    evidence, resolution = assumed(second, schema)
     if resolution.nulls or resolution.schema.to_dict() != schema.to_dict():
         event("changes")
         return

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any, Final
 
+from schemactl.inference.assumption import Kinds, names_of
 from schemactl.inference.classes import NULL, classify, kind_of
 from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.inference.surmise import Kinds, names_of
 
 
-def lacking(kinds: Mapping[Path, Kinds], known: Evidence) -> dict[Path, frozenset[str]]:
+def missing_kinds(kinds: Mapping[Path, Kinds], known: Evidence) -> dict[Path, frozenset[str]]:
     """Return the kinds of values that may stand at each path and are not in ``known``; paths that lack none are out.
 
     At a path that ``known`` does not have, a null is looked for too: it may be what puts a column in its place.
@@ -26,7 +26,7 @@ def lacking(kinds: Mapping[Path, Kinds], known: Evidence) -> dict[Path, frozense
     return found
 
 
-def observe_firsts(documents: Mapping[Position, Any], firsts: Mapping[tuple[Path, str], Position]) -> Evidence:
+def observe_first_values(documents: Mapping[Position, Any], firsts: Mapping[tuple[Path, str], Position]) -> Evidence:
     """Return the evidence of single values, as if nothing else stood in their documents.
 
     Args:

@@ -8,13 +8,13 @@ from typing import Any
 from schemactl.engine.measure import Place, find_firsts
 from schemactl.engine.scan import fetch_documents
 from schemactl.engine.survey import Survey
+from schemactl.inference.assumption import Kinds
 from schemactl.inference.evidence import Evidence, Position
-from schemactl.inference.late import lacking, observe_firsts
+from schemactl.inference.missing_kinds import missing_kinds, observe_first_values
 from schemactl.inference.paths import Path
-from schemactl.inference.surmise import Kinds
 
 
-def observe_late(survey: Survey, kinds: Mapping[Path, Kinds], first: Evidence) -> Evidence:
+def observe_missing(survey: Survey, kinds: Mapping[Path, Kinds], first: Evidence) -> Evidence:
     """Return the evidence of the first value of each kind that the first documents lack.
 
     The documents are read once more, but for the paths alone at which a kind is missing.
@@ -27,7 +27,7 @@ def observe_late(survey: Survey, kinds: Mapping[Path, Kinds], first: Evidence) -
     Raises:
         EngineError: Spark cannot read them.
     """
-    wanted = lacking(kinds, first)
+    wanted = missing_kinds(kinds, first)
     firsts: dict[tuple[Path, str], Position] = {}
     documents: dict[Position, Any] = {}
     for reading in survey.readings:
@@ -39,4 +39,4 @@ def observe_late(survey: Survey, kinds: Mapping[Path, Kinds], first: Evidence) -
                 places[position] = place
                 firsts[path, kind] = min(firsts.get((path, kind), position), position)
         documents |= fetch_documents(reading.records, {at: places[at] for at in {*firsts.values()} & places.keys()})
-    return observe_firsts(documents, firsts)
+    return observe_first_values(documents, firsts)

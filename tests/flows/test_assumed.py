@@ -11,7 +11,7 @@ import pytest
 from loading_shop import Shop
 
 from schemactl.engine import first_documents, scan
-from schemactl.flows import normalize as flow
+from schemactl.flows import normalize_load
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
@@ -76,7 +76,7 @@ def test_data_like_that_of_before_gives_the_same_rows_without_a_count(
     assert Path("schemas/export/shop.schema.yaml").read_text() == exported
     lineage = Path("schemas/export/shop.lineage.json").read_bytes()
     Path("schemas/export/shop.lineage.json").unlink()
-    monkeypatch.setattr(flow, "_goes_by_kinds", lambda _: False)
+    monkeypatch.setattr(normalize_load, "_goes_by_kinds", lambda _: False)
     shop.load("second.jsonl", to="parquet:counted", load_id="2")
     assert counted == ["counted"]
     assert held(Path("quick")) == held(Path("counted"))
@@ -251,7 +251,7 @@ def assert_same_as_counted(shop: Shop, sources: str | tuple[str, ...], monkeypat
     for path, content in before.items():
         path.write_bytes(content)
     with monkeypatch.context() as patch:
-        patch.setattr(flow, "_goes_by_kinds", lambda _: False)
+        patch.setattr(normalize_load, "_goes_by_kinds", lambda _: False)
         shop.load(*sources, to="parquet:counted", load_id="2")
     counted = {path: path.read_bytes() for path in quick}
     lineage, none = Path("schemas/export/shop.lineage.json"), b'{"tables": {}}'
@@ -289,6 +289,6 @@ def test_events_are_loaded_again_without_a_count(
     shop.load(shop.write("again.jsonl", *reversed(events)), to="parquet:quick", load_id="2")
 
     assert counted == []
-    monkeypatch.setattr(flow, "_goes_by_kinds", lambda _: False)
+    monkeypatch.setattr(normalize_load, "_goes_by_kinds", lambda _: False)
     shop.load("again.jsonl", to="parquet:counted", load_id="2")
     assert held(Path("quick")) == held(Path("counted"))

@@ -1,6 +1,6 @@
 """What can be said of data before its values are looked at: evidence that takes the best of them for granted.
 
-Where a schema is known, most data brings nothing new. Given the kinds of values at each path, the surmise is that
+Where a schema is known, most data brings nothing new. Given the kinds of values at each path, the assumption is that
 every value fits the column that is there for it. If the schema would then stay as it is, the data can be loaded under
 it, and the load itself finds out whether each value did fit. Nothing else can change a schema: not the order of
 values, nor how many there are.
@@ -32,7 +32,7 @@ _PAST_ALL: Final = Position("\U0010ffff", 0)
 """Behind all files: the order of keys is that of documents that were looked at, where there are any."""
 
 
-def surmise(
+def assume(
     kinds: Mapping[Path, Kinds],
     files: Mapping[str, FileEvidence],
     types: Mapping[Path, Mapping[str, Any]],
@@ -52,9 +52,9 @@ def surmise(
     return Evidence(paths=paths, witnesses=witnesses, files=files, typed=types, stated=stated)
 
 
-def behind(first: Evidence, surmised: Evidence) -> Evidence:
-    """Return what is surmised of data whose first documents are known."""
-    return replace(surmised, witnesses={**first.witnesses, **surmised.witnesses})
+def behind(first: Evidence, assumed: Evidence) -> Evidence:
+    """Return what is assumed of data whose first documents are known."""
+    return replace(assumed, witnesses={**first.witnesses, **assumed.witnesses})
 
 
 def names_of(found: Kinds) -> Iterable[str]:
@@ -77,7 +77,7 @@ def _documents(kinds: Mapping[Path, Kinds]) -> list[Any]:
 
 
 def _values(found: Kinds) -> list[Any]:
-    values: list[Any] = [TypedValue({"data_type": str(kind)}, is_surmised=True) for kind in sorted(found.scalars)]
+    values: list[Any] = [TypedValue({"data_type": str(kind)}, is_assumed=True) for kind in sorted(found.scalars)]
     values += [{}] if found.is_object else []
     values += [[]] if found.is_list else []
     return values or [None]

@@ -19,13 +19,13 @@ from schemactl.engine.coercions.canonical import canonical_json
 from schemactl.engine.kind_values import KindValues, split_by_kind
 from schemactl.engine.nested import Converter
 from schemactl.engine.reach import Reached
-from schemactl.normalization.plan import Cell, Target
+from schemactl.normalization.plan import Cell, TargetColumn
 from schemactl.schema.nested_types import Json, NestedType
 from schemactl.schema.types import DataType
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReachedCell:
     """A cell, and where the frame has its values; ``at`` is None where this batch of documents has none."""
 
     cell: Cell
@@ -40,7 +40,7 @@ class Take:
         sql: of the values in the column's own type, null where it takes none.
     """
 
-    target: Target
+    target: TargetColumn
     sql: str
 
 
@@ -74,13 +74,13 @@ class Value:
         return f"cast({self.sql} as string)"
 
 
-def evaluate(
-    frame: DataFrame, sources: Sequence[Source], prefix: str, *, coerces: bool
+def take_values(
+    frame: DataFrame, sources: Sequence[ReachedCell], prefix: str, *, coerces: bool
 ) -> tuple[DataFrame, list[Value]]:
     """Add columns for the values of cells to a frame.
 
     Args:
-        frame: that ``Source.at`` speaks of; its columns stay.
+        frame: that ``ReachedCell.at`` speaks of; its columns stay.
         sources: cells.
         prefix: how the names of the new columns begin; no other column's name does.
         coerces: whether values may change their type.
@@ -108,7 +108,7 @@ def _coerce(
     return frame, [_value(of_kind, tuple(took)) for of_kind, took in zip(found, takes, strict=True)]
 
 
-def _take(of_kind: KindValues, target: Target, before: Sequence[Take], name: str) -> tuple[Take, Column | None]:
+def _take(of_kind: KindValues, target: TargetColumn, before: Sequence[Take], name: str) -> tuple[Take, Column | None]:
     """Return what a column takes of what is left by those before, and the frame's column that it needs for that."""
     is_left = " and ".join(f"{take.sql} is null" for take in before)
     if _is_same(of_kind, target):
@@ -124,7 +124,7 @@ def _value(of_kind: KindValues, takes: tuple[Take, ...]) -> Value:
     return Value(of_kind.cell, of_kind.kind, of_kind.sql, takes, may_be_left, of_kind.structure is not None)
 
 
-def _coerced(value: Column, of_kind: KindValues, target: Target) -> Column:
+def _coerced(value: Column, of_kind: KindValues, target: TargetColumn) -> Column:
     column = target.column
     if target.is_exact:
         return exact(value, of_kind.type, of_kind.coerced_as, column)
@@ -141,7 +141,7 @@ def _fitted(of_kind: KindValues, structure: NestedType) -> str:
     return f"if({is_lost}, null, {Converter().narrowed(wide, structure, of_kind.sql)})"
 
 
-def _chain(of_kind: KindValues, *, coerces: bool) -> tuple[Target, ...]:
+def _chain(of_kind: KindValues, *, coerces: bool) -> tuple[TargetColumn, ...]:
     """Return the columns to try; none after one that takes all values of the kind."""
     targets = of_kind.cell.targets.get(of_kind.kind, ())
     if not coerces:
@@ -153,7 +153,7 @@ def _chain(of_kind: KindValues, *, coerces: bool) -> tuple[Target, ...]:
     return targets
 
 
-def _is_same(of_kind: KindValues, target: Target) -> bool:
+def _is_same(of_kind: KindValues, target: TargetColumn) -> bool:
     """Return whether values are stored as they are."""
     if target.is_exact:
         return False

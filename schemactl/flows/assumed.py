@@ -1,11 +1,11 @@
-"""Loads whose values are not counted beforehand: it is surmised that they fit into the columns that there are.
+"""Loads whose values are not counted beforehand: it is assumed that they fit into the columns that there are.
 
 These are the columns of the schema as it was, and those that the first documents add, and where others bring keys or
-kinds of values that the first ones lack, the first of those. The surmise (``inference.surmise``) is taken back where
-it does not hold: other documents could change the schema further, or a value turns out not to fit. What was made so
-far is then thrown away, and the values are counted.
+kinds of values that the first ones lack, the first of those. The assumption (``inference.assumption``) is taken back
+where it does not hold: other documents could change the schema further, or a value turns out not to fit. What was made
+so far is then thrown away, and the values are counted.
 
-A schema depends on the order of documents. That of the first ones is looked at, and by the surmise the others change
+A schema depends on the order of documents. That of the first ones is looked at, and by the assumption the others change
 nothing, in whatever order they come, but by the first value of a kind, whose place is known.
 """
 
@@ -22,13 +22,13 @@ from schemactl.flows.infer import InferRequest
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data
 from schemactl.flows.schemas import Opened
+from schemactl.inference.assumption import Kinds, assume, behind
 from schemactl.inference.classes import is_row_key, kind_of
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import ColumnFinding, InferenceReport, TableFinding
 from schemactl.inference.resolve import Resolution
-from schemactl.inference.surmise import Kinds, behind, surmise
 from schemactl.inference.taking import variant_bases
 from schemactl.normalization.plan import Plan
 from schemactl.schema.judgement import judge
@@ -48,30 +48,30 @@ def evolve_by_first(
     max_identifier_length: int | None,
     progress: Progress,
 ) -> tuple[Evolution, Evidence] | None:
-    """Return the evolution by what comes first in the data, and the surmise under which it holds for all of it.
+    """Return the evolution by what comes first in the data, and the assumption under which it holds for all of it.
 
-    None where it does not, or where nothing can be surmised.
+    None where it does not, or where nothing can be assumed.
 
     Raises:
         InputError: the schema cannot be read, or the data does not go with it.
         EngineError: Spark cannot read the data.
     """
     from schemactl.engine.first_documents import observe_first
-    from schemactl.engine.late_documents import observe_late
+    from schemactl.engine.later_documents import observe_missing
 
     kinds = kinds_by_path(survey)
     if kinds is None:
         return None
-    surmised = surmise(kinds, survey.files, survey.types, survey.stated)
+    assumed = assume(kinds, survey.files, survey.types, survey.stated)
     first = observe_first(survey)
     evolution = evolve_schema(request, folder, opened, first, max_identifier_length, is_loaded=True)
-    settled = settle(request, evolution, behind(first, surmised), max_identifier_length)
+    settled = settle(request, evolution, behind(first, assumed), max_identifier_length)
     if settled is None and _may_settle_later(evolution):
         progress("looking for late keys", None)
-        first = merge(first, observe_late(survey, kinds, first))
+        first = merge(first, observe_missing(survey, kinds, first))
         evolution = evolve_schema(request, folder, opened, first, max_identifier_length, is_loaded=True)
-        settled = settle(request, evolution, behind(first, surmised), max_identifier_length)
-    return None if settled is None else (settled, behind(first, surmised))
+        settled = settle(request, evolution, behind(first, assumed), max_identifier_length)
+    return None if settled is None else (settled, behind(first, assumed))
 
 
 def kinds_by_path(survey: Survey) -> dict[Path, Kinds] | None:
@@ -104,9 +104,9 @@ def _union(one: Kinds, other: Kinds) -> Kinds:
 
 
 def settle(
-    request: InferRequest, evolution: Evolution, surmised: Evidence, max_identifier_length: int | None
+    request: InferRequest, evolution: Evolution, assumed: Evidence, max_identifier_length: int | None
 ) -> Evolution | None:
-    """Return the evolution under which all data can be loaded, if it is as surmised; None if more has to be known.
+    """Return the evolution under which all data can be loaded, if it is as assumed; None if more has to be known.
 
     That is so where the schema that the first documents make of it stays as it is by all that others can hold, and
     nothing is to be told of the data.
@@ -114,15 +114,15 @@ def settle(
     Args:
         request: what was asked for.
         evolution: of the schema by the first documents.
-        surmised: what all documents hold.
+        assumed: what all documents hold.
         max_identifier_length: of the destination; None for no limit.
     """
     first = evolution.resolution
     if not _is_quiet(evolution.report):
         return None
-    table = table_of(request.table, request.sources, surmised, request.name)
+    table = table_of(request.table, request.sources, assumed, request.name)
     separates = request.resolve_collisions
-    resolution = resolve_data(surmised, first.schema, table, separates, max_identifier_length, is_loaded=True)
+    resolution = resolve_data(assumed, first.schema, table, separates, max_identifier_length, is_loaded=True)
     is_same = (resolution.schema, resolution.propagation) == (first.schema, first.propagation)
     if not is_same or resolution.nulls or find_collisions(resolution):
         return None
@@ -165,19 +165,19 @@ def _required(plan: Plan) -> Iterator[tuple[str, Collection[str]]]:
             yield name, found
 
 
-def recounted(evolution: Evolution, surmised: Evidence, made: Made) -> InferenceReport:
+def recounted(evolution: Evolution, assumed: Evidence, made: Made) -> InferenceReport:
     """Return the report of the first documents with the values of all: where all fit, those are what was loaded.
 
     Args:
         evolution: as ``settle`` returns it.
-        surmised: what all documents hold.
+        assumed: what all documents hold.
         made: their rows.
     """
-    tables = tuple(_recounted(table, evolution.resolution, surmised, made) for table in evolution.report.tables)
+    tables = tuple(_recounted(table, evolution.resolution, assumed, made) for table in evolution.report.tables)
     return replace(evolution.report, tables=tables)
 
 
-def _recounted(finding: TableFinding, resolution: Resolution, surmised: Evidence, made: Made) -> TableFinding:
+def _recounted(finding: TableFinding, resolution: Resolution, assumed: Evidence, made: Made) -> TableFinding:
     table = resolution.schema.tables[finding.name]
     bases = {name: base for (of, name), base in variant_bases(resolution.schema).items() if of == table.name}
     values = _values(made, table)
@@ -187,7 +187,7 @@ def _recounted(finding: TableFinding, resolution: Resolution, surmised: Evidence
 
     def recount(column: ColumnFinding) -> ColumnFinding:
         count = values[column.name]
-        met = {kind for path in resolution.sources((table.name, column.name)) for kind in _kinds_at(path, surmised)}
+        met = {kind for path in resolution.sources((table.name, column.name)) for kind in _kinds_at(path, assumed)}
         return replace(
             column,
             values=count,

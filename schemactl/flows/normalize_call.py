@@ -1,0 +1,106 @@
+"""The call of ``schemactl normalize``: what was asked for, checked before Spark is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations._package import LoadedInput
+from schemactl.errors import InputError
+from schemactl.flows.evidence import find_sources
+from schemactl.flows.infer import InferRequest, check_request
+from schemactl.flows.lineage import read_lineage
+from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
+from schemactl.flows.own_files import folder_of, without_own
+from schemactl.flows.packing import Load, check_rejects_folder
+from schemactl.normalization.report import NormalizeReport, Outcome
+from schemactl.store.folder import SchemasFolder
+from schemactl.store.own_folder import PREFIX
+
+if TYPE_CHECKING:
+    from schemactl.engine.input import Input
+
+ROWS: Final = "rows"
+"""What folders are for that hold rows while they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizeRequest:
+    """What ``schemactl normalize`` was asked for.
+
+    Attributes:
+        inference: what it shares with ``infer``; the sample is the whole data, and nothing is a check.
+        to: the destination's address.
+        rejects: a folder for what contracts refuse; None for a table beside the others.
+        load_id: None for the time as dlt has it.
+        new_only: whether to leave out files that were loaded before.
+        lineage: whether the report is to tell where each column comes from.
+        staging: a folder for rows while they are made; None for the system's.
+    """
+
+    inference: InferRequest
+    to: str
+    rejects: Path | None = None
+    load_id: str | None = None
+    new_only: bool = False
+    lineage: bool = False
+    staging: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, checked before Spark is started."""
+
+    request: NormalizeRequest
+    folder: SchemasFolder
+    target: Target
+    load: Load
+    inputs: tuple[Input, ...]
+    files: tuple[LoadedInput, ...]
+    seen: tuple[str, ...]
+
+    def report(self, outcome: Outcome) -> NormalizeReport:
+        """Return a report of which nothing more is known."""
+        name = self.request.inference.name
+        return NormalizeReport(name, self.load.id, self.target.shown, outcome, seen=self.seen)
+
+
+def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
+    """Return the call, or the report where there is nothing to do; what is wrong with it is told at once."""
+    inference = request.inference
+    folder = SchemasFolder.at(inference.schemas)
+    before = check_request(inference, folder)
+    read_lineage(folder, inference.name)
+    check_rejects_folder(request.rejects)
+    load_id = choose_load_id(request.load_id)
+    target = find_target(request.to)
+    past = target.destination.read_past_loads(target.url, inference.name)
+    if load_id in past.load_ids:
+        return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
+    inputs = without_own(_find_data(inference), inference.sources, _own_folders(request, target), request.rejects)
+    files = remember(inputs)
+    seen: tuple[str, ...] = ()
+    if request.new_only:
+        inputs, seen = without_seen(inputs, files, past)
+        files = remember(inputs)
+    call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), inputs, files, seen)
+    if not inputs:
+        return call.report(Outcome.NOTHING_NEW)
+    target.destination.check_tables(target.url, before)
+    return call
+
+
+def _own_folders(request: NormalizeRequest, target: Target) -> list[Path]:
+    """Return the folders that this load and others write to."""
+    left = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
+    found = (folder_of(target.url), request.inference.schemas, *left)
+    return [folder for folder in found if folder is not None]
+
+
+def _find_data(request: InferRequest) -> tuple[Input, ...]:
+    saved, inputs = find_sources(request.sources, request.input_format)
+    if saved:
+        raise InputError(f"`{saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
+    return inputs
