@@ -17,6 +17,10 @@ LONGEST_MESSAGE = 300
 _LOG_TAIL_BYTES = 64 * 1024
 _MEMORY = "give the driver more memory: `--conf spark.driver.memory=8g`"
 _PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
+_HADOOP = (
+    "add its package: `--conf spark.jars.packages=org.apache.hadoop:{}:VERSION`, "
+    "VERSION as in the name of Spark's `hadoop-client-api` jar"
+)
 _JARS = "pass its jars themselves: `--conf spark.jars=FILE.jar,FILE.jar`"
 _UNRESOLVED = r"unresolved dependency: ([^#\s]+)#([^;\s]+);(\S+): not found"
 _UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
@@ -48,7 +52,12 @@ _KINDS = (
     _Kind(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", InputError, r"there is no table \1"),
     _Kind(r"\[(?:SCHEMA|CATALOG)_NOT_FOUND\]", InputError),
     _Kind(r"\[DATA_SOURCE_NOT_FOUND\]", InputError, None, _PACKAGE),
+    _Kind(r"No FileSystem for scheme \"?(s3n?)\b", InputError, r"Spark cannot read `\1://` paths", "write `s3a://`"),
     _Kind(r"No FileSystem for scheme \"?(\w+)", InputError, r"Spark cannot read `\1://` paths", _PACKAGE),
+    _Kind(r"Class org\.apache\.hadoop\.fs\.s3a\.\w+ not found", InputError,
+          "Spark cannot read `s3a://` paths", _HADOOP.format("hadoop-aws")),
+    _Kind(r"Class org\.apache\.hadoop\.fs\.azurebfs\.\w+ not found", InputError,
+          "Spark cannot read `abfss://` paths", _HADOOP.format("hadoop-azure")),
     _Kind(r"Class org\.apache\.hadoop\.fs\.(\w+)\.\w+ not found", InputError,
           r"Spark cannot read `\1://` paths", _PACKAGE),
     _Kind(_DENIED + r"(?:file:)?(/\S+) \(Permission denied", InputError, r"no permission to read `\1`"),

@@ -404,15 +404,19 @@ def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_path: Path) -> None:
     load(path, two(tmp_path))
-    holding = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
+    holding = f"import duckdb, sys; c = duckdb.connect({str(path)!r}); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
 
+        def close_stdin() -> None:
+            assert holder.stdin is not None
+            holder.stdin.close()
+
         def close_it(what: str, share: float | None) -> None:
             quiet(what, share)
             if "waiting" in what:
-                threading.Timer(1, holder.communicate, [b"\n"]).start()
+                threading.Timer(1, close_stdin).start()
 
         destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), close_it)
     assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]

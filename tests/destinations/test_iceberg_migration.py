@@ -372,7 +372,9 @@ def test_a_schema_is_planned_applied_told_verified_and_rolled_back(url: str) -> 
     assert undo(url).outcome is Outcome.DONE
     assert rows("id", "amount", "note", "old") == [(1, 5, "x", "o"), (2, 7, "12", None)]
     assert status(url).there.version_hash == wanted(FIRST).version_hash
-    assert not {name for name in destination.read_catalogue(url).schema.tables if name.startswith("_schemactl")}
+    assert not {
+        name for name in destination.read_catalogue(url).without_ours.schema.tables if name.startswith("_schemactl")
+    }
 
 
 def test_loads_go_on_after_a_migration(url: str) -> None:
@@ -626,6 +628,15 @@ def test_a_configured_catalogue_is_migrated(tmp_path: Path, monkeypatch: pytest.
     assert plan(url, SECOND).plan.steps == ()
     held = SqlCatalog("prod", uri=f"sqlite:///{tmp_path}/any.db").load_table(("shop", "orders")).scan().to_arrow()
     assert sorted(held["amount"].to_pylist()) == [5.0, 7.0]
+    with destination.connect(url, "shop"), ThreadPoolExecutor() as threads:
+        second = threads.submit(_try_to_connect, url)
+        with pytest.raises(DestinationError, match="is in use by process"):
+            second.result()
+
+
+def _try_to_connect(url: str) -> None:
+    with destination.connect(url, "shop", patience=0.1):
+        pass
 
 
 def test_tables_that_dlt_made_without_a_catalogue_are_not_migrated(tmp_path: Path) -> None:

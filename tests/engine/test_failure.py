@@ -66,6 +66,19 @@ def test_a_known_failure_is_told_in_our_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('No FileSystem for scheme "s3"', "write `s3a://`"),
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "hadoop-aws:"),
+        ("x: Class org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem not found", "hadoop-azure:"),
+        ('No FileSystem for scheme "gs"', "GROUP:NAME:VERSION"),
+    ],
+)
+def test_a_store_that_spark_lacks_is_told_with_the_package_that_has_it(text: str, hint: str) -> None:
+    assert hint in (explain_failure(JavaError(text)).hint or "")
+
+
+@pytest.mark.parametrize(
     ("cause", "message"),
     [
         ("java.io.EOFException: Unexpected end of input stream", "the compressed file ends too early"),

@@ -13,7 +13,7 @@ from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
+from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, told
 from schemactl.destinations.iceberg.altering import way_of_retype
 from schemactl.destinations.iceberg.catalogue import (
     NAMES,
@@ -57,14 +57,16 @@ def connect(
 ) -> Iterator[LakeMigration]:
     """Open a dataset for migrating; what a killed load or rewrite has left is undone first.
 
-    A folder is locked; a catalogue of `.pyiceberg.yaml` has no lock. See ``destinations.Migrator``.
+    Loads and migrations keep each other out, those of one machine where the catalogue is of `.pyiceberg.yaml`. See
+    ``destinations.Migrator``.
     """
     address = read_address(url)
     _check_place(address, schema_name)
     with ExitStack() as held:
-        if address.folder is not None and not is_read_only:
-            check_writable(address.folder)
-            held.enter_context(holding(address.folder, patience))
+        if not is_read_only:
+            if address.folder is not None:
+                check_writable(address.folder)
+            held.enter_context(holding(lock_folder(address), patience))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         if hasattr(catalog, "close"):
             held.enter_context(closing(catalog))
