@@ -113,8 +113,8 @@ def _read_rows(
     rows = spark.read.options(**options).schema(schema).csv([each.address for each in files])
     if header is not None:
         rows = rows.where(~_is_header(header))
-    cells = [F.col(column).alias(name) for column, name in zip(columns, names, strict=False)]
-    surplus = F.concat(F.lit("more cells than columns: "), F.concat_ws(", ", *columns))
+    cells = dict(zip(names, columns, strict=False))
+    surplus = F.expr(f"concat('more cells than columns: ', concat_ws(', ', {', '.join(columns)}))")
     fault = F.when(F.col(columns[-1]).isNotNull(), surplus)
     if any(each.broken for each in faults.values()):
         fault = F.coalesce(_broken(rows, faults, columns), fault)
