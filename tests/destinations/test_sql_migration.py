@@ -323,6 +323,14 @@ def test_who_comes_second_is_told_and_a_killed_owner_holds_nothing(place):
         assert not session.catalogue().schema.tables
 
 
+def test_who_comes_next_need_not_wait(place):
+    kind, url, _ = place
+    for _ in range(3):
+        with kind.connect(url, "shop") as session:
+            for number in range(300):  # it takes a server a while to clear them away
+                session.database.execute(f"CREATE TEMP TABLE own{number} (n INTEGER)")
+
+
 def test_tables_without_rows_are_found(place):
     kind, url, dataset = place
     with kind.connect(url, "shop") as session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
@@ -231,7 +231,11 @@ def connect(
             with session.telling("take the lock"):
                 _lock(session, dataset, patience)
                 _make_functions(session)
-        yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+        try:
+            yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+        finally:
+            if not is_read_only:
+                _unlock(session)
 
 
 def _make_functions(session: PostgresSession) -> None:
@@ -260,3 +264,9 @@ def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
                 hint="wait for its end: `--lock-timeout SECONDS`",
             )
         time.sleep(_PAUSE_SECONDS)
+
+
+def _unlock(session: PostgresSession) -> None:
+    """Free the lock at once: of a connection that is closed, the server frees it a while later."""
+    with suppress(DestinationError), session.telling("free the lock"):  # a lost connection has freed it
+        session.execute("SELECT pg_advisory_unlock_all()")
