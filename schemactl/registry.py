@@ -58,6 +58,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
         self.package = package
+        self._loaded: dict[str, Plugin] = {}
 
     @cached_property
     def _builtin(self) -> tuple[str, ...]:
@@ -76,6 +77,12 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         return tuple(name for name in self._installed if name not in self._builtin)
 
     def __getitem__(self, name: str) -> Plugin:
+        # Detectors are asked for by name for each value.
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def _load(self, name: str) -> Plugin:
         if name in self._builtin:
             return cast(Plugin, import_module(f"{self.package}.{name}"))
         if name not in self._installed:
