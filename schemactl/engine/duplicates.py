@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.dispositions import complete, dedup_sort, keeps_one_of_each, named
 from schemactl.engine.nested_types import quoted
-from schemactl.engine.outcome import FLAGS, columns_of, flags_of
+from schemactl.engine.outcome import columns_of, unrefused
 from schemactl.engine.rows import RowFrame
 from schemactl.normalization.plan import Plan
 from schemactl.schema.types import Table
@@ -106,13 +106,7 @@ def _candidates(rows: RowFrame, path: int, names: Sequence[str], table: Table, p
     needed = dict.fromkeys((*named(table, "primary_key"), *((sort[0],) if sort else ())))
     own = _place_names(rows.level)
     place = [f"{name if name in own else 'cast(null as int)'} as {quoted(f'#{name}')}" for name in names]
-    read = rows.frame.selectExpr(*(sql[each] for each in needed), f"{path} as {quoted(_PATH)}", *place, *_refused(rows))
-    above, itself = (quoted(name) for name in FLAGS[:2])
-    return read.where(f"not {above} and not {itself}").drop(*FLAGS[:2])
-
-
-def _refused(rows: RowFrame) -> list[str]:
-    return flags_of(rows, ())[:2]
+    return unrefused(rows, (*(sql[each] for each in needed), f"{path} as {quoted(_PATH)}", *place))
 
 
 def _sorted(table: Table) -> list[Column]:

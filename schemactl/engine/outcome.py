@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pyspark.sql import DataFrame
+
 from schemactl.engine.cell_values import values_by_column
 from schemactl.engine.nested_types import column_type, quoted, sql_type
 from schemactl.engine.reach import is_container_sql, reach, reach_elements
@@ -178,16 +180,30 @@ def count_sql(conditions: Sequence[str]) -> str:
 
 # --- counts ---
 
-FLAGS: Final = ("#above", "#itself", "#values", "#unfit", "#overwrites")
-"""Columns beside those of a table: whether a row is kept out by one above it, or by itself; how many values are."""
+ABOVE: Final = "#above"
+ITSELF: Final = "#itself"
+VALUES: Final = "#values"
+LOSSES: Final = "#losses"
 
 
-def flags_of(rows: RowFrame, problems: Sequence[Problem]) -> list[str]:
-    """Return SQL for ``FLAGS``."""
+def flags_of(rows: RowFrame, problems: Sequence[Problem]) -> dict[str, str]:
+    """Return SQL for what is told of a row beside its columns, by name; what is so for no row is left out.
+
+    ``ABOVE`` and ``ITSELF``: whether it is kept out by a row above it, or by itself (boolean). ``VALUES`` and
+    ``LOSSES``: how many of its values are kept out, and would be lost (int).
+    """
     itself = "true" if rows.rows.refusal is not None else refused_sql(rows.values)
     refused = [each.sql for each in problems if each.violation is not None and not each.refuses_row]
-    unfit = [each.sql for each in problems if each.violation is None and not each.is_overwrite]
-    overwrites = [each.sql for each in problems if each.is_overwrite]
-    counts = (f"if(r or {itself}, 0, {count_sql(each)})" for each in (refused, unfit, overwrites))
-    found = ("r", f"not r and {itself}", *counts)
-    return [f"{sql} as {quoted(name)}" for sql, name in zip(found, FLAGS, strict=True)]
+    lost = [each.sql for each in problems if each.violation is None]
+    flags = {ABOVE: "r"} if rows.may_be_below_refused else {}
+    if itself != "false":
+        flags[ITSELF] = f"not r and {itself}"
+    counts = {VALUES: refused, LOSSES: lost}
+    return flags | {name: f"if(r or {itself}, 0, {count_sql(sql)})" for name, sql in counts.items() if sql}
+
+
+def unrefused(rows: RowFrame, columns: Iterable[str]) -> DataFrame:
+    """Return some columns, as SQL, of the rows that no contract keeps out."""
+    flags = flags_of(rows, ())
+    read = rows.frame.selectExpr(*columns, *(f"{sql} as {quoted(name)}" for name, sql in flags.items()))
+    return read.where(" and ".join(f"not {quoted(name)}" for name in flags)).drop(*flags) if flags else read

@@ -62,7 +62,7 @@ def write_rejects(
         folder: a folder of its own, which Spark's workers can write to.
     """
     prepare_parquet(spark)
-    frames = [each for found in frames_by_table(spark, staged, plan, load_id).values() for each in found]
+    frames = [each for found in frames_by_table(staged, plan, load_id).values() for each in found]
     parts: list[DataFrame] = []
     violations: dict[tuple[str, str | None], Violation] = {}
     for rows in frames:

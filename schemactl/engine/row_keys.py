@@ -6,7 +6,9 @@ rows between its steps, and hashes it with its mark.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
+from hashlib import shake_128
 from itertools import count
 from typing import Any, Final
 
@@ -31,7 +33,9 @@ def child_key(parent: Column, table: str, index: Column) -> Column:
         table: the full name of the nested table.
         index: the row's place in its list, from 0.
     """
-    return arrow_udf(hash_text, "string")(F.concat(parent, F.lit(f"_{table}_"), index.cast("string")))
+    return arrow_udf(hash_text, "string", are_distinct=True)(
+        F.concat(parent, F.lit(f"_{table}_"), index.cast("string"))
+    )
 
 
 def random_key(load_id: str, table: str, file: Column, number: Column) -> Column:
@@ -52,7 +56,7 @@ def random_key(load_id: str, table: str, file: Column, number: Column) -> Column
 
 def primary_key_hash(values_json: Column) -> Column:
     """Return the key of a row that is known by its primary key: a JSON text of the key's columns and values."""
-    return arrow_udf(hash_json, "string")(values_json)
+    return arrow_udf(hash_json, "string", are_distinct=True)(values_json)
 
 
 def hashed_text(kind: DataType, value: str) -> str:
@@ -142,14 +146,11 @@ class _Marking:
 
 def content_hash(text: Column) -> Column:
     """Return the key of a document by its content, its JSON text: dlt's own keys at its top do not count."""
-    return arrow_udf(hash_document, "string")(text)
+    return arrow_udf(hash_document, "string", are_distinct=True)(text)
 
 
 def hash_text(text: bytes) -> str:
     """Return the key for some bytes."""
-    from base64 import b64encode
-    from hashlib import shake_128
-
     return b64encode(shake_128(text).digest(_HASH_BYTES)).decode("ascii")[:_KEY_LENGTH]
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from schemactl.engine.cell_values import ReachedCell, Value, take_values
@@ -40,6 +40,7 @@ class RowFrame:
         items: what the values are that make the rows, by level.
         values: the last rows' cells.
         key_values: where keys are made of values: SQL for each of them, null where there is none.
+        may_be_below_refused: whether ``r`` may be true.
     """
 
     frame: DataFrame
@@ -47,6 +48,7 @@ class RowFrame:
     items: tuple[Item, ...]
     values: tuple[Value, ...] = ()
     key_values: tuple[tuple[str, str], ...] = ()
+    may_be_below_refused: bool = False
 
     @property
     def rows(self) -> Rows:
@@ -62,11 +64,10 @@ class RowFrame:
         return Reached(item, f"e{level}", f"t{level}" if item.texts is not None else None)
 
 
-def row_frames(spark: SparkSession, staged: Staged, plan: Plan, load_id: str) -> Iterator[RowFrame]:
+def row_frames(staged: Staged, plan: Plan, load_id: str) -> Iterator[RowFrame]:
     """Yield the rows that a batch of documents has, parents first; what it never has any of is left out."""
-    documents = spark.read.parquet(staged.folder.as_uri())
     texts = ("texts as t0",) if staged.item.texts is not None else ()
-    frame = documents.selectExpr("file", "number", "key", "doc as e0", *texts, "false as r")
+    frame = staged.frame.selectExpr("file", "number", "key", "doc as e0", *texts, "false as r")
     yield from _with_below(RowFrame(frame, (plan.rows,), (staged.item,)), plan, load_id)
 
 
@@ -124,7 +125,8 @@ def _exploded(above: RowFrame, rows: Rows) -> RowFrame | None:
         pairs = f"zip_with({elements.sql}, {elements.texts}, (e, t) -> named_struct('e', e, 't', t))"
         paired = above.frame.selectExpr(*kept, f"posexplode({pairs}) as (i{level}, pair)")
         frame = paired.selectExpr(*kept, f"i{level}", f"pair.e as e{level}", f"pair.t as t{level}")
-    return RowFrame(frame, (*above.chain, rows), (*above.items, elements.item))
+    chain, items = (*above.chain, rows), (*above.items, elements.item)
+    return RowFrame(frame, chain, items, may_be_below_refused=above.may_be_below_refused)
 
 
 def _filtered(rows: RowFrame) -> RowFrame:
@@ -151,12 +153,13 @@ def _refused(rows: RowFrame, plan: Plan) -> RowFrame:
     """Add to ``r`` whether the last rows themselves are refused."""
     base = [name for name in rows.frame.columns if name != "r"]
     if rows.rows.refusal is not None:
-        return replace(rows, frame=rows.frame.selectExpr(*base, "true as r"))
+        return replace(rows, frame=rows.frame.selectExpr(*base, "true as r"), may_be_below_refused=True)
     cells = [cell for cell in rows.rows.cells if any(map(refuses_row, _targets(cell)))]
     if not cells:
         return rows
     frame, values = take_values(rows.frame, _sources(rows, cells), "q", coerces=plan.coerces)
-    return replace(rows, frame=frame.selectExpr(*base, f"(r or {refused_sql(values)}) as r"))
+    refused = frame.selectExpr(*base, f"(r or {refused_sql(values)}) as r")
+    return replace(rows, frame=refused, may_be_below_refused=True)
 
 
 def _targets(cell: Cell) -> list[TargetColumn]:

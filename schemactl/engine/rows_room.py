@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.cell_values import Value
 from schemactl.engine.coercion import coerced
-from schemactl.engine.outcome import FLAGS, flags_of
+from schemactl.engine.outcome import unrefused
 from schemactl.engine.rows import RowFrame
 from schemactl.engine.stage import Staged
 from schemactl.engine.tables import frames_by_table
@@ -29,21 +29,18 @@ Span = tuple[float, float]
 _MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
 
 
-def measure_unfit(
-    spark: SparkSession, staged: Sequence[Staged], plan: Plan, load_id: str
-) -> Mapping[tuple[str, str], Span]:
+def measure_unfit(staged: Sequence[Staged], plan: Plan, load_id: str) -> Mapping[tuple[str, str], Span]:
     """Return the range of the numbers that have no room in columns of a stated size, by table and column.
 
     Numbers that are too large for the widest type too are left out.
 
     Args:
-        spark: a session.
         staged: what ``stage`` has made for the same plan.
         plan: as ``stage`` was given it.
         load_id: as ``stage`` was given it.
     """
     spans: dict[tuple[str, str], Span] = {}
-    for table, frames in frames_by_table(spark, staged, plan, load_id).items():
+    for table, frames in frames_by_table(staged, plan, load_id).items():
         for rows in frames:
             for value in rows.values:
                 column = _sized(value)
@@ -77,8 +74,7 @@ def _measure(rows: RowFrame, value: Value, column: Column) -> Span | None:
 
 def _left(rows: RowFrame, value: Value) -> DataFrame:
     """Return the rows, none of them refused, whose value no column takes."""
-    flagged = rows.frame.selectExpr("*", *flags_of(rows, ())[:2])
-    return flagged.where(" and ".join([*(f"not `{flag}`" for flag in FLAGS[:2]), value.left_sql()]))
+    return unrefused(rows, ("*",)).where(value.left_sql())
 
 
 def _widest(column: Column) -> Column:

@@ -54,6 +54,8 @@ DRIVER_CONF: Mapping[str, str] = {
     "spark.api.mode": "classic",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Of what is staged: a fifth of the disk, in the same time.
+    "spark.rdd.compress": "true",
     "spark.executor.extraJavaOptions": f"-Duser.timezone=UTC {THREAD_STACK} {LONG_METHODS}",
     "spark.sql.codegen.hugeMethodLimit": "65535",
     # It looks up the caller's line for every column expression, which a wide plan has thousands of.

@@ -1,18 +1,21 @@
-"""Stages the documents of a load: parsed once, cut to what the plan takes, written as Parquet that tables are made of.
+"""Stages the documents of a load: parsed once, cut to what the plan takes, kept on disk for the tables made of them.
 
-The Parquet files have the columns ``file`` (as people are shown it), ``number`` (of the record in the file, from 1),
+What is staged has the columns ``file`` (as people are shown it), ``number`` (of the record in the file, from 1),
 ``key`` (of the document's row, null where it depends on values of the row), ``doc``, and, where ``doc`` does not hold
 them, ``texts`` of what is kept as JSON.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -23,11 +26,14 @@ from schemactl.engine.items import Form, Item, struct_sql
 from schemactl.engine.large_integers import unmarked_json
 from schemactl.engine.parse import is_blank
 from schemactl.engine.row_keys import content_hash, marked, random_key
-from schemactl.engine.survey import Progress, Reading, Survey
+from schemactl.engine.survey import Places, Progress, Reading, Survey
 from schemactl.engine.typed_items import staged_sql, typed_item
 from schemactl.engine.uses import Use, uses_of
 from schemactl.engine.walk import literal
 from schemactl.normalization.plan import Plan, RowKey
+
+_ONE_PROCESS: Final = re.compile(r"local(\[|$)")
+"""Spark's masters that have no executors beside the driver."""
 
 STAGED_COLUMNS: Final = ("file", "number", "key", "doc")
 
@@ -37,11 +43,11 @@ class Staged:
     """One batch of documents as it is staged.
 
     Attributes:
-        folder: of Parquet files.
+        frame: reads it; it is not made again.
         item: what ``doc`` is.
     """
 
-    folder: Path
+    frame: DataFrame
     item: Item
 
 
@@ -65,15 +71,27 @@ def stage(
     """
     prepare_parquet(spark)
     uses = uses_of(plan)
-    batches = [_reading_frame(spark, each, uses, plan, load_id) for each in survey.readings]
-    batches += [_typed_frame(spark, each, uses, plan, load_id) for each in survey.typed]
+    batches: tuple[Reading | Typed, ...] = (*survey.readings, *survey.typed)
     staged: list[Staged] = []
-    for number, (frame, item) in enumerate(batches):
+    for number, batch in enumerate(batches):
         progress("staging documents", number / len(batches))
-        batch = Staged(folder / f"batch-{number}", item)
-        frame.write.option("compression", "lz4").parquet(batch.folder.as_uri())
-        staged.append(batch)
+        at = folder / f"batch-{number}"
+        if isinstance(batch, Typed):
+            frame, item = _typed_frame(spark, batch, uses, plan, load_id)
+            staged.append(Staged(_keep(frame, at), item))
+        else:
+            staged.append(_stage_reading(batch, uses, plan, load_id, at))
     return tuple(staged)
+
+
+def _keep(frame: DataFrame, folder: Path) -> DataFrame:
+    """Return the rows as they are kept, in ``folder`` where Spark has several processes."""
+    spark = frame.sparkSession
+    if _ONE_PROCESS.match(spark.conf.get("spark.master", "") or ""):
+        # To keep blocks takes half the time of Parquet; a cluster that loses a process would lose them with it.
+        return frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+    frame.write.option("compression", "lz4").parquet(folder.as_uri())
+    return spark.read.parquet(folder.as_uri())
 
 
 def prepare_parquet(spark: SparkSession) -> None:
@@ -89,16 +107,52 @@ def prepare_parquet(spark: SparkSession) -> None:
         spark.conf.set(name, value)
 
 
-def _reading_frame(
-    spark: SparkSession, reading: Reading, uses: Use, plan: Plan, load_id: str
-) -> tuple[DataFrame, Item]:
+def _stage_reading(reading: Reading, uses: Use, plan: Plan, load_id: str, folder: Path) -> Staged:
     item = document_item(reading.shape, uses, reading.is_marked)
+    if _is_parsed(reading, item, plan):
+        observation = Observation()
+        frame = _parsed_frame(reading, item, plan, load_id).observe(observation, F.count("*").alias("documents"))
+        kept = _keep(frame, folder / "parsed")
+        if observation.get["documents"] == sum(row.documents for row in reading.places.blocks):
+            return Staged(kept, item)
+    return Staged(_keep(_text_frame(reading, item, plan, load_id), folder / "texts"), item)
+
+
+def _is_parsed(reading: Reading, item: Item, plan: Plan) -> bool:
+    """Return whether Spark's own reader gives the documents as ``from_json`` does, unless it leaves some out."""
+    return (
+        reading.parsed is not None
+        and isinstance(item.source, T.StructType)
+        and not _keeps_json(item)
+        and plan.rows.key is not RowKey.CONTENT
+        and len(reading.places.blocks) <= _MOST_BLOCKS
+    )
+
+
+def _keeps_json(item: Item) -> bool:
+    """Return whether JSON is read as text, which the reader gives as it is written and ``from_json`` without blanks."""
+    is_text = item.is_kept or item.texts is not None or item.form is Form.NESTED
+    inner = (*item.fields.values(), *([item.element] if item.element is not None else []))
+    return is_text or any(map(_keeps_json, inner))
+
+
+def _parsed_frame(reading: Reading, item: Item, plan: Plan, load_id: str) -> DataFrame:
+    assert reading.parsed is not None
+    assert isinstance(item.source, T.StructType)
+    placed = _numbered_by_task(reading.parsed(item.source), reading.places)
+    document = F.col("document")
+    key = _document_key(plan, load_id, F.lit(None), F.col("file"), F.col("number"))
+    doc = document if item.type == item.source else document.cast(item.type)
+    return placed.select("file", "number", key.alias("key"), doc.alias("doc"))
+
+
+def _text_frame(reading: Reading, item: Item, plan: Plan, load_id: str) -> DataFrame:
     texts = reading.texts.where(~F.coalesce(is_blank(F.col("text")), F.lit(True)))
-    placed = _placed(spark, texts, reading.places.offsets)
+    placed = _placed(texts, reading.places.offsets)
     text = unmarked_json(F.col("text")) if reading.is_marked else F.col("text")
     key = _document_key(plan, load_id, text, F.col("file"), F.col("number"))
     beside = (_document(item.texts).alias("texts"),) if item.texts is not None else ()
-    return placed.select("file", "number", key.alias("key"), _document(item).alias("doc"), *beside), item
+    return placed.select("file", "number", key.alias("key"), _document(item).alias("doc"), *beside)
 
 
 def _document(item: Item) -> Column:
@@ -146,6 +200,12 @@ def _document_key(plan: Plan, load_id: str, text: Column, file: Column, number: 
 
 # --- where records stand ---
 
+_TASK_BITS: Final = 33
+"""Of an id of Spark's, how many follow the task's number."""
+_BLOCK_TYPE: Final = "struct<first: bigint, offset: bigint, file: string>"
+_MOST_BLOCKS: Final = 10_000
+"""That are named in an expression."""
+
 _BLOCK, _ID = "__schemactl_block", "__schemactl_id"
 _SHOWN, _NUMBER = "__schemactl_shown", "__schemactl_number"
 
@@ -159,11 +219,26 @@ def shown(file: Column) -> Column:
     return F.when(file.startswith("file:"), near).otherwise(file)
 
 
-def _placed(spark: SparkSession, texts: DataFrame, offsets: Mapping[tuple[str, int], int]) -> DataFrame:
-    """Return the texts with the number of their record, and the name of their file for people."""
-    offset = _offset_frame(spark, offsets, ("file", "block", "offset", "shown"))
-    joined = texts.join(F.broadcast(offset), ["file", "block"])
-    return joined.select(F.col("shown").alias("file"), (F.col("offset") + F.col("id")).alias("number"), "text")
+def _placed(records: DataFrame, offsets: Mapping[tuple[str, int], int]) -> DataFrame:
+    """Return the records with ``number``, and with the name of their ``file`` for people."""
+    offset = _offset_frame(records.sparkSession, offsets, ("file", "block", "offset", "shown"))
+    joined = records.join(F.broadcast(offset), ["file", "block"])
+    number = (F.col("offset") + F.col("id")).alias("number")
+    return joined.withColumns({"number": number, "file": F.col("shown")})
+
+
+def _numbered_by_task(records: DataFrame, places: Places) -> DataFrame:
+    """Return the same, told by ``id`` alone, as ``monotonically_increasing_id`` makes it."""
+    tasks: dict[int, list[dict[str, Any]]] = {}
+    for row in sorted(places.blocks, key=lambda row: row.first_id):
+        begun = {"first": row.first_id, "offset": places.offsets[row.file, row.block], "file": shown_path(row.file)}
+        tasks.setdefault(row.first_id >> _TASK_BITS, []).append(begun)
+    listed = [tasks.get(task, []) for task in range(max(tasks) + 1)]
+    # A join would look up texts for each record.
+    found = f"from_json({literal(json.dumps(listed))}, 'array<array<{_BLOCK_TYPE}>>')[cast(id >> {_TASK_BITS} as int)]"
+    block = f"if(size({found}) = 1, {found}[0], element_at(filter({found}, b -> b.first <= id), -1))"
+    placed = records.select("id", "document", F.expr(block).alias("block"))
+    return placed.selectExpr("block.file as file", "block.offset + id as number", "document")
 
 
 def _offset_frame(spark: SparkSession, offsets: Mapping[tuple[str, int], int], names: Sequence[str]) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,14 +10,16 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, Observation, Row, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from schemactl.engine.coercions.by_python import is_refused, without_python
 from schemactl.engine.dispositions import SUPERSEDED_FOLDER
 from schemactl.engine.duplicates import SUPERSEDED_FLAG, find_superseded
 from schemactl.engine.nested_types import column_type, quoted
-from schemactl.engine.outcome import FLAGS, Problem, columns_of, flags_of, problems_of
+from schemactl.engine.outcome import ABOVE, ITSELF, LOSSES, VALUES, Problem, columns_of, flags_of, problems_of
 from schemactl.engine.rows import RowFrame, row_frames
 from schemactl.engine.stage import Staged, prepare_parquet
 from schemactl.engine.survey import Progress
@@ -64,7 +67,25 @@ def write_tables(
         progress: told each table.
     """
     prepare_parquet(spark)
-    frames = frames_by_table(spark, staged, plan, load_id)
+    try:
+        with without_python():
+            frames = frames_by_table(staged, plan, load_id)
+        return _write_tables(spark, frames, plan, load_id, folder / "usual", progress)
+    except PySparkException as error:
+        if not is_refused(error):
+            raise
+    shutil.rmtree(folder / "usual", ignore_errors=True)
+    return _write_tables(spark, frames_by_table(staged, plan, load_id), plan, load_id, folder / "all", progress)
+
+
+def _write_tables(
+    spark: SparkSession,
+    frames: Mapping[str, Sequence[RowFrame]],
+    plan: Plan,
+    load_id: str,
+    folder: Path,
+    progress: Progress,
+) -> Written:
     superseded = find_superseded(spark, frames, plan, load_id, folder / "superseded")
     if superseded.places:
         frames = {name: [superseded.mark(each) for each in found] for name, found in frames.items()}
@@ -87,13 +108,11 @@ def write_tables(
     return Written(folders, Tally({name: each.rows for name, each in counted.items()}, unfit, overwritten))
 
 
-def frames_by_table(
-    spark: SparkSession, staged: Sequence[Staged], plan: Plan, load_id: str
-) -> dict[str, list[RowFrame]]:
+def frames_by_table(staged: Sequence[Staged], plan: Plan, load_id: str) -> dict[str, list[RowFrame]]:
     """Return the rows of each table that has any, those of refused tables too."""
     frames: dict[str, list[RowFrame]] = {}
     for batch in staged:
-        for found in row_frames(spark, batch, plan, load_id):
+        for found in row_frames(batch, plan, load_id):
             frames.setdefault(found.rows.table, []).append(found)
     return frames
 
@@ -117,27 +136,43 @@ def _write(
         empty.coalesce(1).write.parquet(folder.as_uri())
         return _Counted(RowCounts())
     observation = Observation()
-    parts = [
-        each.frame.selectExpr(*columns_of(each, table, plan, load_id), *_flags(each, problems_of(each)))
-        for each in frames
-    ]
-    rows = united(parts)
-    _kept(rows.observe(observation, *_counts())).write.parquet(folder.as_uri())
+    rows = _flagged(frames, [columns_of(each, table, plan, load_id) for each in frames])
+    _kept(rows.observe(observation, *_counts(rows))).write.parquet(folder.as_uri())
     counted = _counted(observation.get)
     if counted.rows.superseded:
         _kept(rows, is_superseded=True).write.parquet((folder / SUPERSEDED_FOLDER).as_uri())
     return counted
 
 
-def _flags(rows: RowFrame, problems: Sequence[Problem]) -> list[str]:
-    is_superseded = quoted(SUPERSEDED_FLAG) if SUPERSEDED_FLAG in rows.frame.columns else "false"
-    return [*flags_of(rows, problems), f"{is_superseded} as {quoted(SUPERSEDED_FLAG)}"]
+_UNSET: Final = {ABOVE: "false", ITSELF: "false", SUPERSEDED_FLAG: "false", VALUES: "0", LOSSES: "0"}
+
+
+def _flagged(frames: Sequence[RowFrame], columns: Sequence[Sequence[str]]) -> DataFrame:
+    """Return some columns of all rows, and beside them the flags of ``_UNSET`` that any of them has."""
+    flags = [_flags(each) for each in frames]
+    names = [name for name in _UNSET if any(name in found for found in flags)]
+    parts = []
+    for each, found, wanted in zip(frames, flags, columns, strict=True):
+        told = (f"{found.get(name, _UNSET[name])} as {quoted(name)}" for name in names)
+        parts.append(each.frame.selectExpr(*wanted, *told))
+    return united(parts)
+
+
+def _flags(rows: RowFrame) -> dict[str, str]:
+    found = flags_of(rows, problems_of(rows))
+    return found | {SUPERSEDED_FLAG: quoted(SUPERSEDED_FLAG)} if SUPERSEDED_FLAG in rows.frame.columns else found
 
 
 def _kept(rows: DataFrame, *, is_superseded: bool = False) -> DataFrame:
-    above, itself, superseded = (quoted(name) for name in (*FLAGS[:2], SUPERSEDED_FLAG))
-    wanted = superseded if is_superseded else f"not {superseded}"
-    return rows.where(f"not {above} and not {itself} and {wanted}").drop(*FLAGS, SUPERSEDED_FLAG)
+    """Return the rows that are kept, or the superseded ones, without their flags."""
+    flags = [name for name in _UNSET if name in rows.columns]
+    # Rows without any flag are not made anew.
+    wanted = [
+        ("" if is_superseded and name == SUPERSEDED_FLAG else "not ") + quoted(name)
+        for name in flags
+        if name in (ABOVE, ITSELF, SUPERSEDED_FLAG)
+    ]
+    return (rows.where(" and ".join(wanted)) if wanted else rows).drop(*flags)
 
 
 def _row_type(table: Table, plan: Plan) -> T.StructType:
@@ -150,29 +185,31 @@ def united(parts: Sequence[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionAll, parts)
 
 
-def _counts() -> list[Any]:
-    above, itself, values, unfit, overwrites = (F.col(quoted(name)) for name in FLAGS)
-    superseded = F.col(quoted(SUPERSEDED_FLAG))
-    return [
-        F.count("*").alias("read"),
-        F.count_if(itself).alias("rejected"),
-        F.count_if(above).alias("rejected_above"),
-        F.coalesce(F.sum(values), F.lit(0)).alias("values_rejected"),
-        F.count_if(superseded & ~above & ~itself).alias("superseded"),
-        F.coalesce(F.sum(unfit + overwrites), F.lit(0)).alias("losses"),
-    ]
+def _counts(rows: DataFrame) -> list[Column]:
+    """Return the counts of ``_Counted`` that may be more than 0; each one takes its time for every row."""
+    above, itself, superseded, values, losses = (
+        F.col(quoted(name)) if name in rows.columns else F.expr(unset) for name, unset in _UNSET.items()
+    )
+    counts = {
+        ITSELF: F.count_if(itself).alias("rejected"),
+        ABOVE: F.count_if(above).alias("rejected_above"),
+        VALUES: F.coalesce(F.sum(values), F.lit(0)).alias("values_rejected"),
+        SUPERSEDED_FLAG: F.count_if(superseded & ~above & ~itself).alias("superseded"),
+        LOSSES: F.coalesce(F.sum(losses), F.lit(0)).alias("losses"),
+    }
+    return [F.count("*").alias("read"), *(count for name, count in counts.items() if name in rows.columns)]
 
 
 def _counted(found: Mapping[str, Any]) -> _Counted:
     counts = {name: int(value) for name, value in found.items()}
-    losses = counts.pop("losses")
+    losses = counts.pop("losses", 0)
     return _Counted(RowCounts(**counts), losses > 0)
 
 
 def _count(frames: Sequence[RowFrame]) -> _Counted:
     """Count the rows of a table that may not be."""
-    flags = united([each.frame.selectExpr(*_flags(each, problems_of(each))) for each in frames])
-    return _counted(flags.agg(*_counts()).collect()[0].asDict())
+    flags = _flagged(frames, [("true as row",)] * len(frames))
+    return _counted(flags.agg(*_counts(flags)).collect()[0].asDict())
 
 
 # --- what would be lost ---
@@ -190,11 +227,12 @@ def found_problems(rows: RowFrame, frame: DataFrame, problems: Sequence[Problem]
         also: further columns, as SQL with names.
     """
     structs = [
-        f"if({each.sql}{'' if each.refuses_row else ' and not `#itself`'}, "
+        f"if({each.sql}{'' if each.refuses_row else f' and not {quoted(ITSELF)}'}, "
         f"named_struct('at', {at}, 'value', {each.text}), null)"
         for at, each in enumerate(problems)
     ]
-    flagged = frame.selectExpr("*", *flags_of(rows, ())[:2])
+    itself = flags_of(rows, ()).get(ITSELF, _UNSET[ITSELF])
+    flagged = frame.selectExpr("*", f"{itself} as {quoted(ITSELF)}")
     listed = flagged.where("not r").selectExpr(
         "file", "number", *also, f"explode(array_compact(array({', '.join(structs)}))) as problem"
     )

@@ -66,7 +66,7 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
     options = request.inference.spark or SparkOptions()
     with _staging(request.staging, options) as staging:
         progress("starting Spark", None)
-        with (open_session or session.open_session)(options) as spark:
+        with (open_session or session.open_session)(_beside(options, request.staging, staging)) as spark:
             survey = survey_inputs(spark, call.inputs, parse_sample("full"), progress)
             check_bad_records(survey, request.inference.on_bad_record)
             check_documents(request.inference.sources, survey.files)
@@ -108,6 +108,13 @@ def _staging(stated: Path | None, spark: SparkOptions) -> Iterator[Path]:
         raise InputError(f"cannot write to `{stated or tempfile.gettempdir()}`: {error.strerror or error}") from error
     with made:
         yield folder
+
+
+def _beside(spark: SparkOptions, stated: Path | None, staging: Path) -> SparkOptions:
+    """Return options that keep Spark's own files in a stated staging folder too: documents wait in them to be rows."""
+    if stated is None or _is_far(spark):
+        return spark
+    return replace(spark, conf={"spark.local.dir": str((staging / "spark").absolute()), **spark.conf})
 
 
 def _is_far(spark: SparkOptions) -> bool:

@@ -83,17 +83,17 @@ def make_rows(spark: Any, survey: Survey, plan: Plan, load: Load, folder: Path, 
     if tables.tally.is_loadable and tables.tally.has_rejects:
         progress("writing rejects", None)
         rejects = write_rejects(spark, staged, plan, load.id, load.inserted_at, folder / "rejects")
-    room = _find_room(spark, staged, plan, load.id) if tables.tally.unfit else {}
+    room = _find_room(staged, plan, load.id) if tables.tally.unfit else {}
     # They are as large as the data, and done with.
     shutil.rmtree(folder / "documents", ignore_errors=True)
     return Made(tables, rejects, room)
 
 
-def _find_room(spark: Any, staged: Any, plan: Plan, load_id: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _find_room(staged: Any, plan: Plan, load_id: str) -> dict[tuple[str, str], Mapping[str, Any]]:
     from schemactl.engine.rows_room import measure_unfit
 
     asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
-    spans = measure_unfit(spark, staged, plan, load_id)
+    spans = measure_unfit(staged, plan, load_id)
     found = {origin: room_for(asked[origin].properties, *span) for origin, span in spans.items() if origin in asked}
     return {origin: room for origin, room in found.items() if room}
 

@@ -519,3 +519,27 @@ def test_files_are_shown_as_everywhere(spark, name):
     addresses = [(Path.cwd() / "sub" / name).as_uri(), Path("/else", name).as_uri(), f"s3a://bucket/{name}"]
     frame = spark.createDataFrame([(each,) for each in addresses], ["file"]).select(shown(F.col("file")))
     assert [row[0] for row in frame.collect()] == [shown_path(each) for each in addresses]
+
+
+@pytest.mark.parametrize("odd", ["2024-W05", "2024-01-02 03:04", "1_700_000_000"])
+def test_one_value_that_python_must_be_asked_about_is_stored_as_among_many(spark, tmp_path, odd):
+    """Tables are made without Python first, and once more where a value needs it."""
+    moments = [{"at": "2024-01-02T03:04:05Z", "l": [{"at": "2024-01-02"}]}] * 3
+    before = new_schema("made")
+    before = replace(before, tables={**before.tables, **timestamps("t", "t__l")})
+    documents = [*moments, {"at": odd, "l": [{"at": odd}]}]
+
+    alone = Made(spark, tmp_path / "alone", [write(tmp_path / "alone.jsonl", documents[-1:])], before)
+    made = Made(spark, tmp_path / "among", [write(tmp_path / "among.jsonl", documents)], before)
+
+    (expected,) = [row["at"] for row in alone.rows("t")]
+    assert expected is not None
+    assert [row["at"] for row in made.rows("t")].count(expected) == 1
+    assert [row["at"] for row in made.rows("t__l")].count(expected) == 1
+    assert len(made.rows("t__l")) == len(documents)
+    assert {folder.parent.name for folder in made.written.folders.values()} == {"all"}
+    assert not (tmp_path / "among" / "tables" / "usual").exists()
+
+
+def timestamps(*names):
+    return {name: Table(name, {"at": Column("at", {"data_type": DataType.TIMESTAMP})}) for name in names}

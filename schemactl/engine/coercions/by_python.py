@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from pyspark.sql import Column
+from pyspark.sql import functions as F
 
 from schemactl.engine.udf import arrow_udf
 from schemactl.schema.coercion import coerce
@@ -33,6 +37,28 @@ _SMALLEST_EXPONENT: Final = -39
 """Of decimals that Spark's can hold, or that it rounds up to such."""
 
 
+_IS_ASKED: ContextVar[bool] = ContextVar("whether Python is asked", default=True)
+_REFUSAL: Final = "schemactl asks Python about such a value"
+
+
+@contextmanager
+def without_python() -> Iterator[None]:
+    """Have the columns that are made in the block ask no Python, and Spark fail where it had to be (``is_refused``).
+
+    To send rows through Python takes a fifth of a table's time, and most data has no value that it is needed for.
+    """
+    token = _IS_ASKED.set(False)
+    try:
+        yield
+    finally:
+        _IS_ASKED.reset(token)
+
+
+def is_refused(error: Exception) -> bool:
+    """Return whether Spark failed on a value that Python had to be asked about."""
+    return _REFUSAL in str(error)
+
+
 def by_python(value: Column, kind: DataType, to: DataType) -> Column:
     """Return what ``coerce`` makes of a value: null where it refuses, or where Spark has no such value.
 
@@ -44,6 +70,8 @@ def by_python(value: Column, kind: DataType, to: DataType) -> Column:
         kind: the value's data type: text, double or decimal.
         to: the column's data type.
     """
+    if not _IS_ASKED.get():
+        return F.when(value.isNotNull(), F.raise_error(_REFUSAL)).cast(_PLAIN_TYPES[to])
 
     def convert(value: Any) -> Any:
         return outcome(value, kind, to)

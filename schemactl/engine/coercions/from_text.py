@@ -98,8 +98,10 @@ def _micros(text: Column) -> Column:
 def _timestamp(text: Column) -> Column:
     is_moment, is_epoch = text.rlike(_IS_MOMENT), text.rlike(_IS_EPOCH)
     epoch = text.try_cast("bigint") * F.lit(MICROS)
-    usual = F.when(is_moment, _micros(text)).otherwise(epoch)
-    return _completed(is_moment | is_epoch, usual, text, _MAY_BE_NUMBER, DataType.TIMESTAMP)
+    rest = by_python(
+        F.when(~(is_moment | is_epoch) & text.rlike(_MAY_BE_NUMBER), text), DataType.TEXT, DataType.TIMESTAMP
+    )
+    return F.when(is_moment, _micros(text)).when(is_epoch, epoch).otherwise(rest)
 
 
 def _date(text: Column) -> Column:

@@ -144,7 +144,8 @@ def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[
 
 def _header_as_document(spark: SparkSession, file: Input, cell: BrokenCell) -> Documents:
     """Return a bad record for a file whose header goes on and on: nothing in it has a name."""
-    lines = spark.read.text(file.address).select(*place_columns(), F.lit(tell_fault(cell)).alias("text"))
+    lines = spark.read.text(file.address)
+    lines = lines.select(*place_columns(lines), F.lit(tell_fault(cell)).alias("text"))
     return Documents(lines.limit(1))
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 
-def place_columns() -> tuple[Column, Column, Column]:
-    """Return the columns ``file``, ``block`` and ``id`` of records as they come out of a reader."""
+def place_columns(records: DataFrame) -> tuple[Column, Column, Column]:
+    """Return the columns ``file``, ``block`` and ``id`` of records as they come out of a reader of files."""
+    # By its name alone, a column of the data could be taken for it.
+    metadata = records.metadataColumn("_metadata")
     return (
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("block"),
+        metadata["file_path"].alias("file"),
+        metadata["file_block_start"].alias("block"),
         F.monotonically_increasing_id().alias("id"),
     )
 

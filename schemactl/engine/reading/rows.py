@@ -28,7 +28,7 @@ def rows_as_documents(
     text = F.expr(f"to_json(named_struct({fields}))")
     if fault is not None:
         text = F.coalesce(fault, text)
-    return Documents(frame.select(*place_columns(), text.alias("text")))
+    return Documents(frame.select(*place_columns(frame), text.alias("text")))
 
 
 def _quoted(name: str) -> str:

@@ -13,18 +13,21 @@ from schemactl.engine.reading.places import place_columns, whole_file_place_colu
 
 def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
     """Yield frames of lines with their places and ``text``; ends of lines and byte order marks left off."""
-    for encoding, paths in _by_encoding(inputs).items():
+    for encoding, files in by_encoding(inputs).items():
+        paths = [each.address for each in files]
         if encoding == UTF8:
-            yield spark.read.text(paths).select(*place_columns(), without_mark(F.col("value")).alias("text"))
+            lines = spark.read.text(paths)
+            yield lines.select(*place_columns(lines), without_mark(F.col("value")).alias("text"))
         else:
-            lines = F.posexplode(F.split("content", "\r\n|\n|\r")).alias("number", "text")
-            frame = _read_decoded(spark, paths, encoding).select("file", lines)
+            cut = F.posexplode(F.split("content", "\r\n|\n|\r")).alias("number", "text")
+            frame = _read_decoded(spark, paths, encoding).select("file", cut)
             yield frame.select(*whole_file_place_columns(F.col("number")), "text")
 
 
 def read_whole(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
     """Yield frames of whole files, ``file`` and ``content`` (string)."""
-    for encoding, paths in _by_encoding(inputs).items():
+    for encoding, files in by_encoding(inputs).items():
+        paths = [each.address for each in files]
         if encoding == UTF8:
             frame = spark.read.text(paths, wholetext=True)
             yield frame.select(
@@ -39,10 +42,11 @@ def without_mark(text: Column) -> Column:
     return F.when(text.startswith("\ufeff"), F.substring(text, 2, 2**31 - 1)).otherwise(text)
 
 
-def _by_encoding(inputs: Sequence[Input]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
+def by_encoding(inputs: Sequence[Input]) -> dict[str, list[Input]]:
+    """Return the inputs of each encoding."""
+    groups: dict[str, list[Input]] = {}
     for each in inputs:
-        groups.setdefault(each.encoding, []).append(each.address)
+        groups.setdefault(each.encoding, []).append(each)
     return groups
 
 
