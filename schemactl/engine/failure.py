@@ -45,8 +45,8 @@ class _Kind:
 # fmt: off
 _KINDS = (
     _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
-    _Kind(r"No space left on device", EngineError, "the disk that Spark spills to is full",
-          "set TMPDIR to a folder on another disk"),
+    _Kind(r"No space left on device", EngineError, "the disk that Spark keeps its files on is full",
+          "name a folder on another disk: TMPDIR, or `--staging` of a load"),
     _Kind(r"\[PATH_NOT_FOUND\] Path does not exist: (?:file:)?(.+?)\. SQLSTATE", InputError,
           r"there is no `\1`"),
     _Kind(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", InputError, r"there is no table \1"),

@@ -31,7 +31,7 @@ KNOWN = {
         "Spark cannot read `s3a://` paths",
     ),
     "java.lang.OutOfMemoryError: Java heap space": (EngineError, "Spark ran out of memory"),
-    "java.io.IOException: No space left on device": (EngineError, "the disk that Spark spills to is full"),
+    "java.io.IOException: No space left on device": (EngineError, "the disk that Spark keeps its files on is full"),
     "java.net.UnknownHostException: nowhere.example": (
         EngineError,
         "the host `nowhere.example` is not known",
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_read_is_named_as_the_user_named_it(cause: str, me
 def test_a_failure_is_known_by_its_cause_too() -> None:
     error = JavaError("Job aborted")
     error.__cause__ = JavaError("java.io.IOException: No space left on device")
-    assert explain_failure(error).message == "the disk that Spark spills to is full"
+    assert explain_failure(error).message == "the disk that Spark keeps its files on is full"
 
 
 def test_an_unknown_failure_is_one_line_without_a_stack(tmp_path: Path) -> None:
