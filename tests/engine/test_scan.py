@@ -253,7 +253,7 @@ def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures
     """All that are whole: the flat ones at once, alone and beside documents that are no objects.
 
     What nests deep is scanned by itself: where kinds mix above it, each of its levels costs a query.
-    The rest of the fixtures have their outcomes in test_sources.py.
+    The rest of the fixtures have their outcomes in test_input_formats.py.
     """
     found = [fixtures / "hostile" / f"{name}.jsonl" for name in names]
     assert_same(scan(spark, *found).evidence, reference(*found))
