@@ -65,6 +65,7 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
         data_type=str(column.data_type),
         precision=column.properties.get("precision"),
         scale=column.properties.get("scale"),
+        timezone=column.properties.get("timezone"),
         variant_of=base,
         sources=tuple(format_path(path) for path in sources),
         values=sum(kinds.values()),

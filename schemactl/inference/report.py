@@ -18,7 +18,7 @@ class ColumnFinding:
         before: its data type in the schema as it was, None where it was not there or incomplete.
         data_type: its data type now.
         is_new: whether the schema did not know it at all; False also for a column that only waited for its type.
-        precision, scale: of its type, where the source states them.
+        precision, scale, timezone: of its type, where the schema states them.
         variant_of: the column beside which this one takes the values that do not fit, None for other columns.
         sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds.
         values: number of values (nulls excluded) that this column takes.
@@ -38,6 +38,7 @@ class ColumnFinding:
     is_new: bool = True
     precision: int | None = None
     scale: int | None = None
+    timezone: bool | None = None
     variant_of: str | None = None
     sources: tuple[str, ...] = ()
     values: int = 0

@@ -93,14 +93,14 @@ def describe_column(column: Column) -> str:
 
 
 def describe_type(properties: Properties) -> str:
-    """Return the type that properties of a column state: ``decimal(10, 2)``."""
+    """Return the type that properties of a column state: ``decimal(10, 2)``, ``timestamp(6) without time zone``."""
     name = str(properties.get("data_type") or properties.get(DATABASE_TYPE) or "no type")
     precision, scale = properties.get("precision"), properties.get("scale")
     numbers = "" if precision is None else str(precision)
     if scale is not None:
         numbers = f"{numbers}, {scale}" if numbers else f"scale {scale}"
     timezone = properties.get("timezone")
-    zone = "" if timezone is None else " with timezone" if timezone else " without timezone"
+    zone = "" if timezone is None else " with time zone" if timezone else " without time zone"
     return f"{name}({numbers}){zone}" if numbers else f"{name}{zone}"
 
 

@@ -13,6 +13,7 @@ from schemactl.inference.report import (
     ColumnFinding,
     TableFinding,
 )
+from schemactl.render.changes import describe_type
 from schemactl.render.console import FAINT, NAME, Look, counted, indented
 from schemactl.render.harmless import escape, quote, show_name, show_sources
 
@@ -117,8 +118,9 @@ def _type(column: ColumnFinding) -> str:
 
 
 def _data_type(column: ColumnFinding) -> str:
-    numbers = [str(number) for number in (column.precision, column.scale) if number is not None]
-    return f"{column.data_type}({', '.join(numbers)})" if numbers else column.data_type
+    properties = {"data_type": column.data_type, "precision": column.precision, "scale": column.scale}
+    # dlt's timestamps know their time zone: only the others are worth a word.
+    return describe_type({**properties, "timezone": False} if column.timezone is False else properties)
 
 
 def _details(column: ColumnFinding) -> Iterator[str]:

@@ -19,7 +19,7 @@ from schemactl.inference.resolve import resolve
 from schemactl.schema.judgement import judge
 from schemactl.schema.naming import load_naming
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column
+from schemactl.schema.types import Column, Table
 
 EMPTY = new_schema("demo")
 NAMING = load_naming("snake_case")
@@ -47,6 +47,16 @@ def test_a_new_column_is_told_with_its_evidence():
     assert (column.before, column.data_type, column.sources) == (None, "bigint", ("$.a",))
     assert (column.values, column.total, column.nulls, column.absences) == (2, 3, 1, 1)
     assert (column.kinds, column.range, column.first) == ({"bigint": 2}, (1.0, 20.0), Position("data.jsonl", 1))
+
+
+def test_what_the_schema_states_of_a_type_is_told_with_it():
+    hinted = Column("at", {"precision": 6, "timezone": False})
+    before = EMPTY.with_table(Table("data", {"at": hinted}))
+    (column,) = (
+        each for each in tables_of([{"at": "2026-01-31T10:00:00"}], before)["data"].columns if each.name == "at"
+    )
+    assert (column.data_type, column.precision, column.timezone) == ("timestamp", 6, False)
+    assert column_of([{"at": "2026-01-31T10:00:00Z"}], "at").timezone is None
 
 
 def test_a_variant_is_told_beside_its_column():

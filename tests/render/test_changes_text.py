@@ -77,8 +77,10 @@ def test_every_kind_of_change_is_among_the_cases_and_the_samples() -> None:
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "decimal(10, 2)"),
         ({"data_type": "decimal", "scale": 2}, "decimal(scale 2)"),
         ({"data_type": "decimal", "precision": 10, "scale": 0}, "decimal(10, 0)"),
-        ({"data_type": "timestamp", "timezone": False}, "timestamp without timezone"),
-        ({"data_type": "timestamp", "precision": 3, "timezone": True}, "timestamp(3) with timezone"),
+        ({"data_type": "timestamp", "timezone": False}, "timestamp without time zone"),
+        ({"data_type": "timestamp", "precision": 6, "timezone": False}, "timestamp(6) without time zone"),
+        ({"data_type": "timestamp", "precision": 6}, "timestamp(6)"),
+        ({"data_type": "timestamp", "precision": 3, "timezone": True}, "timestamp(3) with time zone"),
         ({}, "no type"),
     ],
 )

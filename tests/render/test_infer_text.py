@@ -116,6 +116,29 @@ def test_variants_stand_beside_their_column(new_schema: InferenceReport) -> None
     assert places[1] == places[0] + 1
 
 
+@pytest.mark.parametrize(
+    ("precision", "timezone", "told"),
+    [
+        (6, False, "timestamp(6) without time zone"),
+        (None, False, "timestamp without time zone"),
+        (6, True, "timestamp(6)"),
+        (6, None, "timestamp(6)"),
+        (None, None, "timestamp"),
+    ],
+)
+def test_timestamps_without_a_time_zone_are_told_as_such(
+    precision: int | None, timezone: bool | None, told: str, troubled: InferenceReport
+) -> None:
+    paid = replace(troubled.tables[0].columns[1], is_new=False, precision=precision, timezone=timezone)
+    new = replace(paid, is_new=True, before=None, kinds={})
+    report = replace(troubled, tables=(replace(troubled.tables[0], columns=(paid, replace(new, name="local"))),))
+
+    lines = print_inference(report, Look(None)).splitlines()
+
+    assert any(line.endswith(f"~ paid: was text, now {told}, 4 values") for line in lines)
+    assert any(line.endswith(f"+ local: {told}, 4 values") for line in lines)
+
+
 def test_name_without_visible_ends_is_quoted(new_schema: InferenceReport) -> None:
     column = replace(new_schema.tables[0].columns[0], name="")
     report = replace(new_schema, tables=(replace(new_schema.tables[0], columns=(column,)),))
