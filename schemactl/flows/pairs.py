@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.flows.references import Referred, find_schemas
+from schemactl.flows.references import Referred, find_schemas, refuse_revision
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.revision import MissingInRevision
 
@@ -91,5 +91,6 @@ def _references(base: str | None, head: str | None, folder: SchemasFolder) -> tu
     if base is None:
         return "import:", "export:"
     if head is None and (base in list_names(folder.exports) or base.isidentifier()):
+        refuse_revision(base, folder)
         return f"import:{base}", f"export:{base}"
     return base, head

@@ -16,6 +16,7 @@ from schemactl.destinations.parquet import holds_tables
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
+from schemactl.migration.saved import mistaken_for_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import (
     ENDINGS,
@@ -25,7 +26,7 @@ from schemactl.store.folder import (
     missing_schema,
     read_schema,
 )
-from schemactl.store.git import find_repository
+from schemactl.store.git import commit_of, find_repository
 from schemactl.store.revision import read_revision
 from schemactl.store.text import MAX_BYTES, decode, read_text
 
@@ -83,9 +84,10 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if reference in list_names(folder.exports):
         return _from_folder(folder.exports, reference)
     path = Path(reference)
-    if _is_there(reference) and path.is_dir():
-        return _from_directory(path)
-    if _is_there(reference) or _looks_like_path(reference):
+    if _is_there(reference):
+        return _from_directory(path) if path.is_dir() else (_from_file(path),)
+    refuse_revision(reference, folder)
+    if _looks_like_path(reference):
         return (_from_file(path),)
     if not reference.isidentifier():
         raise InputError(
@@ -110,14 +112,38 @@ def find_schema(reference: str, folder: SchemasFolder) -> Referred:
     return found[0]
 
 
+def refuse_revision(name: str, folder: SchemasFolder) -> None:
+    """Refuse what git knows as a revision, and neither schema folder as a schema: ``git:NAME`` is meant.
+
+    Raises:
+        InputError: it is a revision in the repository of the schemas, where ``git:`` looks, too.
+    """
+    if name in (*list_names(folder.exports), *list_names(folder.imports)):
+        return
+    try:
+        commit_of(find_repository(folder.exports), name)
+    except InputError:
+        return  # without git, a repository, or such a revision there is nothing to tell
+    raise InputError(f"`{name}` names no schema", hint=f"git knows it as a revision: `git:{name}`")
+
+
 def _from_stdin() -> Referred:
     content = sys.stdin.buffer.read(MAX_BYTES + 1)
     text = decode(content, STDIN_PATH)
-    return Referred.of(read(text, STDIN_PATH), STDIN_PATH)
+    return Referred.of(_read(text, STDIN_PATH), STDIN_PATH)
 
 
 def _from_file(path: Path) -> Referred:
-    return Referred.of(read(read_text(path), str(path)), str(path), path)
+    return Referred.of(_read(read_text(path), str(path)), str(path), path)
+
+
+def _read(text: str, path: str) -> Document:
+    try:
+        return read(text, path)
+    except InputError as error:
+        if mistaken := mistaken_for_schema(text, path):
+            raise mistaken from error
+        raise
 
 
 def _from_destination(kind: str, reference: str) -> Referred:

@@ -19,6 +19,8 @@ MARK: Final = "schemactl_plan"
 FORMAT: Final = 1
 ENDING: Final = ".plan.json"
 
+_SAVING: Final = "`schemactl migrate plan REF --to DEST --out FILE.plan.json` saves one"
+_PLACE_KEYS: Final = frozenset(("kind", "origin", "dataset"))
 _KEYS: Final = frozenset((MARK, "hash", "place", "target", "fingerprint", "tables", "steps", "notes", "schema"))
 
 
@@ -58,8 +60,10 @@ def read_plan(text: str, path: str) -> MigrationPlan:
         document = json.loads(text)
     except ValueError as error:
         raise InputError(f"this is no JSON: {error}", at=at) from error
+    if _is_report(document):
+        raise _printed(at)
     if not isinstance(document, dict) or MARK not in document:
-        raise InputError("this is no plan", at=at, hint="`schemactl migrate plan --out FILE` writes one")
+        raise InputError("this is no plan", at=at, hint=_SAVING)
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
         hint = "make the plan anew with this version of schemactl"
         raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=at, hint=hint)
@@ -71,6 +75,38 @@ def read_plan(text: str, path: str) -> MigrationPlan:
         return _plan(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"this plan is damaged: {error}", at=at) from error
+
+
+def mistaken_for_schema(text: str, path: str) -> InputError | None:
+    """Return the error for what ``migrate`` has written where a schema is wanted: a plan, or a report.
+
+    Returns:
+        None where the text is neither.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    at = Location(path)
+    if _is_report(document):
+        return _printed(at)
+    if isinstance(document, dict) and MARK in document:
+        hint = f"`schemactl migrate apply` runs it, from a file whose name ends in `{ENDING}`"
+        return InputError("this is a plan, not a schema", at=at, hint=hint)
+    return None
+
+
+def _is_report(document: Any) -> bool:
+    """Return whether JSON data is what ``migrate`` has printed: with a plan in it, or with a place alone."""
+    if not isinstance(document, dict) or MARK in document:
+        return False
+    plan, place = document.get("plan"), document.get("place")
+    return (isinstance(plan, dict) and MARK in plan) or (isinstance(place, dict) and place.keys() == _PLACE_KEYS)
+
+
+def _printed(at: Location) -> InputError:
+    message = "this is a report that `schemactl migrate --format json` has printed, neither a plan nor a schema"
+    return InputError(message, at=at, hint=f"a plan is a file of its own: {_SAVING}")
 
 
 def _content(plan: MigrationPlan) -> dict[str, Any]:

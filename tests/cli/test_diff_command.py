@@ -125,6 +125,21 @@ def test_a_revision_is_compared_with_the_export_folder(work: Path, capsys: pytes
     assert run(["diff", "git:HEAD", "git:HEAD:schemas/export"]) == 0
 
 
+def test_a_bare_revision_is_told_how_to_be_named(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", "-b", "main", ".")
+    write(work / "schemas/export/shop.schema.yaml", BASE)
+    commit("first")
+    git("tag", "shop")
+    for call in (["main"], ["main", "shop"], ["shop", "main"]):
+        assert run(["diff", *call]) == 2
+        assert "hint: git knows it as a revision: `git:main`" in capsys.readouterr().err
+    for name in ("mian", "shop"):
+        assert run(["diff", name]) == 2
+        err = capsys.readouterr().err
+        assert f"there is no schema `{name}` in" in err or "there is no schema in" in err
+        assert "git knows" not in err
+
+
 def test_schemas_that_came_or_went_since_a_revision_are_told(work: Path, capsys: pytest.CaptureFixture[str]):
     git("init", "-q", ".")
     write(work / "schemas/export/shop.schema.yaml", BASE)

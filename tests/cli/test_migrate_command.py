@@ -81,6 +81,34 @@ def test_a_wrong_call_is_told(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["report.json", "report.plan.json"])
+def test_a_printed_report_is_not_applied_and_the_way_to_save_a_plan_is_told(
+    name: str, dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run(["migrate", "plan", "./added.yaml", "--to", dataset.url, "--format", "json"]) == 0
+    Path(name).write_text(capsys.readouterr().out)
+    for to in (["--to", dataset.url], []):
+        assert run(["migrate", "apply", name, *to, "--yes"]) == 2
+        err = capsys.readouterr().err
+        assert "this is a report that `schemactl migrate --format json` has printed" in err
+        assert "--out FILE.plan.json` saves one" in err
+        assert "engine_version" not in err
+
+
+@pytest.mark.parametrize("command", ["apply", "status", "verify", "rollback", "baseline"])
+def test_what_each_command_prints_is_known_for_a_report(
+    command: str, dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference = {"status": [], "verify": [], "rollback": []}.get(command, ["./first.yaml"])
+    agreed = ["--yes"] if command in ("apply", "rollback") else []
+    capsys.readouterr()
+    run(["migrate", command, *reference, "--to", dataset.url, "--format", "json", *agreed])
+    Path("report.json").write_text(capsys.readouterr().out)
+    assert run(["migrate", "apply", "report.json", "--yes"]) == 2
+    assert "this is a report that `schemactl migrate --format json` has printed" in capsys.readouterr().err
+
+
 def test_what_loses_data_is_told_and_refused(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     without = put(schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST), "without.yaml")
     call = [without, "--to", dataset.url]

@@ -171,6 +171,65 @@ def test_what_names_nothing_is_told_with_a_way_out(folder, reference, message, h
     assert hint in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("name", ["main", "HEAD", "HEAD~1", "v1.0", "origin/next"])
+def test_a_bare_revision_is_told_how_to_be_named(history, name):
+    git("tag", "v1.0")
+    git("update-ref", "refs/remotes/origin/next", "HEAD")
+    with pytest.raises(InputError, match=f"`{name}` names no schema") as caught:
+        find_schemas(name, history)
+    assert caught.value.hint == f"git knows it as a revision: `git:{name}`"
+    assert find_schemas(f"git:{name}", history)
+
+
+@pytest.mark.parametrize("name", ["mian", "HEAD~99", "origin/main", "-q", "--all"])
+def test_what_git_does_not_know_is_told_without_it(history, name):
+    with pytest.raises(InputError) as caught:
+        find_schemas(name, history)
+    assert "git knows it" not in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["shop", "geo", "draft", "drafts"])
+def test_schemas_files_and_folders_come_before_revisions_of_their_name(history, tmp_path, name):
+    git("tag", name)
+    put(tmp_path, make("mine"), "draft")
+    put(tmp_path / "drafts", make("mine"))
+    assert find_schemas(name, history)
+
+
+def test_an_imported_schema_comes_before_a_revision_of_its_name(history):
+    git("tag", "plan")
+    with pytest.raises(InputError) as caught:
+        find_schemas("plan", history)
+    assert caught.value.hint == "the import folder has it: `import:plan`"
+
+
+def test_without_a_repository_nothing_is_told_of_revisions(folder):
+    with pytest.raises(InputError) as caught:
+        find_schemas("HEAD", folder)
+    assert caught.value.hint == "known: geo, shop"
+
+
+def test_without_git_nothing_is_told_of_revisions(history, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        find_schemas("main", history)
+    assert caught.value.hint == "known: geo, shop"
+
+
+def test_a_report_or_a_plan_of_a_migration_is_no_schema(folder, tmp_path, monkeypatch):
+    plan = '{"schemactl_plan": 1, "hash": ""}'
+    (tmp_path / "report.json").write_text(f'{{"plan": {plan}, "done": 0}}')
+    (tmp_path / "saved.json").write_text(plan)
+    with pytest.raises(InputError, match="this is a report") as caught:
+        find_schemas("report.json", folder)
+    assert str(caught.value.at) == "report.json"
+    with pytest.raises(InputError, match="this is a plan, not a schema"):
+        find_schemas("saved.json", folder)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "report.json").read_bytes())))
+    with pytest.raises(InputError, match="this is a report"):
+        find_schemas("-", folder)
+
+
 def test_a_folder_without_schemas_is_told(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="there is no schema in `empty`") as caught:

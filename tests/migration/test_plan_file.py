@@ -13,7 +13,7 @@ from schemactl.errors import InputError
 from schemactl.migration.abilities import Way
 from schemactl.migration.plan import Place, fingerprint_of, make_plan
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.saved import plan_document, plan_hash, read_plan, write_plan
+from schemactl.migration.saved import mistaken_for_schema, plan_document, plan_hash, read_plan, write_plan
 from schemactl.migration.steps import table_of
 from schemactl.schema.hash import stored_hash, version_hash
 
@@ -149,6 +149,36 @@ def test_what_is_no_plan_or_was_changed_is_refused(text, told):
     with pytest.raises(InputError, match=told) as caught:
         read_plan(text, "shop.plan.json")
     assert str(caught.value.at) == "shop.plan.json"
+
+
+REPORTS = [
+    {"plan": plan_document(plan_for(THERE, WANTED)), "done": 0, "counted": [], "refusals": []},
+    {"outcome": "done", "seconds": 0.1, "plan": plan_document(plan_for(THERE, WANTED)), "refusals": []},
+    {"outcome": "done", "place": {"kind": "duckdb", "origin": "duckdb:///shop.duckdb", "dataset": "shop"}},
+]
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=("plan", "apply", "rollback"))
+def test_a_printed_report_is_told_from_a_plan_and_from_a_schema_with_the_way_to_save_one(report):
+    with pytest.raises(InputError, match=r"this is a report that .* has printed, neither a plan nor") as caught:
+        read_plan(json.dumps(report), "shop.plan.json")
+    assert "schemactl migrate plan REF --to DEST --out FILE.plan.json" in str(caught.value.hint)
+    told = mistaken_for_schema(json.dumps(report), "report.json")
+    assert (told.message, told.hint) == (caught.value.message, caught.value.hint)
+    assert str(told.at) == "report.json"
+
+
+def test_a_plan_where_a_schema_is_wanted_is_told_how_to_be_run():
+    told = mistaken_for_schema(write_plan(plan_for(THERE, WANTED)), "saved.json")
+    assert (told.message, str(told.at)) == ("this is a plan, not a schema", "saved.json")
+    assert told.hint == "`schemactl migrate apply` runs it, from a file whose name ends in `.plan.json`"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "name: shop", '{"name": "shop"}', '{"plan": 1, "place": "x"}', "[" * 100_000]
+)
+def test_what_migrate_has_not_written_is_not_mistaken(text):
+    assert mistaken_for_schema(text, "shop.json") is None
 
 
 def _forged(change):

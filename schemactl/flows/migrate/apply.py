@@ -92,8 +92,9 @@ def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProg
 
 def _find(request: ApplyRequest) -> _Wanted:
     if not request.reference.endswith(ENDING):
-        target = find_target(request.to)
-        return _Wanted(target, find_wanted(request.reference, request.schemas))
+        # A file that is no schema is told first: who takes it for a plan names no destination, as the plan has one.
+        schema = find_wanted(request.reference, request.schemas)
+        return _Wanted(find_target(request.to), schema)
     plan = read_plan(read_text(Path(request.reference)), request.reference)
     target = find_target(request.to or f"{plan.place.origin}?dataset={plan.place.dataset}")
     return _Wanted(target, plan.target, plan)
