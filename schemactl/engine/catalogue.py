@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from schemactl.engine.sql import quoted
 from schemactl.schema.types import Column
 
 SESSION_CATALOGUE: Final = "spark_catalog"
@@ -36,16 +37,6 @@ class HeldTable:
     name: str
     columns: Mapping[str, str]
     is_view: bool = False
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL takes it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def text_literal(text: str) -> str:
-    """Return a text as Spark SQL writes it."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def new_name(namespace: Namespace, name: str) -> str:

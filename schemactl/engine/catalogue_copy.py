@@ -14,8 +14,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from schemactl.engine.catalogue import new_name, quoted, text_literal
+from schemactl.engine.catalogue import new_name
 from schemactl.engine.catalogue_tables import COPY, Tables
+from schemactl.engine.sql import literal, quoted
 from schemactl.errors import DestinationError
 
 BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
@@ -139,7 +140,7 @@ def _layout(tables: Tables, name: str) -> _Layout:
     if (flaw := _flaw(description)) is not None:
         raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
     shown = tables.spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
-    properties = [f"{text_literal(row[0])} = {text_literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
+    properties = [f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
     return _Layout(description.provider, description.said.get("Comment"), ", ".join(properties))
 
 

@@ -17,13 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from schemactl.engine.catalogue import (
-    SESSION_CATALOGUE,
-    HeldTable,
-    Namespace,
-    column_type,
-    quoted,
-)
+from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, column_type
 from schemactl.engine.catalogue_copy import fill_copy
 from schemactl.engine.catalogue_growth import Structures, added_fields, as_grown, grown_schema, grows
 from schemactl.engine.catalogue_pending import NEW, Step, Target, create_table, refreshed
@@ -31,6 +25,7 @@ from schemactl.engine.catalogue_tables import Tables
 from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
+from schemactl.engine.sql import quoted
 from schemactl.schema.nested_ddl import read_type
 from schemactl.schema.types import Table
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from pyspark.sql import functions as F
 
-from schemactl.engine.catalogue import quoted
 from schemactl.engine.catalogue_copy import replace_table
 from schemactl.engine.catalogue_tables import Tables
+from schemactl.engine.sql import quoted
 
 _MOST_BRANCHES: Final = 200
 

@@ -17,9 +17,9 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 
 from schemactl.engine.dispositions import complete, dedup_sort, keeps_one_of_each, named
-from schemactl.engine.nested_types import quoted
 from schemactl.engine.outcome import columns_of, unrefused
 from schemactl.engine.rows import RowFrame
+from schemactl.engine.sql import quoted
 from schemactl.normalization.plan import Plan
 from schemactl.schema.types import Table
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -40,7 +42,8 @@ _ZONE = "(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
 
 # Words and prose: nothing but a base64 text or a boolean can be made of them. Sure by their first letter; T may begin
 # a time, the others missing here a special word.
-_WORD_START = [ord(letter) for letter in "ABCDEGHJKLMOPQRUVWXZabcdeghjklmopqruvwxz"]
+_WORD_STARTS = ("AE", "GH", "JM", "OR", "UX", "ZZ", "ae", "gh", "jm", "or", "ux", "zz")
+"""First and last of the letters in a row."""
 _SPECIAL_START = r'^[\s\p{Z}\p{C}]*([-+.\p{Nd}"\[{_]|T[\s\p{Nd}])'
 _SPECIAL_WORD = r"(?i)^[\s\p{Z}\p{C}]*(true|false|yes|no|t|f|y|n|null|s?nan[0-9]*|inf|infinity)?[\s\p{Z}\p{C}]*\z"
 
@@ -100,11 +103,17 @@ def text_family(text: Column) -> Column:
     """Return the family of a text, which is named by one of its texts."""
     branches = [
         # Most texts are words: they are told first, and by the cheapest look.
-        (F.ascii(text).isin(_WORD_START), _word(text)),
-        (F.ascii(text).between(ord("0"), ord("9")), _number_or_moment(text)),
+        (_starts_within(text, *_WORD_STARTS), _word(text)),
+        (_starts_within(text, "09"), _number_or_moment(text)),
         (~text.rlike(_SPECIAL_START) & ~text.rlike(_SPECIAL_WORD), _word(text)),
     ]
     return _first_of(branches, _signed(text))
+
+
+def _starts_within(text: Column, *ranges: str) -> Column:
+    # Texts compare by their bytes, where they lie: `ascii` takes ten times as long, to copy the first one.
+    found = ((text >= each[0]) & (text < chr(ord(each[1]) + 1)) for each in ranges)
+    return reduce(or_, found)
 
 
 def _number_or_moment(text: Column) -> Column:
@@ -198,15 +207,20 @@ def _json(text: Column) -> Column:
     return F.when(parse_json(text).isNotNull(), F.lit("[0]")).otherwise(F.lit("[!]"))
 
 
-def number_family(text: Column, kind: Column) -> Column:
+def is_number_kind(kind: Column) -> Column:
+    """Return whether Spark's name of a kind is one of numbers."""
+    return kind.isin("BIGINT", "DOUBLE", LARGE_KIND) | kind.startswith("DECIMAL")
+
+
+def number_family(text: Column, kind: Column, number: Column) -> Column:
     """Return the family of a number, which is named by one of its numbers as JSON.
 
     Args:
         text: the number.
         kind: Spark's name of its type: ``BIGINT``, ``DOUBLE`` or ``DECIMAL(...)``, of literals that are no integers
             too; ``LARGE_KIND`` of integers of 19 digits and more.
+        number: the same as a double.
     """
-    number = text.try_cast("double")
     starts = [_bounds()[0] - 1, *_bounds()]
     bucket = sum((F.when(number >= bound, 1).otherwise(0) for bound in _bounds()), F.lit(1))
     real = (

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from schemactl.engine.walk import literal
+from schemactl.engine.sql import literal
 
 LARGE_MARK: Final = "\ufdd0"
 """How a text begins that stands for a large integer; Unicode keeps the character out of data.

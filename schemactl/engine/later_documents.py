@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemactl.engine.measure import Place, find_firsts
+from schemactl.engine.parts import read_texts
 from schemactl.engine.scan import fetch_documents
 from schemactl.engine.survey import Survey
 from schemactl.inference.assumption import Kinds
@@ -33,7 +34,7 @@ def observe_missing(survey: Survey, kinds: Mapping[Path, Kinds], first: Evidence
     for reading in survey.readings:
         there = wanted.keys() & {path for path, _ in reading.shape.walk()}
         places: dict[Position, Place] = {}
-        for path, kind, place in find_firsts(reading.texts, reading.shape, there) if there else ():
+        for path, kind, place in find_firsts(read_texts(reading.texts), reading.shape, there) if there else ():
             if kind in wanted[path]:
                 position = reading.places.position(place)
                 places[position] = place

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from schemactl.engine.dispositions import Merge, Strategy, first, row_key
+from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Table
 
@@ -169,7 +170,7 @@ def _deduplicated(root: Rows, merge: Merge) -> DataFrame:
     order = [_col(row_key(root.table))]
     if merge.dedup_sort:
         column, is_descending = merge.dedup_sort
-        order.insert(0, (F.desc_nulls_last if is_descending else F.asc_nulls_last)(_quoted(column)))
+        order.insert(0, (F.desc_nulls_last if is_descending else F.asc_nulls_last)(quoted(column)))
     return _one_of_each(root.new, merge.primary_key, order)
 
 
@@ -228,8 +229,4 @@ def _extended(frame: DataFrame, other: DataFrame) -> DataFrame:
 
 
 def _col(name: str) -> Column:
-    return F.col(_quoted(name))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return F.col(quoted(name))

@@ -15,7 +15,8 @@ from pyspark.sql import types as T
 from schemactl.engine.large_integers import marked_digits_sql, unmarked_json_sql, unmarked_sql
 from schemactl.engine.nested_types import ddl_of, leaf_type, read_type, sql_type, structure_type
 from schemactl.engine.spark_types import is_key
-from schemactl.engine.walk import field_of, literal, variant_child
+from schemactl.engine.sql import field_of, literal
+from schemactl.engine.variants import variant_child
 from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {

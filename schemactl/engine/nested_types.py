@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import types as T
 
 from schemactl.engine.coercion import stored_type
+from schemactl.engine.sql import quoted
 from schemactl.normalization.plan import Plan
 from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column
@@ -80,8 +81,3 @@ def sql_type(of: T.DataType) -> str:
             return f"map<{sql_type(of.keyType)}, {sql_type(of.valueType)}>"
         case _:
             return of.simpleString()
-
-
-def quoted(name: str) -> str:
-    """Quote an identifier of Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"

@@ -9,10 +9,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from schemactl.engine.cell_values import values_by_column
-from schemactl.engine.nested_types import column_type, quoted, sql_type
+from schemactl.engine.nested_types import column_type, sql_type
 from schemactl.engine.reach import is_container_sql, reach, reach_elements
 from schemactl.engine.rows import RowFrame, made_sql, refused_sql, refuses_row
-from schemactl.engine.walk import literal
+from schemactl.engine.sql import literal, quoted
 from schemactl.inference.paths import Path
 from schemactl.normalization.plan import Plan, RowKey, Rows
 from schemactl.schema.judgement import Violation

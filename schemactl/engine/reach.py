@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from schemactl.engine.items import Form, Item
-from schemactl.engine.nested_types import quoted
-from schemactl.engine.walk import field_of, literal, variant_child
+from schemactl.engine.sql import field_of, literal, quoted
+from schemactl.engine.variants import variant_child
 from schemactl.inference.paths import ELEMENT, Path
 
 

@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from schemactl.engine.coercion import stored_type
 from schemactl.engine.outcome import Problem, problems_of
 from schemactl.engine.rows import RowFrame, row_json
+from schemactl.engine.sql import literal
 from schemactl.engine.stage import Staged, prepare_parquet
 from schemactl.engine.tables import found_problems, frames_by_table, united
-from schemactl.engine.walk import literal
 from schemactl.inference import paths
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT

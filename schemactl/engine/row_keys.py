@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.coercions.canonical import read_json
+from schemactl.engine.sql import field_of, literal
 from schemactl.engine.udf import arrow_udf
-from schemactl.engine.walk import field_of, literal
 from schemactl.schema.types import DataType
 
 _HASH_BYTES: Final = 10

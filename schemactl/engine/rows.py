@@ -19,8 +19,8 @@ from schemactl.engine.items import Form, Item
 from schemactl.engine.nested_types import sql_type
 from schemactl.engine.reach import Reached, is_container_sql, reach, reach_elements
 from schemactl.engine.row_keys import child_key, content_hash, hashed_text, marked, primary_key_hash, random_key
+from schemactl.engine.sql import literal
 from schemactl.engine.stage import Staged
-from schemactl.engine.walk import literal
 from schemactl.inference.paths import ELEMENT
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema import types

@@ -12,15 +12,18 @@ What comes back to the driver is bounded by the number of paths, classes and inp
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from schemactl.engine.input import Input
 from schemactl.engine.measure import Place, count_values
+from schemactl.engine.null_keys import find_null_keys
+from schemactl.engine.parts import Read, read_texts
 from schemactl.engine.survey import Progress, Reading, Survey, survey_inputs
 from schemactl.engine.typed_evidence import count_typed
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_all, merge_classes
@@ -69,11 +72,30 @@ def _collect(reading: Reading, progress: Progress) -> Evidence:
     return Evidence(paths=add_examples(paths, documents), witnesses=cut_witnesses(paths, documents))
 
 
-def _count(reading: Reading) -> tuple[dict[Path, dict[str, ClassEvidence]], dict[Position, Place]]:
-    """Return the classes at each path, and Spark's place of each first document."""
+_Counted = tuple[dict[Path, dict[str, ClassEvidence]], dict[Position, Place]]
+"""The classes at each path, and Spark's place of each first document."""
+
+
+def _count(reading: Reading) -> _Counted:
+    null_keys = find_null_keys(reading.texts, reading.shape)
+    if reading.parsed is not None and reading.shape.is_object and reading.shape.children:
+        paths, firsts = _count_by(_read_objects(reading), reading, null_keys)
+        # Spark's reader leaves out what it does not take for an object.
+        if sum(seen.count for seen in paths.get((), {}).values()) == reading.places.documents:
+            return paths, firsts
+    return _count_by(read_texts(reading.texts), reading, null_keys)
+
+
+def _read_objects(reading: Reading) -> Read:
+    """Return what reads documents by Spark's own reader, where it can have them so."""
+    parsed, as_texts = reading.parsed, read_texts(reading.texts)
+    return lambda kind: parsed(kind) if parsed is not None and isinstance(kind, StructType) else as_texts(kind)
+
+
+def _count_by(read: Read, reading: Reading, null_keys: Set[str] | None) -> _Counted:
     paths: dict[Path, dict[str, ClassEvidence]] = {}
     where: dict[Position, Place] = {}
-    for path, name, place, counted in count_values(reading.texts, reading.shape):
+    for path, name, place, counted in count_values(read, reading.shape, null_keys):
         seen = replace(counted, first=reading.places.position(place))
         where[seen.first] = place
         classes = paths.setdefault(path, {})

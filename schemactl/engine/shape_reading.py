@@ -9,9 +9,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from schemactl.engine.inputs import shown_path
-from schemactl.engine.measure import explode_listing, read_folded
+from schemactl.engine.parts import read_folded, read_texts
 from schemactl.engine.shapes import Shape, parse_shape, pruned
-from schemactl.engine.walk import list_raw_values
 from schemactl.errors import InputError, Location
 from schemactl.inference.paths import Path
 
@@ -73,19 +72,15 @@ def _settle(texts: DataFrame, shape: Shape, mixed: set[Path]) -> None:
     is_scalar = ~is_object & ~is_list & (kind != "VOID")
     nodes = dict(shape.walk())
     seen: list[tuple[Shape, Row]] = []
-    for part in read_folded(texts, pruned(shape, mixed)):
+    for part in read_folded(read_texts(texts), pruned(shape, mixed)):
         there = part.folded(mixed)
         if not there:
             continue
-        listing = list_raw_values(part.shape, "document", there)
-        found = (
-            explode_listing(part.documents, listing)
-            .groupBy("node", *(["keys"] if listing.has_keys else []))
-            .agg(
-                F.schema_of_variant_agg(F.when(is_object, F.col("item"))).alias("objects"),
-                F.schema_of_variant_agg(F.when(is_list, F.col("item"))).alias("lists"),
-                F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
-            )
+        items, listing = part.list_raw(there)
+        found = items.groupBy("node", *(["keys"] if listing.has_keys else [])).agg(
+            F.schema_of_variant_agg(F.when(is_object, F.col("item"))).alias("objects"),
+            F.schema_of_variant_agg(F.when(is_list, F.col("item"))).alias("lists"),
+            F.collect_set(F.when(is_scalar, kind)).alias("scalars"),
         )
         with depth_told():
             rows = found.collect()

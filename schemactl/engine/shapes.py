@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from schemactl.inference.assumption import Kinds
+from schemactl.inference.classes import is_row_key
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 
@@ -30,6 +31,7 @@ class Shape:
         has_objects, has_lists: whether objects, lists were met.
         scalars: Spark's names of the scalar types that were met, decimals with precision and scale.
         is_mixed: Spark gave up here; what the kinds hold is not known yet.
+        is_typed: all values are scalars of one type and are read as that (``own_types``); else they are VARIANTs.
     """
 
     children: dict[str, Shape] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class Shape:
     has_lists: bool = False
     scalars: set[str] = field(default_factory=set)
     is_mixed: bool = False
+    is_typed: bool = False
 
     @property
     def is_object(self) -> bool:
@@ -115,6 +118,30 @@ def pruned(shape: Shape, wanted: Set[Path]) -> Shape:
         return replace(shape, children=children, element=inner and prune(inner, (*path, ELEMENT)))
 
     return prune(shape, ())
+
+
+def split_fields(shape: Shape) -> tuple[Shape | None, Shape | None]:
+    """Split a shape into what documents have at most one value of at each path, in objects alone, and the rest.
+
+    Returns:
+        The shape of the former; and the shape of the rest, with the objects above it; None for one that is empty.
+    """
+    fields = _fields(shape)
+    if fields is None:
+        return None, shape
+    rest = {path for path, _ in shape.walk()} - {path for path, _ in fields.walk()}
+    return fields, pruned(shape, rest) if rest else None
+
+
+def _fields(shape: Shape) -> Shape | None:
+    if not shape.is_nested:
+        return shape
+    if not (shape.is_object and shape.children):
+        return None
+    children = {key: found for key, child in shape.children.items() if (found := _fields(child)) is not None}
+    # What brings an object's row key tells what kind the object is.
+    is_whole = all(key in children for key in shape.children if is_row_key(key))
+    return replace(shape, children=children) if children and is_whole else None
 
 
 def cut_shape(shape: Shape) -> tuple[Shape, dict[Path, Shape]]:

@@ -26,10 +26,10 @@ from schemactl.engine.items import Form, Item, struct_sql
 from schemactl.engine.large_integers import unmarked_json
 from schemactl.engine.parse import is_blank
 from schemactl.engine.row_keys import content_hash, marked, random_key
+from schemactl.engine.sql import literal, quoted
 from schemactl.engine.survey import Places, Progress, Reading, Survey
 from schemactl.engine.typed_items import staged_sql, typed_item
 from schemactl.engine.uses import Use, uses_of
-from schemactl.engine.walk import literal
 from schemactl.normalization.plan import Plan, RowKey
 
 _ONE_PROCESS: Final = re.compile(r"local(\[|$)")
@@ -113,7 +113,7 @@ def _stage_reading(reading: Reading, uses: Use, plan: Plan, load_id: str, folder
         observation = Observation()
         frame = _parsed_frame(reading, item, plan, load_id).observe(observation, F.count("*").alias("documents"))
         kept = _keep(frame, folder / "parsed")
-        if observation.get["documents"] == sum(row.documents for row in reading.places.blocks):
+        if observation.get["documents"] == reading.places.documents:
             return Staged(kept, item)
     return Staged(_keep(_text_frame(reading, item, plan, load_id), folder / "texts"), item)
 
@@ -168,10 +168,10 @@ def _document(item: Item) -> Column:
 def _typed_frame(spark: SparkSession, batch: Typed, uses: Use, plan: Plan, load_id: str) -> tuple[DataFrame, Item]:
     columns = [column for column in batch.frame.schema.fields if column.name != FILE]
     item = typed_item(T.StructType(columns), uses)
-    row = f"struct({', '.join(_quoted(column.name) for column in columns)})"
+    row = f"struct({', '.join(quoted(column.name) for column in columns)})"
     text = f"to_json({row}, map('ignoreNullFields', 'false'))"
     if item.form is Form.OBJECT:
-        document = struct_sql(item, (staged_sql(inner, _quoted(key)) for key, inner in item.fields.items()))
+        document = struct_sql(item, (staged_sql(inner, quoted(key)) for key, inner in item.fields.items()))
     else:
         document = text
     placed = _numbered(spark, batch)
@@ -182,7 +182,7 @@ def _typed_frame(spark: SparkSession, batch: Typed, uses: Use, plan: Plan, load_
 
 def _hashed_row(columns: Sequence[T.StructField]) -> Column:
     """Return a row of a source that states its types as the JSON text that its key is made of."""
-    values = (f"{literal(each.name)}, {marked(each.dataType, _quoted(each.name))}" for each in columns)
+    values = (f"{literal(each.name)}, {marked(each.dataType, quoted(each.name))}" for each in columns)
     return F.expr(f"to_json(named_struct({', '.join(values)}), map('ignoreNullFields', 'false'))")
 
 
@@ -273,7 +273,3 @@ def _numbered(spark: SparkSession, batch: Typed) -> DataFrame:
     offset = _offset_frame(spark, offsets, (FILE, _BLOCK, "__schemactl_offset", _SHOWN))
     joined = read.join(F.broadcast(offset), [FILE, _BLOCK])
     return joined.select("*", (F.col("__schemactl_offset") + F.col(_ID)).alias(_NUMBER))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

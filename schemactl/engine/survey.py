@@ -15,12 +15,13 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from schemactl.engine.codegen import whole_stages
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import FILE, INPUT_FORMATS, Documents, Typed
 from schemactl.engine.inputs import by_format, shown_path
 from schemactl.engine.large_integers import mark_large_integers, may_hold_large_integer
 from schemactl.engine.measure import Place
-from schemactl.engine.parse import is_blank, parse_json
+from schemactl.engine.parse import Wrapper, is_blank, parse_json
 from schemactl.engine.shape_reading import depth_told, read_shape
 from schemactl.engine.shapes import Shape, may_hide_large_integers
 from schemactl.engine.spark_types import typed_columns
@@ -165,16 +166,15 @@ def survey_documents(
     """
     progress("reading shapes", None)
     text = F.col("text")
-    checked = _check(records, text)
-    blocks = _read_blocks(checked)
+    blocks = _read_blocks(records, text)
     # Marking takes as long as parsing, and looking for what is to be marked a third of it.
     is_marked = any(may_hide_large_integers(row.shape) for row in blocks if row.shape) and _has_large(records)
     if is_marked:
         text = mark_large_integers(text)
-        checked = _check(records, text)
-        blocks = _read_blocks(checked)
+        blocks = _read_blocks(records, text)
     places = Places(blocks)
     has_bad = any(row.bad for row in blocks)
+    checked = _check(records, text)
     good = checked.where("document is not null") if has_bad else records.where("sampled")
     readable = good.select("file", "block", "id", text.alias("text"))
     shape = read_shape(readable, blocks, progress)
@@ -201,17 +201,35 @@ def _is_bad() -> Column:
     return F.col("sampled") & F.col("document").isNull() & ~is_blank(F.col("text"))
 
 
-def _read_blocks(documents: DataFrame) -> list[Row]:
+def _read_blocks(records: DataFrame, text: Column) -> list[Row]:
+    """Return what is in each block of the input, with the shape of its documents, parsed from ``text``."""
+    wrapper = Wrapper()
+    document, prepared, wrapped = F.col("document"), F.col("prepared"), F.col("wrapped")
+    parsed = records.select("*", text.alias("prepared")).select(
+        "*", F.when(F.col("sampled"), wrapper.wrap(prepared)).alias("wrapped")
+    )
+    checked = parsed.select(*records.columns, wrapper.checked(prepared, wrapped).alias("document"))
+    # The texts of documents would be copied on the way to the groups, to no use.
+    lean = checked.withColumn("text", F.when(document.isNull(), F.col("text")))
+    blocks = _group_blocks(lean)
+    shapes = [wrapper.unwrap(row.shape) if row.documents else None for row in blocks]
+    if any(shape is None and row.documents for shape, row in zip(shapes, blocks, strict=True)):
+        return _group_blocks(_check(records, text))
+    return [Row(**{**row.asDict(), "shape": shape}) for shape, row in zip(shapes, blocks, strict=True)]
+
+
+def _group_blocks(documents: DataFrame) -> list[Row]:
+    is_record = F.col("document").isNotNull() | ~is_blank(F.col("text"))
     grouped = documents.groupBy("file", "block").agg(
         F.count("*").alias("lines"),
         F.min("id").alias("first_id"),
-        F.count_if(~is_blank(F.col("text"))).alias("records"),
+        F.count_if(is_record).alias("records"),
         F.count("document").alias("documents"),
         F.count_if(_is_bad()).alias("bad"),
         F.min(F.when(_is_bad(), F.col("id"))).alias("first_bad"),
         F.schema_of_variant_agg("document").alias("shape"),
     )
-    with depth_told():
+    with depth_told(), whole_stages(documents.sparkSession):
         return sorted(grouped.collect(), key=lambda row: (row.file, row.block))
 
 
@@ -226,6 +244,11 @@ class Places:
             before = lines.get(row.file, 0)
             self.offsets[row.file, row.block] = before - row.first_id + 1
             lines[row.file] = before + row.lines
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are in all blocks."""
+        return sum(row.documents for row in self.blocks)
 
     def position(self, place: Place) -> Position:
         return Position(shown_path(place.file), self.offsets[place.file, place.block] + place.id)

@@ -18,9 +18,10 @@ from pyspark.sql import types as T
 from schemactl.engine.coercions.by_python import is_refused, without_python
 from schemactl.engine.dispositions import SUPERSEDED_FOLDER
 from schemactl.engine.duplicates import SUPERSEDED_FLAG, find_superseded
-from schemactl.engine.nested_types import column_type, quoted
+from schemactl.engine.nested_types import column_type
 from schemactl.engine.outcome import ABOVE, ITSELF, LOSSES, VALUES, Problem, columns_of, flags_of, problems_of
 from schemactl.engine.rows import RowFrame, row_frames
+from schemactl.engine.sql import quoted
 from schemactl.engine.stage import Staged, prepare_parquet
 from schemactl.engine.survey import Progress
 from schemactl.inference.evidence import Position

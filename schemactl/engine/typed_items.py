@@ -8,8 +8,8 @@ from schemactl.engine.items import Form, Item, object_item, struct_sql
 from schemactl.engine.nested import Converter
 from schemactl.engine.nested_types import structure_type
 from schemactl.engine.spark_types import typed_columns
+from schemactl.engine.sql import field_of
 from schemactl.engine.uses import Use
-from schemactl.engine.walk import field_of
 from schemactl.inference.paths import ELEMENT
 from schemactl.schema.types import DataType
 

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.input_formats import FILE, Typed
-from schemactl.engine.nested_types import quoted
 from schemactl.engine.spark_types import stated_type
+from schemactl.engine.sql import quoted
 from schemactl.engine.typed_rows import ID, TAKEN
 from schemactl.inference.classes import LIST, OBJECT
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH

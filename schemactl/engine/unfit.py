@@ -15,17 +15,18 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine import walk
-from schemactl.engine.families import LARGE_KIND, number_family, text_family
+from schemactl.engine.families import is_number_kind, number_family, text_family
 from schemactl.engine.fit import REAL_KIND, look, unsure
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import INPUT_FORMATS, Documents
 from schemactl.engine.inputs import by_format
 from schemactl.engine.large_integers import mark_large_integers
-from schemactl.engine.measure import Place, describe_items, explode_listing, read_parts, unmark
+from schemactl.engine.measure import Place, unmark
+from schemactl.engine.parts import read_parts, read_texts
 from schemactl.engine.scan import fetch_documents
 from schemactl.engine.shapes import Shape
 from schemactl.engine.survey import Places, count_records, sampled
-from schemactl.engine.walk import Listing, list_values
+from schemactl.engine.walk import Listing
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import ELEMENT, Path, values_at
@@ -204,11 +205,10 @@ def _by_node(wanted: Sequence[Iterable[int]]) -> Column:
 def _list(records: Records, paths: Iterable[Path]) -> Iterator[tuple[DataFrame, Listing, Path]]:
     """Yield the values at ``paths``: place, ``node``, ``kind``, ``text`` (of scalars) and ``length``."""
     wanted = set(paths)
-    for part in read_parts(records.texts(wanted), shape_for(records.evidence, wanted)):
+    for part in read_parts(read_texts(records.texts(wanted)), shape_for(records.evidence, wanted)):
         others = {path for path, _ in part.shape.walk() if (*part.base, *path) not in wanted}
-        listing = list_values(part.shape, "document", others | part.leave_out)
-        items = explode_listing(part.documents, listing)
-        yield unmark(describe_items(items, listing)), listing, part.base
+        items, listing = part.list_values(others)
+        yield unmark(items), listing, part.base
 
 
 def shape_for(evidence: Evidence, paths: Iterable[Path]) -> Shape:
@@ -244,9 +244,9 @@ _SURE_KINDS = {"text": "STRING", "bigint": "BIGINT", "bool": _BOOL_KIND}
 def _grouped(scalars: DataFrame, targets: Sequence[TargetType]) -> DataFrame:
     """Group values by what is ``sure`` of them (boolean), else by ``family``."""
     kind, text = F.col("kind"), F.col("text")
-    is_number = kind.isin("BIGINT", REAL_KIND, LARGE_KIND) | kind.startswith("DECIMAL")
+    is_number, number = is_number_kind(kind), text.try_cast("double")
     group = F.when(kind.startswith("DECIMAL"), REAL_KIND).otherwise(kind)
-    own = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind)).otherwise(text)
+    own = F.when(kind == "STRING", text_family(text)).when(is_number, number_family(text, kind, number)).otherwise(text)
     values = scalars.select(*_PLACE, "ask", "text", group.alias("kind"), own.alias("own"))
     sure, family = unsure(), F.col("own")
     for target in dict.fromkeys(targets):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from schemactl.engine.sql import literal
+
 _FALSY = "('0', '0.0', '-0.0', 'false', '{}', '[]')"
 
 
@@ -31,3 +33,13 @@ def is_truthy(value: str) -> str:
     """Return SQL for whether Python takes a VARIANT for true; of objects and lists it takes the full ones."""
     text = f"try_variant_get({value}, '$', 'string')"
     return f"coalesce(if(schema_of_variant({value}) = 'STRING', {text} != '', {text} not in {_FALSY}), false)"
+
+
+def variant_child(value: str, key: str) -> str:
+    """Return SQL for the value of ``key`` in an object that is a VARIANT, null where there is none."""
+    if "'" in key and '"' in key:
+        # Spark's paths cannot quote a key that holds both quotes.
+        return f"try_element_at({map_of(value)}, {literal(key)})"
+    mark = '"' if "'" in key else "'"
+    path = literal(f"$[{mark}{key}{mark}]")
+    return f"try_variant_get({value}, {path}, 'variant')"

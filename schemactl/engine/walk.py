@@ -14,11 +14,12 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from pyspark.sql import Row
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, VariantType
 
+from schemactl.engine.document_types import is_sure
 from schemactl.engine.shapes import ANY_KEY, Shape
 from schemactl.engine.siblings import unfold_path
-from schemactl.engine.variants import elements_of, entries_of, is_truthy, kind_of, map_of
+from schemactl.engine.sql import field_of
+from schemactl.engine.variants import elements_of, entries_of, is_truthy, kind_of, map_of, variant_child
 from schemactl.inference.classes import is_row_key
 from schemactl.inference.paths import ELEMENT, Path
 
@@ -31,21 +32,7 @@ NULL_KIND = "VOID"
 NULL_TEXT = "cast(X'FF' as string)"
 """SQL of what stands for a null where texts are listed: no UTF-8, so that no text of the data is the same."""
 
-_SURE_SCALARS = frozenset({"STRING", "BIGINT", "BOOLEAN"})
-"""Scalar types which, met alone at a path, are the type of every value there; ``DOUBLE`` may stand for a mix."""
-
 _NULL = "parse_json('null')"
-
-
-def document_type(shape: Shape) -> DataType:
-    """Return the type that documents of ``shape`` are read with."""
-    if shape.is_object and shape.children:
-        return StructType([StructField(key, document_type(child)) for key, child in shape.children.items()])
-    if shape.is_object and shape.entry is not None:
-        return MapType(StringType(), document_type(shape.entry))
-    if shape.is_list and shape.element is not None:
-        return ArrayType(document_type(shape.element))
-    return VariantType()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +51,18 @@ class Listing:
     the node ``first + step * p``; null items count nothing. If any key may stand in the path of a node, a struct has
     ``keys`` (array of texts) too: those that stand there for its items.
 
+    Where a document has at most one item of each node, there is an expression for each of these instead.
+
     Attributes:
-        sql: the expression.
         nodes: what the items are.
+        sql: the expression; empty where there are ``fields``.
+        fields: expressions of items, one of each node.
         has_keys: whether structs have ``keys``.
     """
 
-    sql: str
     nodes: tuple[Node, ...]
+    sql: str = ""
+    fields: tuple[str, ...] = ()
     has_keys: bool = False
 
     def path(self, item: Row) -> Path:
@@ -89,13 +80,22 @@ def list_values(shape: Shape, column: str, leave_out: Set[Path] = frozenset()) -
     return _listing(_Writer(_text_of, lambda path: path not in leave_out, "string", _has_keys(shape)), shape, column)
 
 
+def list_fields(shape: Shape, column: str, leave_out: Set[Path] = frozenset()) -> Listing:
+    """Return SQL for the same items, of a shape that has nothing but fields (``shapes.split_fields``)."""
+    writer = _Writer(_text_of, lambda path: path not in leave_out, "string", has_keys=False)
+    items = writer.fields(shape, column, ())
+    told = [(node, item) for node, item in zip(writer.nodes, items, strict=True) if node.path not in leave_out]
+    return Listing(tuple(node for node, _ in told), fields=tuple(item for _, item in told))
+
+
 def list_raw_values(shape: Shape, column: str, only: Set[Path]) -> Listing:
     """Return SQL that lists the values at some paths as they are, as VARIANTs."""
     return _listing(_Writer(_raw, lambda path: path in only, "variant", _has_keys(shape)), shape, column)
 
 
 def _listing(writer: _Writer, shape: Shape, column: str) -> Listing:
-    return Listing(f"array({', '.join(writer.arrays(shape, column, ()))})", tuple(writer.nodes), writer.has_keys)
+    sql = f"array({', '.join(writer.arrays(shape, column, ()))})"
+    return Listing(tuple(writer.nodes), sql, has_keys=writer.has_keys)
 
 
 def _has_keys(shape: Shape) -> bool:
@@ -108,17 +108,19 @@ def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> st
     Args:
         kind: the kind of all values of the node; None to ask.
         value: SQL of the value, a VARIANT; None where the kind says all.
-        asked: SQL of the item, where that cannot be told from the value alone.
+        asked: SQL of the item, where that cannot be told from the value as a VARIANT.
         length: SQL of a list's length.
     """
     if value is None:
         return f"cast({length} as string)" if length else "''"
-    text = f"try_variant_get({value}, '$', 'string')"
+    if asked:
+        return asked
     if kind is not None:
         # As its own type first: other than texts, Spark makes each value an expression to turn it into a text.
         own = f"cast(try_variant_get({value}, '$', '{kind}') as string)"
         return f"if({value} is null, null, coalesce({own}, {NULL_TEXT}))"
-    return asked or f"if({value} is null, null, concat(schema_of_variant({value}), ' ', coalesce({text}, '')))"
+    text = f"try_variant_get({value}, '$', 'string')"
+    return f"if({value} is null, null, concat(schema_of_variant({value}), ' ', coalesce({text}, '')))"
 
 
 def _raw(_kind: str | None, value: str | None, _asked: str, _length: str) -> str:
@@ -141,6 +143,15 @@ class _Writer:
         lists: list[str] = []
         self._collect(shape, value, path, structs, lists)
         return [f"array({', '.join(structs)})", *lists] if structs else lists
+
+    def fields(self, shape: Shape, value: str, path: Path) -> list[str]:
+        """Return the items of a value and of the objects in it."""
+        if not _is_struct(shape):
+            return [self._own_item(shape, value, path)]
+        items = [f"if({value} is null, null, {item})" for item in self._object_items(shape, value, path)]
+        for key, child in shape.children.items():
+            items += self.fields(child, field_of(value, key), (*path, key))
+        return items
 
     def _collect(self, shape: Shape, value: str, path: Path, structs: list[str], lists: list[str]) -> None:
         if not _is_struct(shape):
@@ -173,7 +184,10 @@ class _Writer:
             inside = f"if({variable} is null, array({null}), {_joined(self.arrays(element, variable, path))})"
         else:
             first = len(self.nodes)
-            item = self._own_item(element, f"coalesce({variable}, {_NULL})", path)
+            if element.is_typed:
+                item = f"coalesce({self._own_item(element, variable, path)}, {NULL_TEXT})"
+            else:
+                item = self._own_item(element, f"coalesce({variable}, {_NULL})", path)
             items = f"transform({value}, {variable} -> {item})"
             return f"if({value} is null, null, array({self._group(first, 0, items)}))"
         return f"flatten(transform({value}, {variable} -> {inside}))"
@@ -223,8 +237,8 @@ class _Writer:
             return f"if({value} is null, null, {self._item(path, LIST_KIND, length=f'size({value})')})"
         if shape.is_nested:
             return self._item(path, None, value, self._asked(shape, value))
-        is_sure = len(shape.scalars) == 1 and shape.scalars <= _SURE_SCALARS and not shape.is_mixed
-        return self._item(path, next(iter(shape.scalars)) if is_sure else None, value)
+        asked = f"cast({value} as string)" if shape.is_typed else ""
+        return self._item(path, next(iter(shape.scalars)) if is_sure(shape) else None, value, asked)
 
     def _asked(self, shape: Shape, value: str) -> str:
         """Return SQL for the item of a VARIANT that may be nested."""
@@ -268,30 +282,13 @@ def _joined(arrays: list[str]) -> str:
     return arrays[0] if len(arrays) == 1 else f"flatten(array_compact(array({', '.join(arrays)})))"
 
 
+_FALSE = {"STRING": "''", "BIGINT": "0", "BOOLEAN": "false"}
+
+
 def _is_set(shape: Shape, value: str) -> str:
     if _is_struct(shape):
         return f"{value} is not null"
+    if shape.is_typed:
+        return f"coalesce({value} not in ({_FALSE[next(iter(shape.scalars))]}), false)"
     is_sized = (shape.is_list and shape.element is not None) or (shape.is_object and shape.entry is not None)
     return f"size({value}) > 0" if is_sized else is_truthy(value)
-
-
-def field_of(value: str, key: str) -> str:
-    """Return SQL for the field ``key`` of a struct."""
-    return f"{value}[{literal(key)}]"
-
-
-def variant_child(value: str, key: str) -> str:
-    """Return SQL for the value of ``key`` in an object that is a VARIANT, null where there is none."""
-    if "'" in key and '"' in key:
-        # Spark's paths cannot quote a key that holds both quotes.
-        return f"try_element_at({map_of(value)}, {literal(key)})"
-    mark = '"' if "'" in key else "'"
-    path = literal(f"$[{mark}{key}{mark}]")
-    return f"try_variant_get({value}, {path}, 'variant')"
-
-
-def literal(text: str) -> str:
-    """Quote a text of Spark SQL."""
-    # Spark puts its settings in the place of `${...}`, wherever in SQL that stands.
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
-    return f"'{escaped}'"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine import siblings
+from schemactl.engine import parts, siblings
 from schemactl.engine.inputs import find_inputs, shown_path
 from schemactl.engine.large_integers import mark_large_integers
+from schemactl.engine.null_keys import MOST_KEYS, find_null_keys
 from schemactl.engine.parse import parse_json
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.shape_reading import MOST_LEVELS
+from schemactl.engine.shapes import Shape
 from schemactl.engine.siblings import MANY_KEYS
 from schemactl.engine.survey import MAX_BAD_RECORDS, survey_inputs
 from schemactl.inference import paths
@@ -288,6 +291,82 @@ def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> 
     assert facts(scan(spark, file).evidence) == facts(reference(file))
 
 
+# --- documents of one form: values are read as what they are, fields and lists apart ---
+
+
+def formed_documents(count: int) -> list[Any]:
+    """Return documents whose values are of one kind under each key; some keys are absent at times, others null."""
+    rng = random.Random(5)
+    scalars: list[Callable[[], Any]] = [
+        lambda: rng.choice(HARD_TEXTS),
+        lambda: rng.choice([0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), 1_700_000_000]),
+        lambda: rng.random() < 0.5,
+        lambda: rng.choice([0.5, 1e300, -0.25]),
+    ]
+    forms = {key: scalars[at % 4] for at, key in enumerate(HARD_KEYS)}
+    nulls = set(rng.sample(HARD_KEYS, 12))
+
+    def fields() -> dict[str, Any]:
+        kept = [key for key in HARD_KEYS if rng.random() < 0.8]
+        return {key: None if key in nulls and rng.random() < 0.3 else forms[key]() for key in kept}
+
+    def document() -> dict[str, Any]:
+        listed = [{"id": number, "note": rng.choice([None, "", "null"])} for number in range(rng.randrange(3))]
+        lists = {"texts": ["x", None, ""][: rng.randrange(4)], "numbers": [[number] for number in range(3)]}
+        inner = {"_dlt_id": rng.choice(["", "k"]), "deep": {"of": fields()}, "only": {"lists": [rng.random() < 0.5]}}
+        return {**fields(), "inner": inner, "listed": listed, **lists}
+
+    return [document() for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [[], [""], ["null"], ['{"late": {"x": [{}]}}'], ['{"größe": [18446744073709551616]}']],
+    ids=["read as objects", "a blank line", "a null", "an object in a list", "a large integer"],
+)
+@pytest.mark.parametrize("most", [0, 500], ids=["listed", "apart"])
+def test_documents_of_one_form_are_seen_as_they_are(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], most: int
+) -> None:
+    monkeypatch.setattr(parts, "MOST_FIELDS_APART", most)
+    made = [json.dumps(document, ensure_ascii=False) for document in formed_documents(40)]
+    file = write_lines(tmp_path / "rows.jsonl", [*made[:20], *lines, *made[20:]])
+    assert_same(scan(spark, file).evidence, reference(file))
+
+
+def test_keys_with_a_null_are_found_however_they_are_written(spark: SparkSession) -> None:
+    found = {
+        "plain": '{"plain":null}',
+        "blanks": '{"a": 1, "blanks" \t: null , "b": 2}',
+        "größe": '{"größe": null}',
+        "escaped": r'{"esc\u0061ped": null}',
+        "back\\slash": r'{"back\\slash": null}',
+        "after a text": '{"t": "null", "after a text": null}',
+        "first": '{"first": null, "second": null}',
+        "second": "{}",
+        "": '{"": null}',
+        "deep": '[{"x": {"deep": null}}]',
+        'say "hi"': r'{"say \"hi\"": null}',
+        "annulled": '{"annulled": null}',
+    }
+    others = [
+        r'{"t": "\"quoted\": null"}',
+        '{"t": "x: null", "l": [null], "u": {"v": [1, null]}}',
+        r'{"t": "\\", "n": "null"}',
+    ]
+    texts = spark.createDataFrame([(text,) for text in (*found.values(), *others)], "text string")
+    shape = Shape(children={key: Shape() for key in (*found, "t", "l", "n", "u", "x")}, has_objects=True)
+    told = find_null_keys(texts, shape)
+    assert told is not None
+    assert found.keys() <= told
+    assert not told & {"t", "l", "n", "u", "x", "quoted"}
+
+
+def test_of_very_many_keys_with_nulls_none_is_told(spark: SparkSession) -> None:
+    text = json.dumps({f"k{number}": None for number in range(MOST_KEYS + 1)})
+    assert find_null_keys(spark.createDataFrame([(text,)], "text string"), Shape()) is None
+
+
 # --- objects with many keys ---
 
 
@@ -336,7 +415,7 @@ def test_of_equal_keys_among_many_the_last_one_counts(spark: SparkSession, tmp_p
 def test_partitions_and_files_make_no_difference(spark: SparkSession, fixtures: Path, tmp_path: Path) -> None:
     lines = (fixtures / "orders.jsonl").read_text(encoding="utf-8").splitlines()
     whole = write_lines(tmp_path / "whole" / "rows.jsonl", lines)
-    parts = [
+    files = [
         write_lines(tmp_path / "parts" / f"rows_{start:04}.jsonl", lines[start : start + 90])
         for start in range(0, len(lines), 90)
     ]
@@ -346,7 +425,7 @@ def test_partitions_and_files_make_no_difference(spark: SparkSession, fixtures: 
         assert_same(scan(spark, whole).evidence, expected)
     assert spark.read.text(str(whole)).rdd.getNumPartitions() == 1
     found = scan(spark, tmp_path / "parts").evidence
-    assert_same(found, reference(*parts))
+    assert_same(found, reference(*files))
     assert inferred(found) == inferred(expected)
 
 
@@ -412,6 +491,21 @@ def test_what_is_no_json_is_no_record(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(line,) for line in NO_JSON], "text string")
     document = parse_json(mark_large_integers(F.col("text")))
     assert [row.text for row in frame.where(document.isNotNull()).collect()] == []
+
+
+AS_IF_WRAPPED = ['1,"x":2', '{"a": 1},"b":{}', '{}},{"a":1', '{"a": 1},"b":{"c":1']
+"""What would do as part of an object: `parse.Wrapper` makes one of each line."""
+
+
+@pytest.mark.parametrize("bad", [NO_JSON, [*NO_JSON, *AS_IF_WRAPPED]], ids=["no JSON", "parts of objects"])
+def test_each_line_that_is_no_json_is_found(spark: SparkSession, tmp_path: Path, bad: list[str]) -> None:
+    for at, line in enumerate(bad):
+        write_lines(tmp_path / "rows" / f"{at:02}.jsonl", ['{"a": 1}', line, '{"a": 2}'])
+    found = scan(spark, tmp_path / "rows")
+    assert [(file.documents, file.bad, file.first_bad) for file in found.evidence.files.values()] == [(2, 1, 2)] * len(
+        bad
+    )
+    assert found.evidence.paths.keys() == {(), ("a",)}
 
 
 def test_what_looks_like_no_json_is_a_record(spark: SparkSession) -> None:

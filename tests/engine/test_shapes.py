@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from schemactl.engine.shapes import cut_shape, may_hide_large_integers, parse_shape
+from schemactl.engine.document_types import document_type, with_own_types
+from schemactl.engine.shapes import cut_shape, may_hide_large_integers, parse_shape, split_fields
 from schemactl.inference.paths import ELEMENT
 
 
@@ -51,6 +52,58 @@ def test_null_alone_is_nothing() -> None:
 )
 def test_large_integers_are_looked_for_where_they_may_be(text: str, may: bool) -> None:
     assert may_hide_large_integers(text) is may
+
+
+def test_fields_are_split_from_lists_with_the_objects_above_them() -> None:
+    shape = parse_shape(
+        "OBJECT<a: STRING, b: OBJECT<c: ARRAY<OBJECT<d: BIGINT>>, e: BIGINT>, f: OBJECT<g: ARRAY<STRING>>>"
+    )
+    fields, rest = split_fields(shape)
+
+    assert fields is not None
+    assert rest is not None
+    assert {path for path, _ in fields.walk()} == {(), ("a",), ("b",), ("b", "e")}
+    told_twice = {path for path, _ in fields.walk()} & {path for path, _ in rest.walk()}
+    assert told_twice == {(), ("b",)}
+    assert {path for path, _ in fields.walk()} | {path for path, _ in rest.walk()} == {path for path, _ in shape.walk()}
+
+
+@pytest.mark.parametrize("text", ["ARRAY<STRING>", "OBJECT<a: ARRAY<STRING>>", "OBJECT<>", "OBJECT<_dlt_id: OBJECT<>>"])
+def test_shape_without_fields_is_not_split(text: str) -> None:
+    shape = parse_shape(text)
+
+    assert split_fields(shape) == (None, shape)
+
+
+def test_shape_of_fields_alone_has_no_rest() -> None:
+    shape = parse_shape("OBJECT<a: STRING, b: OBJECT<c: VARIANT>>")
+
+    assert split_fields(shape) == (shape, None)
+
+
+def test_an_object_whose_row_key_is_a_list_is_told_with_its_lists() -> None:
+    shape = parse_shape("OBJECT<a: STRING, b: OBJECT<_dlt_id: ARRAY<STRING>, c: BIGINT>>")
+    fields, rest = split_fields(shape)
+
+    assert fields is not None
+    assert rest is not None
+    assert {path for path, _ in fields.walk()} == {(), ("a",)}
+    assert ("b", "c") in {path for path, _ in rest.walk()}
+
+
+def test_values_are_read_as_what_they_are_unless_they_may_be_null() -> None:
+    text = "OBJECT<a: STRING, n: STRING, o: OBJECT<i: BIGINT, n: BIGINT, d: DOUBLE>, l: ARRAY<BOOLEAN>, m: VARIANT>"
+    read = document_type(with_own_types(parse_shape(text), {"n"}))
+
+    assert read.simpleString() == (
+        "struct<a:string,n:variant,o:struct<i:bigint,n:variant,d:variant>,l:array<boolean>,m:variant>"
+    )
+
+
+def test_where_nulls_are_not_known_all_values_are_variants() -> None:
+    read = document_type(parse_shape("OBJECT<a: STRING, l: ARRAY<BIGINT>>"))
+
+    assert read.simpleString() == "struct<a:variant,l:array<variant>>"
 
 
 def test_shape_that_is_not_deep_is_not_cut() -> None:

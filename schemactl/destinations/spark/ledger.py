@@ -135,7 +135,8 @@ def _make(tables: Tables, table: Table) -> None:
 
 
 def _kinds(table: Table) -> str:
-    from schemactl.engine.catalogue import column_type, quoted
+    from schemactl.engine.catalogue import column_type
+    from schemactl.engine.sql import quoted
 
     return ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
 

@@ -90,7 +90,7 @@ def _spark_type(column: Column) -> str:
 
 
 def _name(name: str) -> str:
-    from schemactl.engine.catalogue import quoted
+    from schemactl.engine.sql import quoted
 
     ddl.quoted(name, NAMES)
     return quoted(name)
@@ -163,9 +163,9 @@ def _written(step: Written, values: Mapping[str, str]) -> str:
 
 
 def _constant(step: FillColumn) -> str:
-    from schemactl.engine.catalogue import text_literal
+    from schemactl.engine.sql import literal
 
-    return f"CAST({text_literal(str(step.value))} AS {column_type(step.column)})"
+    return f"CAST({literal(str(step.value))} AS {column_type(step.column)})"
 
 
 def _backfilled(step: Backfill, values: Mapping[str, str]) -> str:

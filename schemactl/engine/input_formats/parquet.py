@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import Numbering, Typed
-from schemactl.engine.nested_types import quoted
 from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
+from schemactl.engine.sql import quoted
 
 ENDINGS = (".parquet",)
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.reading.places import place_columns
-from schemactl.engine.walk import literal
+from schemactl.engine.sql import literal, quoted
 
 
 def rows_as_documents(
@@ -24,12 +24,8 @@ def rows_as_documents(
     """
     taken = {name: name for name in frame.columns} if cells is None else cells
     # As SQL text: thousands of columns take Python seconds one by one.
-    fields = ", ".join(f"{literal(key)}, {_quoted(column)}" for key, column in taken.items())
+    fields = ", ".join(f"{literal(key)}, {quoted(column)}" for key, column in taken.items())
     text = F.expr(f"to_json(named_struct({fields}))")
     if fault is not None:
         text = F.coalesce(fault, text)
     return Documents(frame.select(*place_columns(frame), text.alias("text")))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
