@@ -519,9 +519,10 @@ def test_the_first_run_that_made_the_ledger_too_is_rolled_back(
 
 
 def test_a_new_column_that_may_not_be_null_gets_its_value_in_stored_rows(moved: Moved, rows: Any) -> None:
-    wanted = after(FIRST, state={"data_type": "text", "nullable": False, "x-backfill": "new"})
+    value = r"it's\new: ${spark.app.name}"
+    wanted = after(FIRST, state={"data_type": "text", "nullable": False, "x-backfill": value})
     assert moved.apply(wanted).outcome is Outcome.DONE
-    assert rows("orders", "id", "state") == [(1, "new"), (2, "new")]
+    assert rows("orders", "id", "state") == [(1, value), (2, value)]
     assert moved.verify().is_clean
     assert moved.apply(wanted).outcome is Outcome.NOTHING
 
