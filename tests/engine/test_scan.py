@@ -320,11 +320,16 @@ def formed_documents(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "lines",
-    [[], [""], ["null"], ['{"late": {"x": [{}]}}'], ['{"größe": [18446744073709551616]}']],
-    ids=["read as objects", "a blank line", "a null", "an object in a list", "a large integer"],
+    ("lines", "most"),
+    [
+        pytest.param([], 500, id="fields apart"),
+        pytest.param([], 0, id="one list"),
+        pytest.param([""], 500, id="a blank line"),
+        pytest.param(["null"], 500, id="a null"),
+        pytest.param(['{"late": {"x": [{}]}}'], 500, id="an object in a list"),
+        pytest.param(['{"größe": [18446744073709551616]}'], 500, id="a large integer"),
+    ],
 )
-@pytest.mark.parametrize("most", [0, 500], ids=["listed", "apart"])
 def test_documents_of_one_form_are_seen_as_they_are(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], most: int
 ) -> None:
