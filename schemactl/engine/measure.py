@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from itertools import chain
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
@@ -14,7 +15,7 @@ from schemactl.engine.detections import detect_installed, has_installed_detector
 from schemactl.engine.families import LARGE_KIND, is_number_kind, number_family, text_family
 from schemactl.engine.large_integers import is_marked
 from schemactl.engine.parts import PLACE, Read, node_columns, read_folded
-from schemactl.engine.shapes import Shape, pruned
+from schemactl.engine.shapes import ANY_KEY, Shape, pruned
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify, kind_of
 from schemactl.inference.evidence import ClassEvidence, Position
 from schemactl.inference.paths import Path
@@ -40,8 +41,13 @@ def count_values(
         shape: everything that they can hold.
         null_keys: as in ``read_folded``.
     """
+
+    def may_be_null(path: Path) -> bool:
+        # Any key may stand in place of a folded one.
+        return null_keys is None or path[-1] in null_keys or (path[-1] == ANY_KEY and bool(null_keys))
+
     for part in read_folded(read, shape, null_keys):
-        for items, listing in part.list_apart():
+        for items, listing in chain(part.list_apart(), part.list_nulls(may_be_null)):
             counted = _group(unmark(items))
             with part.stages(counted.sparkSession, listing):
                 for row in counted.toLocalIterator():
@@ -61,7 +67,8 @@ def find_firsts(read: Read, shape: Shape, wanted: Set[Path]) -> Iterator[tuple[P
         there = part.folded(wanted)
         if not there:
             continue
-        for items, listing in part.list_apart(frozenset(path for path, _ in part.shape.walk()) - there):
+        others = frozenset(path for path, _ in part.shape.walk()) - there
+        for items, listing in chain(part.list_apart(others), part.list_nulls(there.__contains__)):
             firsts = items.groupBy("file", "block", *node_columns(items), "kind").agg(F.min("id").alias("first"))
             with part.stages(firsts.sparkSession, listing):
                 for row in firsts.toLocalIterator():

@@ -13,9 +13,10 @@ from pyspark.sql.types import DataType, StructField, StructType
 from schemactl.engine import walk
 from schemactl.engine.codegen import whole_stages
 from schemactl.engine.document_types import document_type, with_own_types
+from schemactl.engine.null_keys import hidden_nulls
 from schemactl.engine.shapes import Shape, cut_shape, split_fields
 from schemactl.engine.siblings import fold_keys, fold_path
-from schemactl.engine.walk import Listing, list_fields, list_raw_values, list_values
+from schemactl.engine.walk import Listing, list_fields, list_nulls, list_raw_values, list_values
 from schemactl.inference.paths import Path
 
 PLACE = ("file", "block", "id")
@@ -91,6 +92,16 @@ class Part:
         if rest is not None:
             told = frozenset(path for path, _ in fields.walk())
             yield replace(self, shape=rest, leave_out=self.leave_out | told).list_values(leave_out)
+
+    def list_nulls(self, may_be_null: Callable[[Path], bool]) -> Iterator[tuple[DataFrame, Listing]]:
+        """Yield, as ``list_values`` has them, the nulls in the place of objects and lists, which it takes for absent.
+
+        Args:
+            may_be_null: asked for paths in ``shape``.
+        """
+        for shape, paths in hidden_nulls(self.shape, may_be_null):
+            listing = list_nulls(shape, "document", paths)
+            yield _describe(_explode(self._documents(shape), listing), listing), listing
 
     def stages(self, spark: SparkSession, listing: Listing) -> AbstractContextManager[None]:
         """Let Spark compile whole stages in the block, where it is faster with them."""

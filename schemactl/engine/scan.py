@@ -26,6 +26,7 @@ from schemactl.engine.null_keys import find_null_keys
 from schemactl.engine.parts import Read, read_texts
 from schemactl.engine.survey import Progress, Reading, Survey, survey_inputs
 from schemactl.engine.typed_evidence import count_typed
+from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_all, merge_classes
 from schemactl.inference.examples import add_examples
 from schemactl.inference.paths import Path
@@ -81,9 +82,32 @@ def _count(reading: Reading) -> _Counted:
     if reading.parsed is not None and reading.shape.is_object and reading.shape.children:
         paths, firsts = _count_by(_read_objects(reading), reading, null_keys)
         # Spark's reader leaves out what it does not take for an object.
-        if sum(seen.count for seen in paths.get((), {}).values()) == reading.places.documents:
+        if _documents(paths) == reading.places.documents:
             return paths, firsts
-    return _count_by(read_texts(reading.texts), reading, null_keys)
+    paths, firsts = _count_by(read_texts(reading.texts), reading, null_keys)
+    if _documents(paths) < reading.places.documents:
+        _add_null_documents(reading, paths, firsts)
+    return paths, firsts
+
+
+def _documents(paths: Mapping[Path, Mapping[str, ClassEvidence]]) -> int:
+    return sum(seen.count for seen in paths.get((), {}).values())
+
+
+def _add_null_documents(
+    reading: Reading, paths: dict[Path, dict[str, ClassEvidence]], firsts: dict[Position, Place]
+) -> None:
+    """Add the documents that are ``null``, where all others are objects, or lists: read as such, they are no value."""
+    texts = reading.texts.where(F.col("text").rlike(r"^[ \t\r\n]*null[ \t\r\n]*\z"))
+    blocks = texts.groupBy("file", "block").agg(F.count("*").alias("count"), F.min("id").alias("first")).collect()
+    places = {
+        reading.places.position(place): place for place in (Place(row.file, row.block, row.first) for row in blocks)
+    }
+    if not places:
+        return
+    first = min(places)
+    firsts[first] = places[first]
+    paths.setdefault((), {})[NULL] = ClassEvidence(sum(row["count"] for row in blocks), first)
 
 
 def _read_objects(reading: Reading) -> Read:

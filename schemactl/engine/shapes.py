@@ -62,6 +62,11 @@ class Shape:
     def is_nested(self) -> bool:
         return self.has_objects or self.has_lists
 
+    @property
+    def is_read_apart(self) -> bool:
+        """Whether values are read as structs, maps or arrays: nothing but objects, or lists, with something in them."""
+        return (self.is_object and bool(self.children or self.entry)) or (self.is_list and self.element is not None)
+
     def absorb(self, other: Shape) -> None:
         """Add what ``other`` can hold."""
         stack = [(self, other)]
@@ -86,11 +91,15 @@ class Shape:
         while stack:
             at, shape = stack.pop()
             yield at, shape
-            stack += [((*at, key), child) for key, child in shape.children.items()]
-            if shape.element is not None:
-                stack.append(((*at, ELEMENT), shape.element))
-            if shape.entry is not None:
-                stack.append(((*at, ANY_KEY), shape.entry))
+            stack += [((*at, step), inner) for step, inner in shape.inside()]
+
+    def inside(self) -> Iterator[tuple[str | None, Shape]]:
+        """Yield the shapes right below, with the step that leads to each."""
+        yield from self.children.items()
+        if self.element is not None:
+            yield ELEMENT, self.element
+        if self.entry is not None:
+            yield ANY_KEY, self.entry
 
 
 def _types(scalars: set[str]) -> frozenset[DataType]:

@@ -93,6 +93,11 @@ def list_raw_values(shape: Shape, column: str, only: Set[Path]) -> Listing:
     return _listing(_Writer(_raw, lambda path: path in only, "variant", _has_keys(shape)), shape, column)
 
 
+def list_nulls(shape: Shape, column: str, only: Set[Path]) -> Listing:
+    """Return SQL that lists the nulls at some paths whose values are VARIANTs, as ``list_values`` does."""
+    return _listing(_Writer(_null_of, lambda path: path in only, "string", _has_keys(shape)), shape, column)
+
+
 def _listing(writer: _Writer, shape: Shape, column: str) -> Listing:
     sql = f"array({', '.join(writer.arrays(shape, column, ()))})"
     return Listing(tuple(writer.nodes), sql, has_keys=writer.has_keys)
@@ -125,6 +130,10 @@ def _text_of(kind: str | None, value: str | None, asked: str, length: str) -> st
 
 def _raw(_kind: str | None, value: str | None, _asked: str, _length: str) -> str:
     return value or _NULL
+
+
+def _null_of(_kind: str | None, value: str | None, _asked: str, _length: str) -> str:
+    return f"if(is_variant_null({value}), '{NULL_KIND} ', null)" if value else "null"
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from schemactl.engine.shapes import Shape
 from schemactl.engine.siblings import MANY_KEYS
 from schemactl.engine.survey import MAX_BAD_RECORDS, survey_inputs
 from schemactl.inference import paths
-from schemactl.inference.classes import LIST, NULL, is_row_key, kind_of
+from schemactl.inference.classes import is_row_key
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.inference.sample import Sample, parse_sample
@@ -55,17 +55,11 @@ def reference(*files: Path) -> Evidence:
 
 
 def facts(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """What is known of each path, but for examples; nulls beside objects and lists are not told from absence."""
+    """What is known of each path, but for examples."""
     return {
-        paths.format_path(path): {name: _facts(seen) for name, seen in _told(classes).items()}
+        paths.format_path(path): {name: _facts(seen) for name, seen in classes.items()}
         for path, classes in evidence.paths.items()
-        if _told(classes)
     }
-
-
-def _told(classes: Mapping[str, ClassEvidence]) -> Mapping[str, ClassEvidence]:
-    is_nested = any(name == LIST or kind_of(name) == "object" for name in classes)
-    return {name: seen for name, seen in classes.items() if not (is_nested and name == NULL)}
 
 
 def _facts(seen: ClassEvidence) -> tuple[Any, ...]:
@@ -311,10 +305,14 @@ def formed_documents(count: int) -> list[Any]:
         return {key: None if key in nulls and rng.random() < 0.3 else forms[key]() for key in kept}
 
     def document() -> dict[str, Any]:
-        listed = [{"id": number, "note": rng.choice([None, "", "null"])} for number in range(rng.randrange(3))]
+        listed = [
+            {"id": number, "note": rng.choice([None, "", "null"]), "tags": rng.choice([None, [], ["x"]])}
+            for number in range(rng.randrange(3))
+        ]
         lists = {"texts": ["x", None, ""][: rng.randrange(4)], "numbers": [[number] for number in range(3)]}
         inner = {"_dlt_id": rng.choice(["", "k"]), "deep": {"of": fields()}, "only": {"lists": [rng.random() < 0.5]}}
-        return {**fields(), "inner": inner, "listed": listed, **lists}
+        at_times = rng.choice([{}, {"owner": None}, {"owner": {"boss": None}}, {"owner": {"boss": {"id": 1}}}])
+        return {**fields(), "inner": inner, "listed": rng.choice([None, listed, listed]), **lists, **at_times}
 
     return [document() for _ in range(count)]
 

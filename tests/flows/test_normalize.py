@@ -200,6 +200,18 @@ def test_null_where_none_is_allowed_stops_the_load(shop: Shop) -> None:
     assert shop.files() == before
 
 
+def test_null_in_place_of_an_object_that_is_required_stops_the_load(shop: Shop) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    known = "id:\n        data_type: bigint\n        nullable: true"
+    edit_import(known, f"{known}\n      place:\n        data_type: json\n        nullable: false")
+
+    report = shop.load(shop.write("orders.jsonl", {"id": 4, "place": {"x": 1}}, {"id": 5, "place": None}))
+
+    assert report.stops == (Stop.NULLS,)
+    assert report.inference is not None
+    assert [(null.column, str(null.first)) for null in report.inference.nulls] == [("place", "orders.jsonl:2")]
+
+
 def test_values_that_overwrite_one_another_stop_the_load(shop: Shop) -> None:
     source = shop.write("orders.jsonl", {"id": 1}, {"id": 2, "Id": 3}, {"Id": 4})
 
