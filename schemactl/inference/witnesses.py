@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemactl.inference.classes import classify, has_row_key, is_row_key
 from schemactl.inference.paths import ELEMENT, Path
@@ -18,9 +18,13 @@ def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Positio
     What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
     (``propagation`` in the config of dlt's normaliser).
     """
+    firsts: dict[Position, _Firsts] = {}
+    for path, classes in paths.items():
+        for name, seen in classes.items():
+            firsts.setdefault(seen.first, {}).setdefault(path, set()).add(name)
     kept: dict[Position, Any] = {}
-    for position in sorted(documents):
-        cut = _cut_row(documents[position], (), position, paths)
+    for position in sorted(firsts.keys() & documents.keys()):
+        cut = _cut_row(documents[position], (), firsts[position], paths)
         if cut is not _NOTHING:
             kept[position] = cut
     return kept
@@ -28,20 +32,30 @@ def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Positio
 
 _NOTHING: Any = object()
 
+_Firsts: TypeAlias = dict[Path, set[str]]
+"""Classes of values, by path."""
 
-def _cut_row(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
+
+def _cut_row(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvidence]) -> Any:
     """Cut a value that makes a row of its own: a document or an element of a list."""
-    cut = _cut(value, path, position, paths)
+    cut = _cut(value, path, firsts, paths)
     return _with_scalars(cut, value) if isinstance(cut, dict) and _holds_list(cut) else cut
 
 
-def _cut(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEvidence]) -> Any:
-    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left."""
-    seen = paths.get(path, {}).get(classify(value))
-    is_first = seen is None or seen.first == position
+def _cut(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvidence]) -> Any:
+    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left.
+
+    Args:
+        value: what stands at ``path`` in a document.
+        path: where it stands.
+        firsts: the classes that the document is the first of.
+        paths: all classes.
+    """
+    # Most values are no first: to tell the class of each takes a minute in rows of 10,000 columns.
+    is_first = path in firsts and ((name := classify(value)) in firsts[path] or name not in paths[path])
     match value:
         case dict():
-            parts = {key: _cut(item, (*path, key), position, paths) for key, item in value.items()}
+            parts = {key: _cut(item, (*path, key), firsts, paths) for key, item in value.items()}
             if not is_first and all(part is _NOTHING for part in parts.values()):
                 return _NOTHING
             is_keyed = has_row_key(value)
@@ -49,7 +63,7 @@ def _cut(value: Any, path: Path, position: Position, paths: Mapping[Path, PathEv
             kept = {key: value[key] if is_keyed and is_row_key(key) else part for key, part in parts.items()}
             return {key: part for key, part in kept.items() if part is not _NOTHING}
         case list():
-            elements = [_cut_row(item, (*path, ELEMENT), position, paths) for item in value]
+            elements = [_cut_row(item, (*path, ELEMENT), firsts, paths) for item in value]
             left = _first_of_each([item for item in elements if item is not _NOTHING])
             return left if left or is_first else _NOTHING
         case _:
