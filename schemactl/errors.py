@@ -97,6 +97,10 @@ class DestinationError(SchemactlError):
     """A destination could not be reached or refused a step."""
 
 
+class CommandWarning(UserWarning):
+    """What a person should know of a command that goes on; it is told at the command's end, each once."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a hint such as ``did you mean `text`?``, or None when nothing known is near."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

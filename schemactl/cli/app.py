@@ -33,9 +33,8 @@ from schemactl.cli.terminal import (
     make_streams_safe,
     wants_color,
 )
-from schemactl.errors import ExitCode, InputError, SchemactlError, did_you_mean
+from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean
 from schemactl.render.failure import render_failure, render_warning
-from schemactl.store.sources import LeftOutWarning
 
 PROGRAM = "schemactl"
 COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
@@ -156,13 +155,13 @@ def _told_warnings(color: str, terminal: Terminal) -> Iterator[None]:
     show = warnings.showwarning
 
     def keep(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, LeftOutWarning):
+        if issubclass(category, CommandWarning):
             told[str(message)] = None
         else:
             show(message, category, *place, **more)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", LeftOutWarning)
+        warnings.simplefilter("always", CommandWarning)
         warnings.showwarning = keep
         try:
             yield

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from schemactl.engine.class_path import find_classes, write_classes
 from schemactl.engine.failure import explain_start
 from schemactl.engine.java import Java
 from schemactl.engine.local_cluster import prepare_executors
@@ -78,6 +79,7 @@ class Launch:
         memory_mb: the largest heap, in MiB.
         debug: Spark's log goes to standard error instead of a file.
         application: what Spark runs: PySpark's shell, or the arguments of another main class.
+        cache_options: by which Java makes or uses a cache (`java_cache`).
     """
 
     java: Java
@@ -86,6 +88,11 @@ class Launch:
     memory_mb: int
     debug: bool = False
     application: tuple[str, ...] = ("pyspark-shell",)
+    cache_options: tuple[str, ...] = ()
+
+    @property
+    def class_path(self) -> tuple[str, ...]:
+        return find_classes(self.conf, spark_home())
 
     @property
     def log(self) -> Path:
@@ -113,7 +120,7 @@ def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
     with log as output:
         try:
             process = subprocess.Popen(
-                java_command(launch),
+                _java_command(launch),
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
@@ -153,11 +160,22 @@ def await_gateway(process: subprocess.Popen[bytes], launch: Launch) -> Gateway:
     return Gateway(process, port, answer[8 : 8 + length].decode())
 
 
-def java_command(launch: Launch) -> list[str]:
-    """Return the command that starts Spark's driver in a Java of its own."""
+def await_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Let the Java process end by itself, and return whether it did in that time, and said that all is well."""
+    with contextlib.suppress(OSError):
+        if process.stdin:
+            process.stdin.close()
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def java_options(launch: Launch) -> tuple[str, ...]:
+    """Return what Java is told before it is told what to run."""
     conf, folder = launch.conf, launch.folder
     wanted = shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
-    options = [
+    return (
         "-XX:+IgnoreUnrecognizedVMOptions",
         *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
         "--enable-native-access=ALL-UNNAMED",
@@ -175,11 +193,9 @@ def java_command(launch: Launch) -> list[str]:
         LONG_METHODS,
         f"-Xmx{launch.memory_mb}m",
         *(() if any(option.endswith("GC") for option in wanted) else ("-XX:+UseParallelGC",)),
+        *launch.cache_options,
         *wanted,
-    ]
-    submit = ["--properties-file", str(_conf_file(folder)), "--load-spark-defaults", *launch.application]
-    main = "org.apache.spark.deploy.SparkSubmit"
-    return [str(launch.java.executable), *options, "-cp", _class_path(conf), main, *submit]
+    )
 
 
 def spark_home() -> Path:
@@ -201,22 +217,18 @@ def write_properties(values: Mapping[str, str]) -> str:
     return "".join(f"{keys[key]}={value.translate(escapes)}\n" for key, value in values.items())
 
 
-def _class_path(conf: Mapping[str, str]) -> str:
-    places = [
-        conf.get("spark.driver.extraClassPath", ""),
-        os.environ.get("SPARK_CONF_DIR", ""),
-        str(spark_home() / "jars" / "*"),
-        os.environ.get("HADOOP_CONF_DIR", ""),
-        os.environ.get("YARN_CONF_DIR", ""),
-        os.environ.get("SPARK_DIST_CLASSPATH", ""),
-    ]
-    return os.pathsep.join(place for place in places if place)
+def _java_command(launch: Launch) -> list[str]:
+    folder = launch.folder
+    submit = ["--properties-file", str(_conf_file(folder)), "--load-spark-defaults", *launch.application]
+    main = "org.apache.spark.deploy.SparkSubmit"
+    return [str(launch.java.executable), *java_options(launch), f"@{_class_path_file(folder)}", main, *submit]
 
 
 def _write_settings(launch: Launch) -> None:
     _log4j_file(launch.folder).write_text(_LOG4J.format(level="info" if launch.debug else "warn"), encoding="utf-8")
     # A configuration can hold passwords: it goes through a file in our private folder, not the command line.
     _conf_file(launch.folder).write_text(write_properties(launch.conf), encoding="utf-8")
+    write_classes(_class_path_file(launch.folder), launch.class_path)
 
 
 def _environment(launch: Launch) -> dict[str, str]:
@@ -250,11 +262,9 @@ def _environment(launch: Launch) -> dict[str, str]:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Close the pipe, at whose end the Java process leaves by itself; kill what is left."""
     try:
-        with contextlib.suppress(OSError):
-            if process.stdin:
-                process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(EXIT_LIMIT_SECONDS)
+        # One whose pipe is closed was waited for already.
+        if process.stdin and not process.stdin.closed:
+            await_end(process, EXIT_LIMIT_SECONDS)
     finally:
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):
@@ -270,6 +280,10 @@ def _connection_file(folder: Path) -> Path:
 
 def _log4j_file(folder: Path) -> Path:
     return folder / "log4j2.properties"
+
+
+def _class_path_file(folder: Path) -> Path:
+    return folder / "class-path"
 
 
 def _conf_file(folder: Path) -> Path:

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemactl.engine.bounded import bounded, check_reachable, try_bounded
 from schemactl.engine.failure import explain_failure, is_spark_failure
-from schemactl.engine.gateway import LOG_NAME, Gateway, Launch, await_gateway, spark_process
+from schemactl.engine.gateway import LOG_NAME, Gateway, Launch, await_end, await_gateway, java_options, spark_process
 from schemactl.engine.java import find_java
+from schemactl.engine.java_cache import JavaCache, JavaStart, keep_cache, open_cache
 from schemactl.engine.settings import (
     SESSION_CONF,
     SparkOptions,
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
 __all__ = ["SparkOptions", "open_session"]
 
 CONNECT_LIMIT_SECONDS = 30
+CACHE_LIMIT_SECONDS = 300
+
+Progress = Callable[[str, float | None], None]
+"""Is told what is being done and how much of it is (0 to 1, None where that is not known)."""
 
 # They turn a session into another kind of session, or into one with settings that nobody here asked for.
 _MISLEADING = (
@@ -51,38 +58,60 @@ _MISLEADING = (
 
 
 @contextlib.contextmanager
-def open_session(options: SparkOptions) -> Iterator[SparkSession]:
+def open_session(options: SparkOptions, progress: Progress = lambda *_: None) -> Iterator[SparkSession]:
     """Open a Spark session, and stop it and its process at the end of the block, however that comes.
+
+    Args:
+        options: which Spark.
+        progress: told of what takes long after the block.
 
     Raises:
         InputError: the options are wrong, or Spark says that the input is.
         EngineError: Spark cannot be started or reached, or it failed while it worked.
     """
     check_options(options)
-    opened = _open_remote if options.remote is not None else _open_driver
-    with quiet(options.debug), opened(options) as spark:
+    opened = _open_driver(options, progress) if options.remote is None else _open_remote(options)
+    with quiet(options.debug), opened as spark:
         yield spark
 
 
 @contextlib.contextmanager
-def _open_driver(options: SparkOptions) -> Iterator[SparkSession]:
-    with own_folder("spark", log=LOG_NAME) as folder:
+def _open_driver(options: SparkOptions, progress: Progress) -> Iterator[SparkSession]:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(own_folder("spark", log=LOG_NAME))
         conf = driver_conf(options, folder)
         check_reachable("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
         java = find_java()
         launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug)
+        start = JavaStart(java, launch.class_path, java_options(launch), launch.memory_mb)
+        cache = stack.enter_context(open_cache(options.java_cache, start))
         if options.debug:
-            print(
-                *java.passed_over,
-                f"Java {java.version} of {java.origin}: {java.home}",
-                sep="\n",
-                file=sys.stderr,
-            )
+            chosen = f"Java {java.version} of {java.origin}: {java.home}"
+            print(*java.passed_over, chosen, *([cache] if cache else []), sep="\n", file=sys.stderr)
+        if cache is not None:
+            launch = replace(launch, cache_options=cache.options)
         with _explained(None if options.debug else launch.log), spark_process(launch) as process:
             # The import takes as long as Java needs to come up: they run side by side.
             import pyspark.sql  # noqa: F401
 
-            yield from _attached(await_gateway(process, launch), launch)
+            with _kept(cache, process, progress):
+                yield from _attached(await_gateway(process, launch), launch)
+
+
+@contextlib.contextmanager
+def _kept(cache: JavaCache | None, process: subprocess.Popen[bytes], progress: Progress) -> Iterator[None]:
+    """Let Java keep what it learned in the block, where it has to and the block ends well."""
+    if cache is None or cache.made_at is None:
+        yield
+        return
+    try:
+        yield
+    except BaseException:
+        # Told to leave by itself, it would begin to keep.
+        process.kill()
+        raise
+    progress("keeping what Java learned", None)
+    keep_cache(cache, await_end(process, CACHE_LIMIT_SECONDS))
 
 
 def _attached(gateway: Gateway, launch: Launch) -> Iterator[SparkSession]:

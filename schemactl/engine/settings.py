@@ -72,12 +72,14 @@ class SparkOptions:
         remote: a Spark Connect server, ``sc://host:port``; excludes master.
         conf: Spark's own settings; they go before ours.
         debug: Spark's log and Python's warnings go to standard error.
+        java_cache: the folder where what Java learns of Spark is kept for later commands; not with remote.
     """
 
     master: str | None = None
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     debug: bool = False
+    java_cache: Path | None = None
 
 
 def check_options(options: SparkOptions) -> None:

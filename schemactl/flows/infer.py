@@ -179,7 +179,7 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
     from schemactl.engine.session import SparkOptions, open_session
 
     progress("starting Spark", None)
-    with open_session(request.spark or SparkOptions()) as spark:
+    with open_session(request.spark or SparkOptions(), progress) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
     check_bad_records(scan.survey, request.on_bad_record)
     return scan.evidence

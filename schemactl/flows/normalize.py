@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,8 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
     options = request.inference.spark or SparkOptions()
     with _staging(request.staging, options) as staging:
         progress("starting Spark", None)
-        with (open_session or session.open_session)(_beside(options, request.staging, staging)) as spark:
+        opened = open_session or partial(session.open_session, progress=progress)
+        with opened(_beside(options, request.staging, staging)) as spark:
             survey = survey_inputs(spark, call.inputs, parse_sample("full"), progress)
             check_bad_records(survey, request.inference.on_bad_record)
             check_documents(request.inference.sources, survey.files)

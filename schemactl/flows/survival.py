@@ -121,7 +121,7 @@ def _answer_by_data(
 
     sample = parse_sample(request.sample)
     progress("starting Spark", None)
-    with open_session(request.spark or SparkOptions()) as spark:
+    with open_session(request.spark or SparkOptions(), progress) as spark:
         found = survey_inputs(spark, inputs, sample, progress)
         if found.bad_records:
             error = bad_records_error(found)

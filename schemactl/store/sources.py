@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from schemactl.errors import CommandWarning
+
 TABLE_PREFIX: Final = "table:"
 
 
-class LeftOutWarning(UserWarning):
+class LeftOutWarning(CommandWarning):
     """Something that a source holds is not read, or not as it stands; a person should know what.
 
     Attributes:

@@ -102,6 +102,16 @@ def test_folder_in_a_file_is_relative_to_the_file(tmp_path: Path, monkeypatch: p
     assert resolved(environ={"SCHEMACTL_SCHEMAS": "here"}, folder=Path.cwd()).schemas == "here"
 
 
+def test_folder_of_javas_cache_is_stated_once_for_all_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "schemactl.toml", 'java-cache = "kept"\n')
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+
+    assert resolved().spark().java_cache is None
+    assert resolved(folder=Path.cwd()).spark().java_cache == Path("../kept")
+    assert resolved(environ={"SCHEMACTL_JAVA_CACHE": "here"}, folder=Path.cwd()).spark().java_cache == Path("here")
+
+
 def test_absolute_folder_stays(tmp_path: Path) -> None:
     write(tmp_path / "schemactl.toml", f'schemas = "{tmp_path.as_posix()}/s"\n')
 

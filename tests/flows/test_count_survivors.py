@@ -204,7 +204,7 @@ def test_without_questions_nothing_is_read() -> None:
 @pytest.fixture
 def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def opened(_options: Any) -> Iterator[SparkSession]:
+    def opened(_options: Any, _progress: Any) -> Iterator[SparkSession]:
         yield spark
 
     monkeypatch.setattr("schemactl.engine.session.open_session", opened)

@@ -135,7 +135,7 @@ def test_what_evidence_cannot_tell_is_left_out(saved: Callable[..., Path]) -> No
 @pytest.fixture
 def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def opened(_options: Any) -> Iterator[SparkSession]:
+    def opened(_options: Any, _progress: Any) -> Iterator[SparkSession]:
         yield spark
 
     monkeypatch.setattr("schemactl.engine.session.open_session", opened)

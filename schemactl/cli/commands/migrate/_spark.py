@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
@@ -25,11 +26,20 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
             return run(options, terminal)
         from schemactl.destinations.spark.catalogue import read_address
         from schemactl.engine.session import open_session
+        from schemactl.render.progress import show_progress
 
         if options.to is not None:
             read_address(options.to)  # a wrong one is told before Spark starts
-        with open_session(options.spark()):
-            return run(options, terminal)
+        with ExitStack() as shown:
+
+            def tell(stage: str, fraction: float | None) -> None:
+                # Not before it is told: the command has a line of progress of its own.
+                report = shown.enter_context(show_progress(terminal.shows_progress))
+                if report is not None:
+                    report(stage, fraction)
+
+            with open_session(options.spark(), tell):
+                return run(options, terminal)
 
     return opened
 
