@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
-from itertools import chain
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
@@ -14,7 +13,7 @@ from schemactl.engine import walk
 from schemactl.engine.detections import detect_installed, has_installed_detectors
 from schemactl.engine.families import LARGE_KIND, is_number_kind, number_family, text_family
 from schemactl.engine.large_integers import is_marked
-from schemactl.engine.parts import PLACE, Read, node_columns, read_folded
+from schemactl.engine.parts import PLACE, Part, Read, node_columns, read_folded
 from schemactl.engine.shapes import ANY_KEY, Shape, pruned
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, classify, kind_of
 from schemactl.inference.evidence import ClassEvidence, Position
@@ -47,12 +46,14 @@ def count_values(
         return null_keys is None or path[-1] in null_keys or (path[-1] == ANY_KEY and bool(null_keys))
 
     for part in read_folded(read, shape, null_keys):
-        for items, listing in chain(part.list_apart(), part.list_nulls(may_be_null)):
+        for items, listing in part.list_apart():
             counted = _group(unmark(items))
             with part.stages(counted.sparkSession, listing):
                 for row in counted.toLocalIterator():
                     path = (*part.base, *listing.path(row))
                     yield path, _class_of(row), Place(row.file, row.block, row.first), _evidence_of(row)
+        for path, place, count in _count_nulls(part, may_be_null):
+            yield path, NULL, place, ClassEvidence(count, Position("", 0))
 
 
 def find_firsts(read: Read, shape: Shape, wanted: Set[Path]) -> Iterator[tuple[Path, str, Place]]:
@@ -68,13 +69,29 @@ def find_firsts(read: Read, shape: Shape, wanted: Set[Path]) -> Iterator[tuple[P
         if not there:
             continue
         others = frozenset(path for path, _ in part.shape.walk()) - there
-        for items, listing in chain(part.list_apart(others), part.list_nulls(there.__contains__)):
+        for items, listing in part.list_apart(others):
             firsts = items.groupBy("file", "block", *node_columns(items), "kind").agg(F.min("id").alias("first"))
             with part.stages(firsts.sparkSession, listing):
                 for row in firsts.toLocalIterator():
                     path = (*part.base, *listing.path(row))
                     if path in wanted:
                         yield path, _kind_of(row.kind), Place(row.file, row.block, row.first)
+        for path, place, _ in _count_nulls(part, there.__contains__):
+            if path in wanted:
+                yield path, NULL, place
+
+
+def _count_nulls(part: Part, may_be_null: Callable[[Path], bool]) -> Iterator[tuple[Path, Place, int]]:
+    """Yield the first place and the number of nulls in the place of objects and lists, by path and block.
+
+    Apart from other values: Spark plans half a second to tell the families of these.
+    """
+    for nulls, listing in part.list_nulls(may_be_null):
+        grouped = nulls.groupBy("file", "block", *node_columns(nulls))
+        counted = grouped.agg(F.count("*").alias("count"), F.min("id").alias("first"))
+        with part.stages(counted.sparkSession, listing):
+            for row in counted.toLocalIterator():
+                yield (*part.base, *listing.path(row)), Place(row.file, row.block, row.first), row["count"]
 
 
 def unmark(values: DataFrame) -> DataFrame:

@@ -94,14 +94,14 @@ class Part:
             yield replace(self, shape=rest, leave_out=self.leave_out | told).list_values(leave_out)
 
     def list_nulls(self, may_be_null: Callable[[Path], bool]) -> Iterator[tuple[DataFrame, Listing]]:
-        """Yield, as ``list_values`` has them, the nulls in the place of objects and lists, which it takes for absent.
+        """Yield nulls in the place of objects and lists, which ``list_values`` takes for absent: a row for each.
 
         Args:
             may_be_null: asked for paths in ``shape``.
         """
         for shape, paths in hidden_nulls(self.shape, may_be_null):
             listing = list_nulls(shape, "document", paths)
-            yield _describe(_explode(self._documents(shape), listing), listing), listing
+            yield _explode(self._documents(shape), listing).drop("item"), listing
 
     def stages(self, spark: SparkSession, listing: Listing) -> AbstractContextManager[None]:
         """Let Spark compile whole stages in the block, where it is faster with them."""

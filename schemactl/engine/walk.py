@@ -94,7 +94,7 @@ def list_raw_values(shape: Shape, column: str, only: Set[Path]) -> Listing:
 
 
 def list_nulls(shape: Shape, column: str, only: Set[Path]) -> Listing:
-    """Return SQL that lists the nulls at some paths whose values are VARIANTs, as ``list_values`` does."""
+    """Return SQL that lists the nulls at some paths whose values are VARIANTs, as empty texts."""
     return _listing(_Writer(_null_of, lambda path: path in only, "string", _has_keys(shape)), shape, column)
 
 
@@ -133,7 +133,7 @@ def _raw(_kind: str | None, value: str | None, _asked: str, _length: str) -> str
 
 
 def _null_of(_kind: str | None, value: str | None, _asked: str, _length: str) -> str:
-    return f"if(is_variant_null({value}), '{NULL_KIND} ', null)" if value else "null"
+    return f"if(is_variant_null({value}), '', null)" if value else "null"
 
 
 @dataclass(slots=True)
