@@ -36,7 +36,7 @@ from schemactl.engine.settings import SparkOptions
 from tests.flows.test_normalize_on_masters import load
 
 master, remote, *sources = sys.argv[1:]
-conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m"}
+conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m", "spark.sql.shuffle.partitions": "2"}
 print(load(sources, SparkOptions(master=master or None, remote=remote or None, conf=conf)))
 """
 
