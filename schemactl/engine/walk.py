@@ -133,7 +133,7 @@ def _raw(_kind: str | None, value: str | None, _asked: str, _length: str) -> str
 
 
 def _null_of(_kind: str | None, value: str | None, _asked: str, _length: str) -> str:
-    return f"if(is_variant_null({value}), '', null)" if value else "null"
+    return f"if(is_variant_null({value}), '', null)" if value else "cast(null as string)"
 
 
 @dataclass(slots=True)

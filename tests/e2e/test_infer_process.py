@@ -167,22 +167,6 @@ def test_bad_record_stops_or_is_skipped(work: Path) -> None:
 
 
 @pytest.mark.spark
-def test_last_week_s_evidence_and_today_s_file_are_the_whole(work: Path) -> None:
-    lines = ORDERS.splitlines(keepends=True)
-    Path("a.jsonl").write_text(lines[0])
-    Path("b.jsonl").write_text("".join(lines[1:]))
-    assert infer("a.jsonl", "--evidence", "week.evidence.json", "--schemas", "week").returncode == 0
-
-    parts = infer("b.jsonl", "week.evidence.json", "--schemas", "parts", "--format", "json")
-    whole = infer("a.jsonl", "b.jsonl", "--schemas", "whole", "--format", "json")
-
-    told = [json.loads(answer.stdout) for answer in (parts, whole)]
-    for document in told:
-        del document["written"]
-    assert told[0] == told[1]
-
-
-@pytest.mark.spark
 def test_interrupt_leaves_no_file_and_no_process(work: Path) -> None:
     process = start("orders.jsonl", "--schemas", "new")
     limit = time.monotonic() + TIME_LIMIT_SECONDS

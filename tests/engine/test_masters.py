@@ -32,7 +32,8 @@ from schemactl.inference.sample import Sample
 from schemactl.inference.saved import write_evidence
 
 master, remote, target, *sources = sys.argv[1:]
-conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m", "spark.sql.shuffle.partitions": "2"}
+small = {"files.maxPartitionBytes": "20000", "shuffle.partitions": "2"}
+conf = {} if remote else {"spark.executor.memory": "768m", **{f"spark.sql.{name}": small[name] for name in small}}
 with open_session(SparkOptions(master=master or None, remote=remote or None, conf=conf)) as spark:
     scan = scan_inputs(spark, find_inputs(sources), Sample())
 Path(target).write_text(write_evidence(scan.evidence) + repr(scan.survey.bad_records), encoding="utf-8")

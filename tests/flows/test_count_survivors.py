@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -199,15 +198,6 @@ def test_without_questions_nothing_is_read() -> None:
 
 
 # data
-
-
-@pytest.fixture
-def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def opened(_options: Any, _progress: Any) -> Iterator[SparkSession]:
-        yield spark
-
-    monkeypatch.setattr("schemactl.engine.session.open_session", opened)
 
 
 @pytest.mark.spark

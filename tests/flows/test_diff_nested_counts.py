@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -130,15 +129,6 @@ def test_what_evidence_cannot_tell_is_left_out(saved: Callable[..., Path]) -> No
 
 
 # data
-
-
-@pytest.fixture
-def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def opened(_options: Any, _progress: Any) -> Iterator[SparkSession]:
-        yield spark
-
-    monkeypatch.setattr("schemactl.engine.session.open_session", opened)
 
 
 def findings(base: Schema, head: Schema, data: Path, folder: Path) -> list[Finding]:

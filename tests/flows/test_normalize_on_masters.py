@@ -36,7 +36,8 @@ from schemactl.engine.settings import SparkOptions
 from tests.flows.test_normalize_on_masters import load
 
 master, remote, *sources = sys.argv[1:]
-conf = {} if remote else {"spark.sql.files.maxPartitionBytes": "20000", "spark.executor.memory": "768m", "spark.sql.shuffle.partitions": "2"}
+small = {"files.maxPartitionBytes": "20000", "shuffle.partitions": "2"}
+conf = {} if remote else {"spark.executor.memory": "768m", **{f"spark.sql.{name}": small[name] for name in small}}
 print(load(sources, SparkOptions(master=master or None, remote=remote or None, conf=conf)))
 """
 

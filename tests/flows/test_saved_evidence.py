@@ -1,0 +1,38 @@
+"""Saved evidence is a source beside files of data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemactl.flows.infer import InferRequest, infer
+from schemactl.inference.report import InferenceReport
+
+ORDERS: list[Any] = [
+    {"id": 1, "at": "2026-01-31T10:00:00Z", "place": None},
+    {"id": "idx-2", "at": None},
+    {"id": 3, "place": {"x": 1.5}, "lines": [{"n": 1}]},
+]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("shared_session")
+def test_last_week_s_evidence_and_today_s_file_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text(json.dumps(ORDERS[0]))
+    Path("b.jsonl").write_text("\n".join(map(json.dumps, ORDERS[1:])))
+    inferred("week", "a.jsonl", evidence_file=Path("week.evidence.json"))
+
+    parts, whole = inferred("parts", "b.jsonl", "week.evidence.json"), inferred("whole", "a.jsonl", "b.jsonl")
+
+    assert parts == whole
+    assert {table.name for table in parts.tables} == {"orders", "orders__lines"}
+
+
+def inferred(folder: str, *sources: str, **asked: Any) -> InferenceReport:
+    request = InferRequest(sources=sources, name="shop", table="orders", schemas=Path(folder))
+    return replace(infer(replace(request, **asked)), written=())
