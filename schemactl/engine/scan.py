@@ -78,7 +78,7 @@ _Counted = tuple[dict[Path, dict[str, ClassEvidence]], dict[Position, Place]]
 
 
 def _count(reading: Reading) -> _Counted:
-    null_keys = find_null_keys(reading.texts, reading.shape)
+    null_keys = find_null_keys(reading.texts, reading.shape) if reading.has_nulls else frozenset()
     if reading.parsed is not None and reading.shape.is_object and reading.shape.children:
         paths, firsts = _count_by(_read_objects(reading), reading, null_keys)
         # Spark's reader leaves out what it does not take for an object.

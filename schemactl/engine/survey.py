@@ -57,6 +57,7 @@ class Reading:
         is_marked: whether large integers in ``text`` are marked (``large_integers.mark_large_integers``).
         places: where each record stands.
         parsed: reads the documents as objects of a type (``Documents.parsed``), where all records are documents.
+        has_nulls: whether a key may have a null.
     """
 
     records: DataFrame
@@ -65,6 +66,7 @@ class Reading:
     is_marked: bool
     places: Places
     parsed: Callable[[StructType], DataFrame] | None = None
+    has_nulls: bool = True
 
     def has_nulls_in_lists(self) -> bool:
         """Return whether a list may hold a null; reads the texts once."""
@@ -109,7 +111,7 @@ def survey_inputs(
     documents = [batch for batch in batches if isinstance(batch, Documents)]
     typed = [survey_typed(batch, progress) for batch in batches if isinstance(batch, Typed)]
     share = sample.share_of(count_records(documents, progress)) if sample.records else sample.share_of(0)
-    surveys = [survey_documents(sampled(each.frame, share), each.parsed, progress) for each in documents]
+    surveys = [survey_documents(replace(each, frame=sampled(each.frame, share)), progress) for each in documents]
     typed_share = sample.share_of(sum(file.records for each in typed for file in each.files.values()))
     surveys += typed if typed_share == 1 else [_sampled_rows(each, typed_share) for each in typed]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
@@ -150,22 +152,15 @@ def _sampled_rows(found: Survey, share: float) -> Survey:
     return replace(found, files=count_rows(batch, share))
 
 
-def survey_documents(
-    records: DataFrame,
-    parsed: Callable[[StructType], DataFrame] | None = None,
-    progress: Progress = lambda *_: None,
-) -> Survey:
+def survey_documents(documents: Documents, progress: Progress = lambda *_: None) -> Survey:
     """Find out what JSON documents can hold.
 
     Args:
-        records: columns ``file`` (string), ``block`` (bigint, where in the file the reading task began), ``id``
-            (bigint, ascending by one within a block), ``text`` (string, one JSON document; blank ones are skipped)
-            and ``sampled`` (boolean, whether to read this one).
-        parsed: reads all of them as objects (``Documents.parsed``).
+        documents: with a column ``sampled`` (boolean, whether to read this one) besides.
         progress: told each phase.
     """
     progress("reading shapes", None)
-    text = F.col("text")
+    records, text = documents.frame, F.col("text")
     blocks = _read_blocks(records, text)
     # Marking takes as long as parsing, and looking for what is to be marked a third of it.
     is_marked = any(may_hide_large_integers(row.shape) for row in blocks if row.shape) and _has_large(records)
@@ -180,7 +175,8 @@ def survey_documents(
     shape = read_shape(readable, blocks, progress)
     bad = _bad_records(checked, places) if has_bad else ()
     are_all_read = not is_marked and all(row.documents == row.lines for row in blocks)
-    reading = Reading(records, readable, shape, is_marked, places, parsed if are_all_read else None)
+    parsed = documents.parsed if are_all_read else None
+    reading = Reading(records, readable, shape, is_marked, places, parsed, documents.has_nulls)
     return Survey((reading,), files=places.files(), bad_records=bad)
 
 

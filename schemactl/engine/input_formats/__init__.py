@@ -42,10 +42,12 @@ class Documents:
         parsed: reads the same documents again as objects of a type, by a reader of Spark's own: columns ``file``,
             ``block``, ``id`` and ``document``. It leaves out what it cannot read, and then it counts the rest
             otherwise. None where only texts can be read.
+        has_nulls: whether a key may have a null.
     """
 
     frame: DataFrame
     parsed: Callable[[StructType], DataFrame] | None = None
+    has_nulls: bool = True
 
 
 class Numbering(StrEnum):

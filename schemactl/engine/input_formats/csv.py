@@ -181,10 +181,11 @@ def _names_by_spark(
 def _names(cells: Sequence[str]) -> list[str]:
     """Return names as Spark makes them of a header: blank and equal ones get their number, here one that is free."""
     names: list[str] = []
+    others = set(cells)
     for at, (cell, numbered) in enumerate(zip(cells, _numbered(cells), strict=True)):
-        others = {*cells, *names}
         free = (f"{cell or '_c'}{'_' * blanks}{at}" for blanks in count())
         names.append(cell if cell == numbered else next(name for name in free if name not in others))
+        others.add(names[-1])
     return names
 
 

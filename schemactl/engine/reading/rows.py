@@ -25,7 +25,7 @@ def rows_as_documents(
     taken = {name: name for name in frame.columns} if cells is None else cells
     # As SQL text: thousands of columns take Python seconds one by one.
     fields = ", ".join(f"{literal(key)}, {quoted(column)}" for key, column in taken.items())
-    text = F.expr(f"to_json(named_struct({fields}))")
+    text = F.expr(f"to_json(named_struct({fields}), map('ignoreNullFields', 'true'))")
     if fault is not None:
         text = F.coalesce(fault, text)
-    return Documents(frame.select(*place_columns(frame), text.alias("text")))
+    return Documents(frame.select(*place_columns(frame), text.alias("text")), has_nulls=False)
