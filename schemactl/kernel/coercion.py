@@ -1,0 +1,323 @@
+"""What becomes of a column of values in a column of another type: ``schema.coercion`` for arrays.
+
+Values of each pair of types come out as dlt 1.31 stores them. What is not coerced, or what the stored type has no room
+for, comes out as null. Common spellings are cast by Arrow; the coercion of single values is asked about the others,
+once for each distinct one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemactl.kernel.kinds import KindValues
+from schemactl.kernel.stored import CLOCK, INSTANT, NAIVE, decimal_size, stored_type, stored_value
+from schemactl.schema.coercion import coerce
+from schemactl.schema.types import Column, DataType
+
+_MOST_REMEMBERED: Final = 10_000
+_FIRST_SECOND: Final = -62_135_596_800
+_LAST_SECOND: Final = 253_402_300_799
+"""Python's calendar, the years 1 to 9999."""
+_MICROS: Final = 1_000_000
+
+
+class Coercion:
+    """Coerces the values of one kind to one column.
+
+    Args:
+        kind: of the values.
+        column: the column, complete.
+        is_exact: whether values that the column does not hold as they are (rounded, longer than stated, in another
+            kind of time zone) count as not coerced.
+    """
+
+    def __init__(self, kind: DataType, column: Column, *, is_exact: bool = False) -> None:
+        assert column.data_type is not None
+        self._kind = kind
+        self._column = column
+        self._to = column.data_type
+        self._is_exact = is_exact and kind is column.data_type
+        self._cast = _CASTS.get((kind, column.data_type))
+        self._known: dict[Any, Any] = {}
+
+    def __call__(self, values: KindValues) -> pa.Array:
+        """Return the values in the type that the column is stored as, null where they are not coerced."""
+        found = self._coerced(values)
+        if not self._is_exact:
+            return found
+        return pc.if_else(pc.fill_null(_is_kept(values, found, self._column), False), found, None)
+
+    def _coerced(self, values: KindValues) -> pa.Array:
+        if values.array is None:
+            return self._by_python(values.listed)
+        found = self._cast(values.array, self._column) if self._cast is not None else None
+        if found is None:
+            return self._array_by_python(values.array)
+        cast, odd = found
+        if odd is None:
+            return cast
+        return pc.coalesce(cast, self._array_by_python(odd))
+
+    def _array_by_python(self, array: pa.Array) -> pa.Array:
+        if array.null_count == len(array):
+            return pa.nulls(len(array), stored_type(self._column))
+        if pa.types.is_floating(array.type):
+            return self._by_python(array.to_pylist())
+        encoded = array.dictionary_encode()
+        return self._by_python(encoded.dictionary.to_pylist()).take(encoded.indices)
+
+    def _by_python(self, values: Any) -> pa.Array:
+        if self._kind is DataType.JSON:
+            stored = [None if value is None else self._one(value) for value in values]
+        else:
+            known, stored = self._known, []
+            for value in values:
+                if value is None:
+                    stored.append(None)
+                    continue
+                # 0.0 equals -0.0, and 1 equals True
+                key = (value, str(value)) if type(value) is float else value
+                if key not in known:
+                    if len(known) >= _MOST_REMEMBERED:
+                        known.clear()
+                    known[key] = self._one(value)
+                stored.append(known[key])
+        return pa.array(stored, stored_type(self._column))
+
+    def _one(self, value: Any) -> Any:
+        kind = self._kind
+        if type(value) is int and kind is DataType.WEI:
+            value = Decimal(value)
+        try:
+            return stored_value(coerce(value, kind, self._to), self._column)
+        except (ValueError, OverflowError):  # the latter of timestamps that leave the calendar in UTC
+            return None
+
+
+def text_of(value: Any) -> str:
+    """Return a value as a text for a person."""
+    match value:
+        case str():
+            return value
+        case bool() | float() | dict() | list():
+            written: str = coerce(value, DataType.JSON, DataType.TEXT)
+            return written if type(value) is not float or value == value else "NaN"
+        case bytes():
+            return value.hex()
+        case date() | time() | datetime():
+            return str(value).removesuffix("+00:00")
+        case Decimal():
+            return f"{value:f}"
+        case _:
+            return str(value)
+
+
+def _is_kept(values: KindValues, found: pa.Array, column: Column) -> pa.Array:
+    """Return whether values of a column's own type are stored there as they are."""
+    match column.data_type:
+        case DataType.DECIMAL:
+            given = values.array.to_pylist() if values.array is not None else values.listed
+            return pa.array(
+                [value == stored for value, stored in zip(given, found.to_pylist(), strict=True)], pa.bool_()
+            )
+        case DataType.TIMESTAMP:
+            is_kept = values.array is not None and (values.array.type.tz is None) == (found.type.tz is None)
+            return pa.array([is_kept] * len(found), pa.bool_())
+        case DataType.TEXT if (most := column.properties.get("precision")) is not None:
+            return pc.less_equal(pc.utf8_length(found), most)
+        case DataType.BINARY if (most := column.properties.get("precision")) is not None:
+            return pc.less_equal(pc.binary_length(found), most)
+        case _:
+            return pc.is_valid(found)
+
+
+# --- casts: an array as its column stores it, and what single values have to be asked about; None for all of them ---
+
+Cast = tuple[pa.Array, pa.Array | None] | None
+
+
+def _same(array: pa.Array, _: Column) -> Cast:
+    return array, None
+
+
+def _to_stored(array: pa.Array, column: Column) -> Cast:
+    return array.cast(stored_type(column)), None
+
+
+def _narrow(array: pa.Array, column: Column) -> Cast:
+    stored = stored_type(column)
+    if stored == array.type:
+        return array, None
+    try:
+        return array.cast(stored), None
+    except pa.ArrowInvalid:
+        limit = 2 ** (stored.bit_width - 1)
+        has_room = pc.and_(pc.greater_equal(array, -limit), pc.less(array, limit))
+        return pc.if_else(has_room, array, None).cast(stored), None
+
+
+def _integer_to_double(array: pa.Array, _: Column) -> Cast:
+    return array.cast(pa.float64(), safe=False), None
+
+
+def _integer_to_decimal(array: pa.Array, column: Column) -> Cast:
+    digits, scale = decimal_size(column)
+    if not 0 <= scale <= 19:
+        return None
+    try:
+        return array.cast(pa.decimal128(19 + scale, scale)).cast(pa.decimal128(digits, scale)), None
+    except pa.ArrowInvalid:
+        return None
+
+
+def _is_set(array: pa.Array, _: Column) -> Cast:
+    return pc.not_equal(array, 0), None
+
+
+def _epoch(array: pa.Array, column: Column) -> Cast:
+    limits = pc.min_max(array).as_py()
+    if limits["min"] is None or not _FIRST_SECOND <= limits["min"] <= limits["max"] <= _LAST_SECOND:
+        return None
+    return pc.multiply(array, _MICROS).cast(INSTANT).cast(stored_type(column), safe=False), None
+
+
+def _whole(array: pa.Array, column: Column) -> Cast:
+    is_whole = pc.and_(
+        pc.equal(array, pc.trunc(array)), pc.and_(pc.greater_equal(array, -(2.0**63)), pc.less(array, 2.0**63))
+    )
+    return _narrow(pc.if_else(is_whole, array, None).cast(pa.int64()), column)
+
+
+def _bool_to_text(array: pa.Array, _: Column) -> Cast:
+    return pc.if_else(array, "True", "False"), None
+
+
+def _decimal_to_decimal(array: pa.Array, column: Column) -> Cast:
+    stored = stored_type(column)
+    if array.type == stored:
+        return array, None
+    try:
+        if array.type.scale > stored.scale:
+            array = pc.round(array, stored.scale, round_mode="half_towards_infinity")
+        return array.cast(stored), None
+    except pa.ArrowInvalid:
+        return None
+
+
+def _moment_to_moment(array: pa.Array, column: Column) -> Cast:
+    return array.cast(pa.int64()).cast(stored_type(column)), None
+
+
+def _split(array: pa.Array, usual: str, cast: Callable[[pa.Array], pa.Array]) -> Cast:
+    """Cast the texts of a usual spelling; the others are left to Python."""
+    is_usual = pc.match_substring_regex(array, usual)
+    odd = None
+    if pc.all(is_usual, min_count=0).as_py() is not True:
+        odd = pc.if_else(is_usual, None, array)
+        array = pc.if_else(is_usual, array, None)
+    try:
+        return cast(array), odd
+    except pa.ArrowInvalid:
+        return None
+
+
+_DAY: Final = (
+    "(?:000[2-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"
+    "-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+)
+"""Years that no offset takes out of the calendar."""
+_CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
+_IS_ZONED: Final = rf"^{_DAY}[T ]{_CLOCK}(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])\z"
+_IS_NAIVE: Final = rf"^{_DAY}(?:[T ]{_CLOCK})?\z"
+_IS_DAY: Final = rf"^{_DAY}\z"
+_IS_CLOCK: Final = rf"^{_CLOCK}\z"
+_IS_INTEGER: Final = r"^-?[0-9]{1,18}\z"
+_IS_DOUBLE: Final = r"^-?[0-9]{1,17}(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,3})?\z"
+
+
+def _text_to_integer(array: pa.Array, column: Column) -> Cast:
+    found = _split(array, _IS_INTEGER, lambda texts: texts.cast(pa.int64()))
+    if found is None:
+        return None
+    narrowed = _narrow(found[0], column)
+    return None if narrowed is None else (narrowed[0], found[1])
+
+
+def _text_to_double(array: pa.Array, _: Column) -> Cast:
+    return _split(array, _IS_DOUBLE, lambda texts: texts.cast(pa.float64()))
+
+
+def _text_to_decimal(array: pa.Array, column: Column) -> Cast:
+    digits, scale = decimal_size(column)
+    # Python's context has 28 digits
+    whole = min(digits - scale, 28 - max(scale, 0))
+    if whole < 1 or scale < 0:
+        return None
+    point = rf"(?:\.[0-9]{{1,{scale}}})?" if scale else ""
+    return _split(array, rf"^-?[0-9]{{1,{whole}}}{point}\z", lambda texts: texts.cast(stored_type(column)))
+
+
+def _text_to_moment(array: pa.Array, column: Column) -> Cast:
+    first = next((text for text in array if text.is_valid), None)
+    is_naive = first is not None and not _ends_with_zone(first.as_py())
+    stored = stored_type(column)
+
+    def cast(texts: pa.Array) -> pa.Array:
+        return texts.cast(NAIVE if is_naive else INSTANT).cast(pa.int64()).cast(stored)
+
+    return _split(array, _IS_NAIVE if is_naive else _IS_ZONED, cast)
+
+
+def _ends_with_zone(text: str) -> bool:
+    return text.endswith("Z") or text[-6:-5] in ("+", "-")
+
+
+def _text_to_day(array: pa.Array, _: Column) -> Cast:
+    return _split(array, _IS_DAY, lambda texts: texts.cast(pa.date32()))
+
+
+def _text_to_clock(array: pa.Array, _: Column) -> Cast:
+    return _split(
+        array,
+        _IS_CLOCK,
+        lambda texts: pc.binary_join_element_wise("1970-01-01T", texts, "").cast(NAIVE).cast(CLOCK),
+    )
+
+
+_CASTS: Final[Mapping[tuple[DataType, DataType], Callable[[pa.Array, Column], Cast]]] = {
+    (DataType.TEXT, DataType.TEXT): _same,
+    (DataType.TEXT, DataType.BIGINT): _text_to_integer,
+    (DataType.TEXT, DataType.DOUBLE): _text_to_double,
+    (DataType.TEXT, DataType.DECIMAL): _text_to_decimal,
+    (DataType.TEXT, DataType.WEI): _text_to_decimal,
+    (DataType.TEXT, DataType.TIMESTAMP): _text_to_moment,
+    (DataType.TEXT, DataType.DATE): _text_to_day,
+    (DataType.TEXT, DataType.TIME): _text_to_clock,
+    (DataType.BIGINT, DataType.BIGINT): _narrow,
+    (DataType.BIGINT, DataType.TEXT): _to_stored,
+    (DataType.BIGINT, DataType.DOUBLE): _integer_to_double,
+    (DataType.BIGINT, DataType.DECIMAL): _integer_to_decimal,
+    (DataType.BIGINT, DataType.WEI): _integer_to_decimal,
+    (DataType.BIGINT, DataType.BOOL): _is_set,
+    (DataType.BIGINT, DataType.TIMESTAMP): _epoch,
+    (DataType.BIGINT, DataType.DATE): _epoch,
+    (DataType.DOUBLE, DataType.DOUBLE): _same,
+    (DataType.DOUBLE, DataType.BIGINT): _whole,
+    (DataType.DOUBLE, DataType.BOOL): _is_set,
+    (DataType.DECIMAL, DataType.DECIMAL): _decimal_to_decimal,
+    (DataType.DECIMAL, DataType.WEI): _decimal_to_decimal,
+    (DataType.BOOL, DataType.BOOL): _same,
+    (DataType.BOOL, DataType.TEXT): _bool_to_text,
+    (DataType.BINARY, DataType.BINARY): _same,
+    (DataType.TIMESTAMP, DataType.TIMESTAMP): _moment_to_moment,
+    (DataType.TIMESTAMP, DataType.DATE): _to_stored,
+    (DataType.DATE, DataType.DATE): _same,
+    (DataType.DATE, DataType.TIMESTAMP): _to_stored,
+    (DataType.TIME, DataType.TIME): _same,
+}

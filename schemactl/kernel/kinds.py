@@ -1,0 +1,194 @@
+"""Values of one place by their kinds, before any coercion: a column for each kind, null where a value is of another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import cached_property
+from types import NoneType
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemactl.inference.values import kind as kind_of
+from schemactl.kernel.stored import CLOCK, INSTANT, NAIVE, encodable
+from schemactl.schema.types import DataType
+
+_KINDS: Final[Mapping[type, DataType]] = {
+    str: DataType.TEXT,
+    int: DataType.BIGINT,
+    float: DataType.DOUBLE,
+    bool: DataType.BOOL,
+    dict: DataType.JSON,
+    list: DataType.JSON,
+    bytes: DataType.BINARY,
+    Decimal: DataType.DECIMAL,
+    datetime: DataType.TIMESTAMP,
+    date: DataType.DATE,
+    time: DataType.TIME,
+}
+
+_TYPES: Final[Mapping[DataType, pa.DataType]] = {
+    DataType.TEXT: pa.string(),
+    DataType.BIGINT: pa.int64(),
+    DataType.DOUBLE: pa.float64(),
+    DataType.BOOL: pa.bool_(),
+    DataType.BINARY: pa.binary(),
+    DataType.DATE: pa.date32(),
+    DataType.TIME: CLOCK,
+}
+
+
+@dataclass(frozen=True)
+class KindValues:
+    """The values of one kind that stand in one place of some rows.
+
+    Attributes:
+        kind: as plans name it.
+        array: the values, null elsewhere; None of objects and lists, and of integers past 63 bits.
+        listed: the same as Python's values, where there is no array.
+    """
+
+    kind: DataType
+    array: pa.Array | None
+    listed: Sequence[Any] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.listed) if self.array is None else len(self.array)
+
+    @cached_property
+    def is_there(self) -> pa.Array:
+        """Whether each row has such a value."""
+        if self.array is not None:
+            return pc.is_valid(self.array)
+        return pa.array([value is not None for value in self.listed], pa.bool_())
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows have one."""
+        if self.array is not None:
+            return int(len(self.array) - self.array.null_count)
+        return len(self.listed) - sum(value is None for value in self.listed)
+
+    def at(self, index: int) -> Any:
+        """Return the value of a row."""
+        return self.listed[index] if self.array is None else self.array[index].as_py()
+
+
+def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bool = False) -> Iterator[KindValues]:
+    """Yield the values by kind; those of other kinds than ``kinds`` are left out.
+
+    Args:
+        values: Python's values, None where there is none.
+        kinds: as plans name them.
+        are_rows: objects among the values are rows themselves, and no values.
+    """
+    found = set(map(type, values))
+    found.discard(NoneType)
+    if are_rows:
+        found.discard(dict)
+    is_one = len(found) == 1 and not are_rows
+    if found <= _NESTED:
+        if found and DataType.JSON in kinds:
+            own = values if is_one else [value if type(value) in found else None for value in values]
+            yield KindValues(DataType.JSON, None, own)
+        return
+    if found & _NESTED and DataType.JSON in kinds:
+        nested = found & _NESTED
+        yield KindValues(DataType.JSON, None, [value if type(value) in nested else None for value in values])
+    for own_type in sorted(found - _NESTED, key=_ORDER.__getitem__):
+        own = values if is_one else [value if type(value) is own_type else None for value in values]
+        if own_type is int:
+            yield from _integers(own, kinds)
+        elif _KINDS[own_type] in kinds:
+            yield from _scalars(own_type, own)
+
+
+_NESTED: Final = frozenset({dict, list})
+_ORDER: Final = {own_type: at for at, own_type in enumerate(_KINDS)}
+
+
+def _scalars(own_type: type, values: Sequence[Any]) -> Iterator[KindValues]:
+    kind = _KINDS[own_type]
+    match kind:
+        case DataType.TEXT:
+            yield KindValues(kind, text_array(values))
+        case DataType.TIMESTAMP:
+            for is_naive in sorted({value.tzinfo is None for value in values if value is not None}):
+                own = [value if value is not None and (value.tzinfo is None) is is_naive else None for value in values]
+                yield KindValues(kind, pa.array(own, NAIVE if is_naive else INSTANT))
+        case DataType.DECIMAL:
+            yield KindValues(kind, pa.array(values))
+        case _:
+            yield KindValues(kind, pa.array(values, _TYPES[kind]))
+
+
+def text_array(values: Sequence[str | None]) -> pa.Array:
+    """Return texts as an array."""
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([None if value is None else encodable(value) for value in values], pa.string())
+
+
+def _integers(values: Sequence[int | None], kinds: Collection[str]) -> Iterator[KindValues]:
+    try:
+        array = pa.array(values, pa.int64())
+    except OverflowError:
+        yield from _large_integers(values, kinds)
+        return
+    if DataType.BIGINT in kinds:
+        yield KindValues(DataType.BIGINT, array)
+
+
+def _large_integers(values: Sequence[int | None], kinds: Collection[str]) -> Iterator[KindValues]:
+    by_kind = [None if value is None else kind_of(value) for value in values]
+    for kind in (DataType.BIGINT, DataType.WEI, DataType.TEXT):
+        own = [value if of == kind else None for value, of in zip(values, by_kind, strict=True)]
+        if kind not in kinds or not any(value is not None for value in own):
+            continue
+        if kind is DataType.TEXT:
+            yield KindValues(kind, pa.array([None if value is None else str(value) for value in own], pa.string()))
+        else:
+            yield KindValues(kind, None, own)
+
+
+def natural_kind(of: pa.DataType) -> DataType | None:
+    """Return the kind of the scalars of a column of Arrow's, None where they are no scalars of ours."""
+    for is_of, kind in _OF_ARROW:
+        if is_of(of):
+            return kind
+    return None
+
+
+_OF_ARROW: Final = (
+    (pa.types.is_string, DataType.TEXT),
+    (pa.types.is_integer, DataType.BIGINT),
+    (pa.types.is_floating, DataType.DOUBLE),
+    (pa.types.is_boolean, DataType.BOOL),
+    (pa.types.is_binary, DataType.BINARY),
+    (pa.types.is_decimal, DataType.DECIMAL),
+    (pa.types.is_timestamp, DataType.TIMESTAMP),
+    (pa.types.is_date32, DataType.DATE),
+    (pa.types.is_time64, DataType.TIME),
+)
+
+
+def array_values(array: pa.Array) -> KindValues | None:
+    """Return a column of Arrow's scalars, None where they are none of ours."""
+    kind = natural_kind(array.type)
+    match kind:
+        case None:
+            return None
+        case DataType.TIMESTAMP:
+            return KindValues(kind, array.cast(NAIVE if array.type.tz is None else INSTANT, safe=False))
+        case DataType.TIME:
+            return KindValues(kind, array.cast(CLOCK, safe=False))
+        case DataType.DECIMAL:
+            return KindValues(kind, array)
+        case _:
+            return KindValues(kind, array.cast(_TYPES[kind]))

@@ -1,0 +1,294 @@
+"""Documents -> evidence, a batch at a time and within it a column at a time.
+
+What stands at one path of a batch is a column: its values and the documents that they are of, in the order of the
+input. Objects give a column for each key, lists one of their elements. ``inference.evidence.observe`` says the same of
+documents value by value; tests hold this to it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import itemgetter
+from typing import Any, Final
+
+from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, is_row_key
+from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, example_of
+from schemactl.inference.paths import ELEMENT, Path
+from schemactl.inference.witnesses import cut_witnesses
+from schemactl.kernel.value_classes import classes_of_numbers, classes_of_texts
+from schemactl.schema.types import DataType
+
+_BOOL: Final = str(DataType.BOOL)
+_FEW: Final = 4
+"""Where a column has fewer different texts than a quarter of its values, each is classified once."""
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Keep Python from looking for cycles while a batch lives: documents have none, and it takes most of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+MOST_LEVELS: Final = 200
+"""How deep documents may nest: what comes after goes through them level by level, as Python's stack allows."""
+
+
+class Observer:
+    """Collects the evidence of batches of documents, in any order of the batches.
+
+    Attributes:
+        too_deep: the first document that nests deeper than ``MOST_LEVELS``; evidence ends there.
+    """
+
+    def __init__(self) -> None:
+        self.too_deep: Position | None = None
+        self._root = _Node(())
+        self._first_documents: dict[Position, Any] = {}
+
+    def add(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
+        """Observe a batch of documents.
+
+        Args:
+            documents: parsed, in the order of the input.
+            positions: of each of them, ascending.
+        """
+        batch = _Batch(documents, positions, self._first_documents)
+        columns = [_Column(self._root, documents, range(len(documents)))]
+        while columns:
+            column = columns.pop()
+            if len(column.node.path) <= MOST_LEVELS:
+                columns.extend(batch.observe(column))
+            else:
+                place = positions[column.owners[0]]
+                self.too_deep = place if self.too_deep is None else min(self.too_deep, place)
+        batch.observe_texts()
+
+    def evidence(self) -> Evidence:
+        """Return the evidence of all batches."""
+        paths = {node.path: {name: seen.evidence() for name, seen in node.seen.items()} for node in self._root.walk()}
+        firsts = {seen.first for classes in paths.values() for seen in classes.values()}
+        documents = {at: document for at, document in self._first_documents.items() if at in firsts}
+        return Evidence(paths=paths, witnesses=cut_witnesses(paths, documents))
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The values of one class at one path, as in ``ClassEvidence``."""
+
+    first: Position
+    example: str | None = None
+    count: int = 0
+    shortest: int | None = None
+    longest: int | None = None
+    least: float | None = None
+    greatest: float | None = None
+
+    def evidence(self) -> ClassEvidence:
+        examples = () if self.example is None else (self.example,)
+        return ClassEvidence(
+            self.count, self.first, examples, self.shortest, self.longest, self.least, self.greatest
+        )  # fmt: skip
+
+    def add_lengths(self, shortest: int, longest: int) -> None:
+        self.shortest = shortest if self.shortest is None else min(self.shortest, shortest)
+        self.longest = longest if self.longest is None else max(self.longest, longest)
+
+    def add_range(self, least: float | None, greatest: float | None) -> None:
+        if least is not None and greatest is not None:
+            self.least = least if self.least is None else min(self.least, least)
+            self.greatest = greatest if self.greatest is None else max(self.greatest, greatest)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A path, the classes of values that were met there, and the paths below it."""
+
+    path: Path
+    seen: dict[str, _Seen] = field(default_factory=dict)
+    below: dict[str | None, _Node] = field(default_factory=dict)
+
+    def at(self, step: str | None) -> _Node:
+        known = self.below.get(step)
+        if known is None:
+            known = self.below[step] = _Node((*self.path, step))
+        return known
+
+    def walk(self) -> Iterator[_Node]:
+        nodes = [self]
+        while nodes:
+            node = nodes.pop()
+            yield node
+            nodes.extend(node.below.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The values at one path of a batch, and the index of the document of each; in the order of the input."""
+
+    node: _Node
+    values: Sequence[Any]
+    owners: Sequence[int]
+
+    def by_type(self) -> Iterator[tuple[type, Sequence[Any], Sequence[int]]]:
+        """Yield the values of each type by themselves."""
+        types = set(map(type, self.values))
+        if len(types) == 1:
+            yield types.pop(), self.values, self.owners
+            return
+        parts: dict[type, tuple[list[Any], list[int]]] = {each: ([], []) for each in types}
+        for value, owner in zip(self.values, self.owners, strict=True):
+            values, owners = parts[type(value)]
+            values.append(value)
+            owners.append(owner)
+        yield from ((each, *part) for each, part in parts.items())
+
+
+class _Batch:
+    def __init__(
+        self, documents: Sequence[Any], positions: Sequence[Position], first_documents: dict[Position, Any]
+    ) -> None:
+        self._documents = documents
+        self._positions = positions
+        self._first_documents = first_documents
+        self._texts: list[_Column] = []
+
+    def observe(self, column: _Column) -> Iterator[_Column]:
+        """Count the values of a column, and yield the columns below it."""
+        for kind, values, owners in column.by_type():
+            part = _Column(column.node, values, owners)
+            if kind is dict:
+                yield from self._observe_objects(part)
+            elif kind is list:
+                yield from self._observe_lists(part)
+            elif kind is str:
+                self._texts.append(part)
+            elif kind is bool:
+                self._see(part.node, _BOOL, owners[0], len(values), values[0])
+            elif values[0] is None:
+                self._see(part.node, NULL, owners[0], len(values))
+            else:
+                self._observe_numbers(part)
+
+    def observe_texts(self) -> None:
+        """Count the texts of all columns: they are classified together."""
+        asked: list[Sequence[str]] = []
+        for column in self._texts:
+            distinct = set(column.values)
+            asked.append(column.values if len(distinct) * _FEW > len(column.values) else list(distinct))
+        names = classes_of_texts(list(chain.from_iterable(asked)))
+        start = 0
+        for column, texts in zip(self._texts, asked, strict=True):
+            found = names[start : start + len(texts)]
+            start += len(texts)
+            if len(set(found)) == 1:
+                self._see_texts(column, found[0])
+            elif texts is column.values:
+                self._see_apart(column, found)
+            else:
+                self._see_apart(column, list(map(dict(zip(texts, found, strict=True)).__getitem__, column.values)))
+        self._texts.clear()
+
+    def _see_apart(self, column: _Column, names: Sequence[str]) -> None:
+        """Count values of several classes."""
+        parts: dict[str, tuple[list[Any], list[int]]] = {name: ([], []) for name in set(names)}
+        for name, value, owner in zip(names, column.values, column.owners, strict=True):
+            values, owners = parts[name]
+            values.append(value)
+            owners.append(owner)
+        for name, (values, owners) in parts.items():
+            part = _Column(column.node, values, owners)
+            if isinstance(values[0], str):
+                self._see_texts(part, name)
+            else:
+                self._see_numbers(part, name)
+
+    def _see_texts(self, column: _Column, name: str) -> None:
+        lengths = list(map(len, column.values))
+        seen = self._see(column.node, name, column.owners[0], len(lengths), column.values[0])
+        seen.add_lengths(min(lengths), max(lengths))
+
+    def _observe_numbers(self, column: _Column) -> None:
+        names = classes_of_numbers(column.values)
+        if isinstance(names, str):
+            self._see_numbers(column, names)
+        else:
+            self._see_apart(column, names)
+
+    def _see_numbers(self, column: _Column, name: str) -> None:
+        seen = self._see(column.node, name, column.owners[0], len(column.values), column.values[0])
+        seen.add_range(as_float(min(column.values)), as_float(max(column.values)))
+
+    def _observe_lists(self, column: _Column) -> Iterator[_Column]:
+        lengths = list(map(len, column.values))
+        seen = self._see(column.node, LIST, column.owners[0], len(lengths))
+        seen.add_lengths(min(lengths), max(lengths))
+        if elements := list(chain.from_iterable(column.values)):
+            owners = list(chain.from_iterable(map(repeat, column.owners, lengths)))
+            yield _Column(column.node.at(ELEMENT), elements, owners)
+
+    def _observe_objects(self, column: _Column) -> Iterator[_Column]:
+        forms: dict[tuple[str, ...], list[int]] = {}
+        for at, keys in enumerate(map(tuple, column.values)):
+            forms.setdefault(keys, []).append(at)
+        if any(map(is_row_key, chain.from_iterable(forms))):
+            self._see_keyed(column)
+        else:
+            self._see(column.node, OBJECT, column.owners[0], len(column.values))
+        if len(forms) == 1:
+            (keys,) = forms
+            for key, values in zip(keys, zip(*map(dict.values, column.values), strict=True), strict=True):
+                yield _Column(column.node.at(key), values, column.owners)
+            return
+        values_by_key: dict[str, list[Any]] = {}
+        places_by_key: dict[str, list[int]] = {}
+        for keys, places in forms.items():
+            objects = [column.values[at] for at in places]
+            for key, values in zip(keys, zip(*map(dict.values, objects), strict=True), strict=True):
+                values_by_key.setdefault(key, []).extend(values)
+                places_by_key.setdefault(key, []).extend(places)
+        for key, found in values_by_key.items():
+            yield _in_order(column.node.at(key), found, places_by_key[key], column.owners)
+
+    def _see_keyed(self, column: _Column) -> None:
+        """Count objects of which some may bring a row key."""
+        keys = [key for key in set(chain.from_iterable(column.values)) if is_row_key(key)]
+        are_keyed = [any(map(value.get, keys)) for value in column.values]
+        counts = Counter(are_keyed)
+        for is_keyed, count in counts.items():
+            name = KEYED_OBJECT if is_keyed else OBJECT
+            self._see(column.node, name, column.owners[are_keyed.index(is_keyed)], count)
+
+    def _see(self, node: _Node, name: str, owner: int, count: int, value: Any = None) -> _Seen:
+        """Count values of one class; ``owner`` is the document of the first of them, ``value``."""
+        position = self._positions[owner]
+        seen = node.seen.get(name)
+        if seen is None:
+            seen = node.seen[name] = _Seen(position)
+        elif seen.first <= position:
+            seen.count += count
+            return seen
+        seen.count += count
+        seen.first = position
+        seen.example = None if value is None else example_of(value)
+        self._first_documents[position] = self._documents[owner]
+        return seen
+
+
+def _in_order(node: _Node, values: list[Any], places: list[int], owners: Sequence[int]) -> _Column:
+    """Return the column of one key of objects of several forms, which come one form after the other."""
+    if len(values) > 1:
+        order = sorted(range(len(places)), key=places.__getitem__)
+        take = itemgetter(*order)
+        values, places = list(take(values)), list(take(places))
+    return _Column(node, values, [owners[at] for at in places])

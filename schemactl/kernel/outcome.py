@@ -1,0 +1,252 @@
+"""What becomes of the rows of a load besides tables: a tally of all rows, and what contracts keep out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import pyarrow as pa
+
+from schemactl.inference.evidence import Position
+from schemactl.inference.paths import ELEMENT, Path, format_path
+from schemactl.kernel.stored import stored_type
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, RowCounts, Tally, Unfit
+from schemactl.schema.judgement import Violation
+
+REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) for column in REJECTS_COLUMNS])
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTime:
+    """What a load goes by: its id, and when it is made (with its time zone)."""
+
+    id: str
+    inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that keeps a value or a row out.
+
+    Attributes:
+        table: the rows' table; where lists meet, that of their elements.
+        column: that the value is meant for; None for whole rows and for lists.
+        paths: where the values stand.
+        kind: of the value, empty where several meet.
+        expected: the data type of the column, empty where there is none.
+        violation: of a contract; None where the load must not go on.
+        refuses_row: whether it keeps the whole row out.
+    """
+
+    table: str
+    column: str | None
+    paths: tuple[Path, ...]
+    kind: str = ""
+    expected: str = ""
+    violation: Violation | None = None
+    refuses_row: bool = False
+
+
+@dataclass(slots=True)
+class Counts:
+    """The rows of one table, as in ``tally.RowCounts``."""
+
+    read: int = 0
+    rejected: int = 0
+    rejected_above: int = 0
+    values_rejected: int = 0
+    superseded: int = 0
+
+
+@dataclass(slots=True)
+class Seen:
+    """How often a problem was met, where first (file and number), and the value there."""
+
+    count: int
+    file: str
+    number: int
+    example: str | None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the rows of some partitions; those of all add up, in any order.
+
+    Attributes:
+        tables: the rows by table.
+        problems: by their place in ``RowMaker.problems``.
+        spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+    """
+
+    tables: dict[str, Counts] = field(default_factory=dict)
+    problems: dict[int, Seen] = field(default_factory=dict)
+    spans: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+    def counts(self, table: str) -> Counts:
+        """Return the counts of a table, to be added to."""
+        return self.tables.setdefault(table, Counts())
+
+    def add(self, problem: int, count: int, file: str, number: int, example: str | None) -> None:
+        """Note a problem, with the first place of it."""
+        seen = self.problems.get(problem)
+        if seen is None:
+            self.problems[problem] = Seen(count, file, number, example)
+            return
+        seen.count += count
+        if (file, number) < (seen.file, seen.number):
+            seen.file, seen.number, seen.example = file, number, example
+
+    def measure(self, table: str, column: str, least: float, greatest: float) -> None:
+        """Note numbers that a column has no room for."""
+        known = self.spans.get((table, column), (least, greatest))
+        self.spans[table, column] = (min(known[0], least), max(known[1], greatest))
+
+    def merge(self, other: Outcome) -> None:
+        """Add what became of other partitions."""
+        for name, counts in other.tables.items():
+            own = self.counts(name)
+            own.read += counts.read
+            own.rejected += counts.rejected
+            own.rejected_above += counts.rejected_above
+            own.values_rejected += counts.values_rejected
+            own.superseded += counts.superseded
+        for at, seen in other.problems.items():
+            self.add(at, seen.count, seen.file, seen.number, seen.example)
+        for (table, column), span in other.spans.items():
+            self.measure(table, column, *span)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the outcome as JSON can hold it."""
+        return {
+            "tables": {
+                name: [each.read, each.rejected, each.rejected_above, each.values_rejected, each.superseded]
+                for name, each in self.tables.items()
+            },
+            "problems": [[at, seen.count, seen.file, seen.number, seen.example] for at, seen in self.problems.items()],
+            "spans": [[*key, *span] for key, span in self.spans.items()],
+        }
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Outcome:
+        """Return what ``to_plain`` was given."""
+        return Outcome(
+            {name: Counts(*counts) for name, counts in plain["tables"].items()},
+            {at: Seen(*seen) for at, *seen in plain["problems"]},
+            {(table, column): (least, greatest) for table, column, least, greatest in plain["spans"]},
+        )
+
+
+def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally:
+    """Return the tally of a load.
+
+    Args:
+        outcome: of all its rows.
+        problems: of a row maker for the plan.
+        plan: of the load.
+    """
+    names = dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables))
+    unfit: list[Unfit] = []
+    overwritten: list[Overwritten] = []
+    for at, seen in sorted(outcome.problems.items()):
+        problem, first = problems[at], Position(seen.file, seen.number)
+        if problem.violation is not None:
+            continue
+        if not problem.kind:
+            overwritten.append(Overwritten(problem.table, problem.column, problem.paths, seen.count, first))
+            continue
+        unfit.append(
+            Unfit(
+                problem.table, problem.column or "", problem.paths[0], problem.kind, problem.expected,
+                seen.count, first, seen.example,
+            )
+        )  # fmt: skip
+    return Tally({name: _row_counts(outcome.counts(name)) for name in names}, tuple(unfit), tuple(overwritten))
+
+
+def _row_counts(counts: Counts) -> RowCounts:
+    return RowCounts(counts.read, counts.rejected, counts.rejected_above, counts.values_rejected, counts.superseded)
+
+
+def rejected_by(outcome: Outcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
+    """Return what each violation kept out, in the plan's order."""
+    found: dict[tuple[str, str | None], tuple[Violation, Outcome]] = {}
+    for at, problem in enumerate(problems):
+        seen, violation = outcome.problems.get(at), problem.violation
+        if seen is None or violation is None:
+            continue
+        _, sums = found.setdefault((violation.table, violation.column), (violation, Outcome()))
+        sums.add(0, seen.count, seen.file, seen.number, seen.example)
+    return tuple(
+        Rejected(violation, seen.count, Position(seen.file, seen.number), seen.example)
+        for violation, sums in found.values()
+        for seen in sums.problems.values()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Rows or values that a contract keeps out, a list element or array entry for each.
+
+    Attributes:
+        file: of the records.
+        numbers: of the records in the file.
+        indexes: the places in lists, a sequence for each depth.
+        keys: of the rows.
+        values: as texts.
+        rows: as JSON, where whole rows are rejected.
+    """
+
+    file: str
+    numbers: Sequence[int]
+    indexes: Sequence[Sequence[int]]
+    keys: pa.Array
+    values: Sequence[str | None]
+    rows: Sequence[str | None]
+
+
+def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.RecordBatch:
+    """Return rejected rows or values with their reason and their place (``REJECTS_COLUMNS``)."""
+    violation = problem.violation
+    assert violation is not None
+    size = len(refused.numbers)
+    made: dict[str, Any] = {
+        "load_id": [load.id] * size,
+        "table_name": [violation.table] * size,
+        "column_name": [violation.column] * size,
+        "entity": [str(violation.entity)] * size,
+        "mode": [str(violation.mode)] * size,
+        "expected": [violation.expected] * size,
+        "found": [violation.found] * size,
+        "value": refused.values,
+        "path": _place_texts(problem.paths[0], refused.indexes, size),
+        "file": [refused.file] * size,
+        "line": refused.numbers,
+        "row_key": refused.keys,
+        "row": refused.rows,
+        "inserted_at": [load.inserted_at] * size,
+    }
+    columns = [
+        each if isinstance(each := made[column.name], pa.Array) else pa.array(each, column.type)
+        for column in REJECTS_SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=REJECTS_SCHEMA)
+
+
+def _place_texts(path: Path, indexes: Sequence[Sequence[int]], size: int) -> list[str]:
+    """Return a path with the places in lists in place of "each element", for each row."""
+    parts: list[list[str]] = [[]]
+    for step in path:
+        if step is ELEMENT:
+            parts.append([])
+        else:
+            parts[-1].append(step)
+    texts = [format_path(tuple(part)).removeprefix("$") for part in parts]
+    if len(texts) == 1:
+        return [f"${texts[0]}"] * size
+    places = zip(*indexes[: len(texts) - 1], strict=True)
+    return [
+        f"${texts[0]}" + "".join(f"[{at}]{text}" for at, text in zip(place, texts[1:], strict=True)) for place in places
+    ]

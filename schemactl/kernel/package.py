@@ -1,0 +1,288 @@
+"""One partition of records as Spark hands it over -> files of Parquet, and a message of what was written.
+
+Each attempt writes files of its own, whose names nobody else knows; what the driver gets no message of is never listed.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.fs
+import pyarrow.parquet
+
+from schemactl.kernel.observation import without_garbage_collection
+from schemactl.kernel.outcome import LoadTime, Outcome
+from schemactl.kernel.partitions import BLOCK_SHIFT, RecordReader
+from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
+from schemactl.kernel.typed import TypedSource, chunks_of
+from schemactl.normalization.plan import Plan
+
+MESSAGE: Final = "message binary"
+"""The column that partitions give to the driver."""
+
+_MOST_BYTES_HELD: Final = 1 << 26
+"""Of rows that wait to be written; each table gets a row group of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsJob:
+    """What all partitions of a load are told.
+
+    Attributes:
+        plan, load, compared: as of ``RowMaker``.
+        folder: the address of the folder for files; it is there.
+    """
+
+    plan: Plan
+    load: LoadTime
+    compared: Mapping[str, Sequence[str]]
+    folder: str
+
+    def maker(self) -> RowMaker:
+        """Return a row maker for the load."""
+        return RowMaker(self.plan, self.load, self.compared)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file, by its name in the folder, and how many rows it has."""
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one partition has written.
+
+    Attributes:
+        first: file and number of the first record.
+        tables: a file by table; tables without rows are left out.
+        places: the same for the places of rows, as ``MadeRows.places``.
+        rejects: None where there are none.
+        outcome: of the rows.
+    """
+
+    first: tuple[str, int] | None
+    tables: Mapping[str, WrittenFile]
+    places: Mapping[str, WrittenFile]
+    rejects: WrittenFile | None
+    outcome: Outcome
+
+    def dump(self) -> bytes:
+        """Return the message as bytes."""
+        plain = {
+            "first": self.first,
+            "tables": {name: [file.name, file.rows] for name, file in self.tables.items()},
+            "places": {name: [file.name, file.rows] for name, file in self.places.items()},
+            "rejects": [self.rejects.name, self.rejects.rows] if self.rejects else None,
+            "outcome": self.outcome.to_plain(),
+        }
+        return json.dumps(plain).encode()
+
+    @staticmethod
+    def load(text: bytes) -> Message:
+        """Return what ``dump`` was called on."""
+        plain = json.loads(text)
+        return Message(
+            tuple(plain["first"]) if plain["first"] else None,
+            {name: WrittenFile(*file) for name, file in plain["tables"].items()},
+            {name: WrittenFile(*file) for name, file in plain["places"].items()},
+            WrittenFile(*plain["rejects"]) if plain["rejects"] else None,
+            Outcome.from_plain(plain["outcome"]),
+        )
+
+
+# --- partitions ---
+
+
+def write_documents(
+    batches: Iterable[pa.RecordBatch], job: bytes, folder: str, before: Mapping[tuple[str, int], int]
+) -> Iterator[pa.RecordBatch]:
+    """Write the rows of JSON documents; yield one message.
+
+    Args:
+        batches: as ``partitions.RecordReader`` reads them.
+        job: a pickled ``RowsJob``.
+        folder: the working folder of the command.
+        before: by file, as people are shown it, and block, how many records stand before the block in the file.
+    """
+    return _write(pickle.loads(job), _document_chunks(batches, folder, before))
+
+
+def write_typed(batches: Iterable[pa.RecordBatch], job: bytes, source: bytes) -> Iterator[pa.RecordBatch]:
+    """Write the rows of sources that state their types; yield one message.
+
+    Args:
+        batches: as of ``typed.chunks_of``.
+        job: a pickled ``RowsJob``.
+        source: a pickled ``typed.TypedSource``.
+    """
+    asked: TypedSource = pickle.loads(source)
+    return _write(pickle.loads(job), (chunk for batch in batches for chunk in chunks_of(batch, asked)))
+
+
+def _write(job: RowsJob, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    maker = job.maker()
+    writer = PartitionWriter(job.folder, maker)
+    first = None
+    with without_garbage_collection():
+        for chunk in chunks:
+            if first is None and len(chunk.numbers):
+                first = (chunk.file, int(chunk.numbers[0]))
+            writer.add(maker.make(chunk))
+        tables, places, rejects = writer.close()
+    message = Message(first, tables, places, rejects, maker.outcome)
+    yield pa.RecordBatch.from_arrays([pa.array([message.dump()], pa.binary())], ["message"])
+
+
+def _document_chunks(
+    batches: Iterable[pa.RecordBatch], folder: str, before: Mapping[tuple[str, int], int]
+) -> Iterator[Chunk]:
+    for documents, positions in RecordReader(folder).read(batches):
+        file, first = positions[0].file, positions[0].number
+        # The position counts from the beginning of the block.
+        offset = before[file, first >> BLOCK_SHIFT] + 1 - (first >> BLOCK_SHIFT << BLOCK_SHIFT)
+        yield Chunk(file, [position.number + offset for position in positions], documents)
+
+
+# --- files ---
+
+
+def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return the file system of a folder, and its path there.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    found: tuple[pyarrow.fs.FileSystem, str] = pyarrow.fs.FileSystem.from_uri(address)
+    system, path = found
+    if system.get_file_info(path).type is pyarrow.fs.FileType.NotFound:
+        raise FileNotFoundError(f"this machine does not reach the staging folder {address}")
+    return found
+
+
+class PartitionWriter:
+    """Writes the rows of one attempt at one partition, a file for each table that has any."""
+
+    def __init__(self, folder: str, maker: RowMaker) -> None:
+        self._system, self._path = open_folder(folder)
+        self._maker = maker
+        self._attempt = secrets.token_hex(8)
+        self._tables = list(maker.schemas)
+        self._held: dict[str, list[pa.RecordBatch]] = {}
+        self._held_bytes = 0
+        self._writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
+        self._rows: dict[str, int] = {}
+
+    def add(self, made: MadeRows) -> None:
+        """Take the rows of a chunk."""
+        for kind, batches in (("t", made.tables), ("p", made.places)):
+            for table, found in batches.items():
+                self._hold(f"{kind}{self._tables.index(table)}", found)
+        if made.rejects:
+            self._hold("r", made.rejects)
+        if self._held_bytes > _MOST_BYTES_HELD:
+            self._flush()
+
+    def close(self) -> tuple[dict[str, WrittenFile], dict[str, WrittenFile], WrittenFile | None]:
+        """Return the files by table, those with places, and that of rejects."""
+        self._flush()
+        for writer in self._writers.values():
+            writer.close()
+        files = {name: WrittenFile(self._file(name), rows) for name, rows in self._rows.items() if rows}
+        tables = {table: files[f"t{at}"] for at, table in enumerate(self._tables) if f"t{at}" in files}
+        places = {table: files[f"p{at}"] for at, table in enumerate(self._tables) if f"p{at}" in files}
+        return tables, places, files.get("r")
+
+    def _hold(self, name: str, batches: Sequence[pa.RecordBatch]) -> None:
+        held = self._held.setdefault(name, [])
+        for batch in batches:
+            if batch.num_rows:
+                held.append(batch)
+                self._held_bytes += batch.nbytes
+
+    def _flush(self) -> None:
+        for name, batches in self._held.items():
+            if not batches:
+                continue
+            table = pa.Table.from_batches(batches)
+            if name not in self._writers:
+                self._writers[name] = parquet_writer(self._system, f"{self._path}/{self._file(name)}", table.schema)
+            self._writers[name].write_table(table)
+            self._rows[name] = self._rows.get(name, 0) + table.num_rows
+        self._held, self._held_bytes = {}, 0
+
+    def _file(self, name: str) -> str:
+        return f"{self._attempt}-{name}.parquet"
+
+
+def parquet_writer(system: pyarrow.fs.FileSystem, path: str, schema: pa.Schema) -> pyarrow.parquet.ParquetWriter:
+    """Open a file for rows; keys of rows, which are all different, are written without a dictionary."""
+    worded = [field.name for field in schema if not field.name.endswith(_KEY_NAMES)]
+    return pyarrow.parquet.ParquetWriter(path, schema, filesystem=system, use_dictionary=worded)
+
+
+_KEY_NAMES: Final = ("dlt_id", "dlt_parent_id", "dlt_root_id", "DLT_ID", "DLT_PARENT_ID", "DLT_ROOT_ID")
+
+
+# --- superseded rows ---
+
+
+def drop_superseded(
+    batches: Iterable[pa.RecordBatch], folder: str, superseded: str, keeps: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Write files again without their superseded rows; yield a message for each file: what was kept, what was not.
+
+    Args:
+        batches: a column ``part``: as JSON, the number of a partition, a table, and the names of the files with its
+            rows and with their places.
+        folder: of the files.
+        superseded: of Parquet files with the columns ``part`` (the partition's number) and ``ordinal`` of
+            superseded root rows.
+        keeps: the tables of which superseded rows are written to files of their own.
+    """
+    system, path = open_folder(folder)
+    known_system, known_path = open_folder(superseded)
+    known = pyarrow.dataset.dataset(known_path, filesystem=known_system, format="parquet")
+    for batch in batches:
+        for text in batch.column("part").to_pylist():
+            number, table, rows, places = json.loads(text)
+            ordinals = known.to_table(["ordinal"], filter=pc.field("part") == number).column("ordinal")
+            found = _split_file(system, path, rows, places, ordinals, keeps_others=table in keeps)
+            message = json.dumps([number, table, *found]).encode()
+            yield pa.RecordBatch.from_arrays([pa.array([message], pa.binary())], ["message"])
+
+
+def _split_file(
+    system: pyarrow.fs.FileSystem, path: str, rows: str, places: str, ordinals: Any, *, keeps_others: bool
+) -> list[tuple[str, int] | None]:
+    attempt = secrets.token_hex(8)
+    writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
+    counts = {"kept": 0, "others": 0}
+    with (
+        pyarrow.parquet.ParquetFile(f"{path}/{rows}", filesystem=system) as data,
+        pyarrow.parquet.ParquetFile(f"{path}/{places}", filesystem=system) as beside,
+    ):
+        for group in range(data.num_row_groups):
+            table = data.read_row_group(group)
+            is_other = pc.is_in(beside.read_row_group(group, ["ordinal"]).column("ordinal"), value_set=ordinals)
+            for name, mask in (("kept", pc.invert(is_other)), ("others", is_other)):
+                part = table.filter(mask)
+                counts[name] += part.num_rows
+                if part.num_rows and (name == "kept" or keeps_others):
+                    if name not in writers:
+                        file = f"{path}/{attempt}-{name}.parquet"
+                        writers[name] = parquet_writer(system, file, table.schema)
+                    writers[name].write_table(part)
+    for writer in writers.values():
+        writer.close()
+    return [(f"{attempt}-{name}.parquet" if name in writers else "", counts[name]) for name in ("kept", "others")]

@@ -1,0 +1,189 @@
+"""One partition of records as Spark hands it over -> what it holds: the functions that Spark's workers run."""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from schemactl.inference.evidence import Evidence, Position
+from schemactl.kernel.observation import Observer, without_garbage_collection
+from schemactl.kernel.parsing import is_blank, parse_texts
+from schemactl.kernel.recount import Absences, Recount, Scalars
+
+AT_ONCE: Final = 1000
+"""Records that are parsed together: what they become stays in the processor's cache."""
+
+MOST_BYTES_AT_ONCE: Final = 1 << 22
+
+BLOCK_SHIFT: Final = 44
+"""A position within a partition: where the block begins in the file, shifted by this, and the record in the block."""
+
+MAX_BAD_RECORDS: Final = 20
+"""Bad records that are shown; all are counted."""
+
+_SHOWN_OF_BAD: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record that is no JSON, and how it begins."""
+
+    position: Position
+    text: str
+
+
+@dataclass(slots=True)
+class BlockCounts:
+    """The records of one block of a file, as its task counts them.
+
+    Attributes:
+        lines: records, blank ones too, that are not sampled too.
+        records: those that are not blank.
+        documents: those that were read.
+        bad: those that cannot be read.
+        first_bad: the place of the first of these in the block, from 0.
+    """
+
+    lines: int = 0
+    records: int = 0
+    documents: int = 0
+    bad: int = 0
+    first_bad: int | None = None
+
+
+Pieces: TypeAlias = Iterator[tuple[list[Any], list[Position]]]
+"""Documents and their positions, which count from the beginning of their block (``BLOCK_SHIFT``), a piece at a time."""
+
+
+def shown_path(uri: str, folder: str) -> str:
+    """Return the path of a Spark address as people are shown it: relative where it is below ``folder``."""
+    if not uri.startswith("file:"):
+        return uri
+    path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
+    return path.removeprefix(f"{folder.rstrip('/')}/")
+
+
+class RecordReader:
+    """Reads the records of one partition, and counts them.
+
+    Attributes:
+        blocks: the counts by file and block.
+        bad_records: the first ones that cannot be read.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self.blocks: dict[tuple[str, int], BlockCounts] = {}
+        self.bad_records: list[BadRecord] = []
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Pieces:
+        """Yield the documents.
+
+        Args:
+            batches: columns ``file``, ``block``, ``text`` (binary) and ``sampled``; the records of a block follow one
+                another.
+        """
+        with without_garbage_collection():
+            for batch in batches:
+                yield from self._read_batch(batch)
+
+    def _read_batch(self, batch: pa.RecordBatch) -> Pieces:
+        files, blocks, texts, sampled = (batch.column(name) for name in ("file", "block", "text", "sampled"))
+        is_whole = sampled.true_count == len(sampled)
+        for start, end in _runs(files, blocks):
+            file, block = shown_path(files[start].as_py(), self._folder), blocks[start].as_py()
+            for first, last in _pieces(texts, start, end):
+                size = last - first
+                taken = None if is_whole else sampled.slice(first, size).to_pylist()
+                yield from self._parse(file, block, texts.slice(first, size).to_pylist(), taken)
+
+    def _parse(self, file: str, block: int, texts: list[bytes], taken: list[bool] | None) -> Pieces:
+        counts = self.blocks.setdefault((file, block), BlockCounts())
+        base = (block << BLOCK_SHIFT) + counts.lines
+        kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
+        parsed = parse_texts(texts if taken is None else [texts[at] for at in kept])
+        positions = [Position(file, base + at) for at in kept]
+        for at in parsed.bad[:MAX_BAD_RECORDS]:
+            text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
+            self.bad_records.append(BadRecord(positions[at], text))
+        self.bad_records = sorted(self.bad_records, key=attrgetter("position"))[:MAX_BAD_RECORDS]
+        if parsed.bad and counts.first_bad is None:
+            counts.first_bad = counts.lines + kept[parsed.bad[0]]
+        counts.lines += len(texts)
+        counts.documents += len(parsed.documents)
+        counts.bad += len(parsed.bad)
+        counts.records += len(parsed.documents) + len(parsed.bad)
+        if taken is not None:
+            left = (text for text, is_taken in zip(texts, taken, strict=True) if not is_taken)
+            counts.records += sum(not is_blank(text) for text in left)
+        if parsed.documents:
+            yield parsed.documents, positions if parsed.places is None else [positions[at] for at in parsed.places]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one partition holds.
+
+    Attributes:
+        found: evidence, or what else was asked for; positions count from the beginning of their block.
+        blocks, bad_records: as of ``RecordReader``.
+        too_deep: as of ``Observer``.
+    """
+
+    found: Any
+    blocks: dict[tuple[str, int], BlockCounts]
+    bad_records: tuple[BadRecord, ...] = ()
+    too_deep: Position | None = None
+
+
+def observe_partition(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """Yield one row with the pickled ``Part`` of a partition, which has its evidence."""
+    reader, observer = RecordReader(folder), Observer()
+    for documents, positions in reader.read(batches):
+        observer.add(documents, positions)
+    found = Evidence() if observer.too_deep else observer.evidence()
+    yield _pickled(Part(found, reader.blocks, tuple(reader.bad_records), observer.too_deep))
+
+
+def recount_partition(
+    batches: Iterable[pa.RecordBatch], folder: str, asked: Sequence[Scalars | Absences]
+) -> Iterator[pa.RecordBatch]:
+    """Yield one row with the pickled ``Part`` of a partition, which has a tally for each question."""
+    reader, recount = RecordReader(folder), Recount(asked)
+    for documents, positions in reader.read(batches):
+        recount.add(documents, positions)
+    yield _pickled(Part(recount.tallies(), reader.blocks))
+
+
+def _pickled(part: Part) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(part, pickle.HIGHEST_PROTOCOL)], pa.binary())], ["part"])
+
+
+def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:
+    """Yield where the records of each block begin and end."""
+    start, size = 0, len(files)
+    while start < size:
+        first = (files[start], blocks[start])
+        end = size
+        if (files[size - 1], blocks[size - 1]) != first:
+            # No block comes twice, so that where it ends is found by halves.
+            end = bisect(range(size), 0, start, size, key=lambda at: (files[at], blocks[at]) != first)
+        yield start, end
+        start = end
+
+
+def _pieces(texts: pa.BinaryArray, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut a run of records into pieces that are parsed at once."""
+    while start < end:
+        last = min(start + AT_ONCE, end)
+        while last - start > 1 and texts.slice(start, last - start).nbytes > MOST_BYTES_AT_ONCE:
+            last = (start + last) // 2
+        yield start, last
+        start = last

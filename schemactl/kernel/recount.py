@@ -1,0 +1,132 @@
+"""Looks at single values again, where evidence leaves open which of them fit a type, or which rows lack one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemactl.inference.classes import classify, kind_of
+from schemactl.inference.evidence import Position
+from schemactl.inference.paths import Path, values_at
+from schemactl.inference.resolve import Taken
+from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
+from schemactl.inference.survival.target import TargetType
+from schemactl.inference.survival.values import survives
+
+_MOST_REMEMBERED = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """Asks which scalars at some paths survive in a type; nulls, objects and lists do not count."""
+
+    paths: tuple[Path, ...]
+    target: TargetType
+
+
+@dataclass(frozen=True, slots=True)
+class Absences:
+    """Asks for the first document with a row that lacks a value.
+
+    Attributes:
+        rows: paths whose values make the rows.
+        fed: paths and classes of the values, at most one a row.
+    """
+
+    rows: tuple[Path, ...]
+    fed: tuple[Taken, ...]
+
+
+class Recount:
+    """Answers questions by batches of documents."""
+
+    def __init__(self, asked: Sequence[Scalars | Absences]) -> None:
+        self._answers = [_Survivors(ask) if isinstance(ask, Scalars) else _Missing(ask) for ask in asked]
+
+    def add(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
+        """Count in a batch of documents."""
+        for answer in self._answers:
+            answer.add(documents, positions)
+
+    def tallies(self) -> tuple[Tally, ...]:
+        """Return the answers; of absences the place of the first alone."""
+        return tuple(answer.tally() for answer in self._answers)
+
+
+@dataclass(slots=True)
+class _Survivors:
+    ask: Scalars
+    values: int = 0
+    bad: int = 0
+    bad_values: list[tuple[Position, Any]] = field(default_factory=list)
+    known: dict[tuple[type, Any], bool] = field(default_factory=dict)
+
+    def add(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
+        for document, position in zip(documents, positions, strict=True):
+            for path in self.ask.paths:
+                for value in values_at(document, path):
+                    if value is None or isinstance(value, (dict, list)):
+                        continue
+                    self.values += 1
+                    if not self._survives(value):
+                        self.bad += 1
+                        self._keep(position, shown(value))
+
+    def _survives(self, value: Any) -> bool:
+        key = (type(value), value)
+        if key not in self.known:
+            if len(self.known) >= _MOST_REMEMBERED:
+                self.known.clear()
+            self.known[key] = survives(value, self.ask.target)
+        return self.known[key]
+
+    def _keep(self, position: Position, value: Any) -> None:
+        """Keep the first bad values; all of the first documents, as one value may come often."""
+        documents = {at for at, _ in self.bad_values}
+        if len(documents) >= MAX_EXAMPLES and position not in documents:
+            if position > (last := max(documents)):
+                return
+            self.bad_values = [each for each in self.bad_values if each[0] != last]
+        self.bad_values.append((position, value))
+
+    def tally(self) -> Tally:
+        found = sorted(self.bad_values, key=lambda each: each[0])
+        first = found[0][0] if found else None
+        return Tally(self.values, self.bad, distinct(value for _, value in found), first)
+
+
+@dataclass(slots=True)
+class _Missing:
+    ask: Absences
+    first: Position | None = None
+
+    def add(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
+        for document, position in zip(documents, positions, strict=True):
+            if self.first is not None and position > self.first:
+                continue
+            if self._rows(document) > self._values(document):
+                self.first = position
+
+    def _rows(self, document: Any) -> int:
+        return sum(1 for path in self.ask.rows for _ in values_at(document, path))
+
+    def _values(self, document: Any) -> int:
+        """Return how many values of a document are taken: those of kinds that are."""
+        kinds: dict[Path, set[str]] = {}
+        for path, name in self.ask.fed:
+            kinds.setdefault(path, set()).add(_kind_group(name))
+        return sum(1 for path, wanted in kinds.items() for group in _groups_at(document, path) if group in wanted)
+
+    def tally(self) -> Tally:
+        return Tally(first=self.first)
+
+
+def _groups_at(document: Any, path: Path) -> Iterator[str]:
+    for value in values_at(document, path):
+        yield _kind_group(kind_of(classify(value)) if isinstance(value, (dict, list)) or value is None else "scalar")
+
+
+def _kind_group(name: str) -> str:
+    kind = kind_of(name)
+    return kind if kind in ("null", "object", "list") else "scalar"

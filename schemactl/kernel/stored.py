@@ -1,0 +1,154 @@
+"""Arrow types that columns and structures are stored as, and how single values get there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+
+from schemactl.normalization.plan import Plan
+from schemactl.schema.coercion import coerce
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.types import Column, DataType
+
+DECIMAL_DIGITS: Final = 38
+DECIMAL_SCALE: Final = 9
+
+INSTANT: Final = pa.timestamp("us", "UTC")
+NAIVE: Final = pa.timestamp("us")
+CLOCK: Final = pa.time64("us")
+
+_FIXED_TYPES: Final[Mapping[DataType, pa.DataType]] = {
+    DataType.TEXT: pa.string(),
+    DataType.JSON: pa.string(),
+    DataType.DOUBLE: pa.float64(),
+    DataType.BOOL: pa.bool_(),
+    DataType.BINARY: pa.binary(),
+    DataType.DATE: pa.date32(),
+    DataType.TIME: CLOCK,
+}
+
+_LEAVES: Final[Mapping[str, pa.DataType]] = {
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": INSTANT,
+    "timestamp_ntz": NAIVE,
+}
+
+_EXACT: Final = Context(prec=20_000, Emax=999_999, Emin=-999_999)
+_LARGEST_EXPONENT: Final = 38
+_SMALLEST_EXPONENT: Final = -100
+"""Of decimals: numbers past these have no room in any column, or are zero in all of them."""
+
+
+def arrow_type(column: Column, table: str, plan: Plan) -> pa.DataType:
+    """Return the type that a column of a plan is stored as."""
+    structure = plan.structures.get((table, column.name))
+    return stored_type(column) if structure is None else structure_type(structure)
+
+
+def stored_type(column: Column) -> pa.DataType:
+    """Return the type that a complete column is stored as (docs/dlt.md §9.3, as DuckDB has it).
+
+    Raises:
+        ValueError: the column has no data type yet.
+    """
+    match column.data_type:
+        case DataType.BIGINT:
+            bits = column.properties.get("precision") or 64
+            sizes = ((8, pa.int8()), (16, pa.int16()), (32, pa.int32()))
+            return next((size for limit, size in sizes if bits <= limit), pa.int64())
+        case DataType.DECIMAL:
+            return pa.decimal128(*decimal_size(column))
+        case DataType.WEI:
+            return pa.decimal128(*decimal_size(column))
+        case DataType.TIMESTAMP:
+            return NAIVE if is_naive(column) else INSTANT
+        case None:
+            raise ValueError(f"the column `{column.name}` has no data type yet")
+        case data_type:
+            return _FIXED_TYPES[data_type]
+
+
+def is_naive(column: Column) -> bool:
+    """Return whether a column of timestamps keeps no time zone."""
+    return column.properties.get("timezone") is False
+
+
+def decimal_size(column: Column) -> tuple[int, int]:
+    """Return the precision and scale that a column of decimals is stored with."""
+    digits, scale = column.properties.get("precision"), column.properties.get("scale")
+    default = DECIMAL_SCALE if column.data_type is DataType.DECIMAL else 0
+    return digits or DECIMAL_DIGITS, default if scale is None else scale
+
+
+def structure_type(of: NestedType) -> pa.DataType:
+    """Return the type that a structure is stored as."""
+    match of:
+        case Struct(fields):
+            return pa.struct([pa.field(name, structure_type(inner)) for name, inner in fields])
+        case ListOf(element):
+            return pa.list_(structure_type(element))
+        case MapOf(value):
+            return pa.map_(pa.string(), structure_type(value))
+        case Json():
+            return pa.string()
+        case Leaf(name):
+            return leaf_type(name)
+
+
+def leaf_type(name: str) -> pa.DataType:
+    """Return the type of scalars, by Spark's name of it."""
+    if name in _LEAVES:
+        return _LEAVES[name]
+    kind, _, sizes = name.rstrip(")").partition("(")
+    return CLOCK if kind == "time" else pa.decimal128(*map(int, sizes.split(",")))
+
+
+def stored_value(value: Any, column: Column) -> Any:
+    """Return a coerced value as its column stores it, None where it has no room there.
+
+    Digits that a decimal has no room for after its point are rounded, halves away from zero: as DuckDB and PostgreSQL
+    round the literals that dlt sends them.
+    """
+    match column.data_type:
+        case DataType.BIGINT:
+            bits = stored_type(column).bit_width
+            return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
+        case DataType.DECIMAL | DataType.WEI:
+            return rounded(Decimal(value), *decimal_size(column))
+        case DataType.TIMESTAMP:
+            return _moment(value, naive=is_naive(column))
+        case DataType.JSON:
+            return coerce(value, DataType.JSON, DataType.TEXT)
+        case DataType.TEXT:
+            return encodable(value)
+        case _:
+            return value
+
+
+def encodable(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which no file can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def rounded(number: Decimal, digits: int, scale: int) -> Decimal | None:
+    """Return a number with ``scale`` digits after its point, None where it has no room in ``digits``."""
+    if not number.is_finite() or (number and number.adjusted() > _LARGEST_EXPONENT):
+        return None
+    if not number or number.adjusted() < _SMALLEST_EXPONENT:
+        return Decimal(0)
+    result = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    return result if result.copy_abs() < Decimal(10) ** (digits - scale) else None
+
+
+def _moment(moment: datetime, *, naive: bool) -> datetime:
+    in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return in_utc.replace(tzinfo=None) if naive else in_utc

@@ -1,0 +1,177 @@
+"""Objects and lists that are kept whole, as Arrow's structs, lists and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import chain
+from types import NoneType
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from schemactl.kernel.kinds import text_array
+from schemactl.kernel.stored import leaf_type
+from schemactl.schema.coercion import coerce
+from schemactl.schema.nested_types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    LARGE,
+    STRING,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+)
+from schemactl.schema.types import DataType
+
+Lost = np.ndarray[Any, Any] | None
+"""By row, whether something of its value has no place; None where all have one."""
+
+_EXACT: Final = 2**53
+"""Up to here doubles tell all integers apart."""
+_INT64: Final = 2**63
+_LARGE_LIMIT: Final = 10**38
+
+
+def build(values: Sequence[Any], of: NestedType) -> tuple[pa.Array, Lost]:
+    """Return values as they are stored, and which of them lose something there."""
+    match of:
+        case Struct(fields):
+            return _structs(values, fields)
+        case ListOf(element):
+            return _lists(values, element)
+        case MapOf(value):
+            return _maps(values, value)
+        case Json():
+            texts = [None if value is None else coerce(value, DataType.JSON, DataType.TEXT) for value in values]
+            return pa.array(texts, pa.string()), None
+        case Leaf(name):
+            return _leaves(values, name)
+
+
+def _structs(values: Sequence[Any], fields: Sequence[tuple[str, NestedType]]) -> tuple[pa.Array, Lost]:
+    objects, lost = _of_type(values, dict)
+    children = []
+    for name, inner in fields:
+        child, child_lost = build([None if each is None else each.get(name) for each in objects], inner)
+        children.append(child)
+        lost = _either(lost, child_lost)
+    known = {name for name, _ in fields}
+    present = [each for each in objects if each is not None]
+    unknown = set(chain.from_iterable(present)) - known
+    if unknown:
+        has_more = [each is not None and any(each.get(key) is not None for key in unknown) for each in objects]
+        lost = _either(lost, np.array(has_more, bool))
+    types = [pa.field(name, child.type) for (name, _), child in zip(fields, children, strict=True)]
+    mask = None if len(present) == len(objects) else pa.array([each is None for each in objects], pa.bool_())
+    return pa.StructArray.from_arrays(children, fields=types, mask=mask), lost
+
+
+def _lists(values: Sequence[Any], element: NestedType) -> tuple[pa.Array, Lost]:
+    lists, lost = _of_type(values, list)
+    offsets, mask, rows = _offsets(lists)
+    child, child_lost = build(list(chain.from_iterable(each for each in lists if each is not None)), element)
+    found = pa.ListArray.from_arrays(offsets, child, mask=mask)
+    return found, _either(lost, _by_row(child_lost, rows, len(lists)))
+
+
+def _maps(values: Sequence[Any], value: NestedType) -> tuple[pa.Array, Lost]:
+    objects, lost = _of_type(values, dict)
+    offsets, mask, rows = _offsets(objects)
+    present = [each for each in objects if each is not None]
+    items, item_lost = build(list(chain.from_iterable(each.values() for each in present)), value)
+    keys = text_array(list(chain.from_iterable(present)))
+    found = pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
+    return found, _either(lost, _by_row(item_lost, rows, len(objects)))
+
+
+def _of_type(values: Sequence[Any], wanted: type) -> tuple[list[Any], Lost]:
+    found = [value if type(value) is wanted else None for value in values]
+    if found.count(None) == sum(value is None for value in values):
+        return found, None
+    return found, np.array([own is None and value is not None for own, value in zip(found, values, strict=True)], bool)
+
+
+def _offsets(values: Sequence[Any]) -> tuple[pa.Array, pa.Array | None, np.ndarray[Any, Any]]:
+    """Return the offsets of lists or maps, which are null, and the row of each element."""
+    sizes = np.array([0 if value is None else len(value) for value in values], np.int32)
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    is_null = [value is None for value in values]
+    mask = pa.array(is_null, pa.bool_()) if any(is_null) else None
+    return pa.array(offsets, pa.int32()), mask, np.repeat(np.arange(len(values)), sizes)
+
+
+def _by_row(lost: Lost, rows: np.ndarray[Any, Any], size: int) -> Lost:
+    if lost is None:
+        return None
+    found = np.zeros(size, bool)
+    found[rows[lost]] = True
+    return found
+
+
+def _either(one: Lost, other: Lost) -> Lost:
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
+
+
+def _leaves(values: Sequence[Any], name: str) -> tuple[pa.Array, Lost]:
+    stored, found = leaf_type(name), set(map(type, values)) - {NoneType}
+    try:
+        if found <= _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
+            return (text_array(values) if name == STRING else pa.array(values, stored)), None
+    except (OverflowError, pa.ArrowInvalid):
+        pass
+    own = [value if value is not None and _fits(value, name, stored) else None for value in values]
+    pairs = zip(own, values, strict=True)
+    lost = np.array([kept is None and value is not None for kept, value in pairs], bool)
+    return (text_array(own) if name == STRING else pa.array(own, stored)), lost if lost.any() else None
+
+
+_PLAIN: Final[Mapping[str, frozenset[type]]] = {
+    BIGINT: frozenset({int}),
+    DOUBLE: frozenset({float}),
+    BOOLEAN: frozenset({bool}),
+    STRING: frozenset({str}),
+    LARGE: frozenset({int, Decimal}),
+}
+
+_STATED: Final[Mapping[str, frozenset[type]]] = {
+    "binary": frozenset({bytes}),
+    "date": frozenset({date}),
+    "timestamp": frozenset({datetime}),
+    "timestamp_ntz": frozenset({datetime}),
+    "time": frozenset({time}),
+    "decimal": frozenset({Decimal}),
+}
+"""Types that only sources state; what documents hold is none of them."""
+
+
+def _fits(value: Any, name: str, stored: pa.DataType) -> bool:
+    own = type(value)
+    match name:
+        case "bigint":
+            return own is int and -_INT64 <= value < _INT64
+        case "double":
+            return own is float or (own is int and -_EXACT <= value <= _EXACT)
+        case "decimal(38,0)" if own is int:
+            return bool(-_LARGE_LIMIT < value < _LARGE_LIMIT)
+        case _ if own not in _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
+            return False
+        case _:
+            return _converts(value, stored)
+
+
+def _converts(value: Any, stored: pa.DataType) -> bool:
+    try:
+        pa.scalar(value, stored)
+    except (pa.ArrowInvalid, OverflowError):
+        return False
+    return True

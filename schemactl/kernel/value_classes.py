@@ -1,0 +1,272 @@
+"""Of which class values are (``inference.classes``), a column at a time.
+
+Values of one family are of one class: families of texts are told apart by regular expressions in C++, those of numbers
+by their range, and one value of each is classified by ``classify``. What is in no family is classified by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemactl.inference.classes import classify
+from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.detectors.timestamp import window
+from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
+
+_MOST_REMEMBERED: Final = 1 << 17
+_classes_of_texts: dict[str, str] = {}
+
+
+def classes_of_texts(texts: Sequence[str]) -> list[str]:
+    """Return the class of each text; fast for any number of different ones."""
+    if _has_installed_detectors():
+        # Third parties' detectors may tell texts of one family apart.
+        return [_class_of_text(text) for text in texts]
+    array = text_array(texts)
+    found = np.full(len(texts), None, object)
+    left = np.arange(len(texts))
+    for pattern, name in _FAMILIES:
+        if not len(left):
+            break
+        part = array if len(left) == len(array) else array.take(_array(left, pa.int64()))
+        hit = _matches(part, pattern)
+        if not hit.any():
+            continue
+        if isinstance(name, str):
+            found[left[hit]] = _class_of_family(name)
+        else:
+            found[left[hit]] = name(part.take(_array(np.flatnonzero(hit), pa.int64())))
+            hit &= found[left] != None  # noqa: E711 - compares each element
+        left = left[~hit]
+    for at in left.tolist():
+        found[at] = _class_of_text(texts[at])
+    return found.tolist()
+
+
+def _class_of_text(text: str) -> str:
+    known = _classes_of_texts.get(text)
+    if known is None:
+        if len(_classes_of_texts) >= _MOST_REMEMBERED:
+            _classes_of_texts.clear()
+        known = _classes_of_texts[text] = classify(text)
+    return known
+
+
+@cache
+def _class_of_family(example: str) -> str:
+    return classify(example)
+
+
+# --- families of texts ---
+
+_YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"
+"""In full, and not the last one: of that a moment may be past the last one in UTC."""
+
+
+def _day(separator: str) -> str:
+    """Return a pattern for days that there are in each year."""
+    return (
+        rf"(?:(?:0[1-9]|1[0-2]){separator}(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2]){separator}(?:29|30)"
+        rf"|(?:0[13578]|1[02]){separator}31)"
+    )
+
+
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
+_ZONE = "(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
+
+# The first two letters of words that are no boolean, no special number, no `null` and no time.
+_WORD_START = (
+    "(?:[A-EGHJ-MO-RU-XZa-eghj-mo-ru-xz][A-Za-z0-9]|[Ff][B-Zb-z0-9]|[Ii][A-MO-Za-mo-z0-9]|[Nn][B-MP-TV-Zb-mp-tv-z0-9]"
+    "|[Ss][A-MO-Za-mo-z0-9]|T[A-QS-Za-qs-z]|t[A-QS-Za-qs-z0-9]|[Yy][A-DF-Za-df-z0-9])"
+)
+# A character that neither base64 nor a special word has; Python reads past underscores in numbers.
+_PROSE = r"(?s)^(?:[A-SU-Za-z]|T[A-Za-z])[A-Za-z0-9+/]*(?: +[!-<>-^`-~]|[!-*,\-.:-<>?@\[-^`{-~])"
+# Digits in groups that are no day and no time: numbers of phones, of versions, addresses.
+_GROUPS_OF_DIGITS = (
+    r"^(?:[0-9]{1,3}(?:[ .,/|-]+[0-9]+){2,}|[0-9]{1,3}(?: +|[,/|-])[0-9]+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+){2,}"
+    r"|[0-9]{4,}[,|-][0-9]{4,}(?:[ -][0-9]+)*|[0-9]{4}(?: [0-9]{3,})+|\+[0-9]+[ ()/-]+[0-9]+(?:[ ()/-]+[0-9]+)*)$"
+)
+_SMALL_POWER = r"(?:(?:0|[1-9][0-9]{0,8})\.[0-9]+[eE]-[0-9]{1,2}|[0-9]\.[0-9]+[eE]\+?0?[0-8])"
+
+
+def _by_base64(texts: pa.StringArray) -> list[str]:
+    """Return the class of each of some words, for which it matters only whether they are base64 by their looks."""
+    is_base64 = _matches(texts, "^[A-Za-z0-9+/]+={0,2}$")
+    padding = _numbers(pc.count_substring(texts, "="))
+    # Python reads past padding where none is missing.
+    missing = -(_lengths(texts) - padding) % 4
+    is_base64 &= (missing == 0) | (missing == padding)
+    word, words = _class_of_family("word"), _class_of_family("words")
+    return [word if each else words for each in is_base64.tolist()]
+
+
+def _by_letters(texts: pa.StringArray) -> list[str | None]:
+    """Return the class of texts with a letter that no number has; ten characters may be a day to Python."""
+    names: list[str | None] = list(_by_base64(texts))
+    for at in np.flatnonzero(_lengths(texts) == 10).tolist():
+        names[at] = None
+    return names
+
+
+def _by_digits(texts: pa.StringArray) -> list[str | None]:
+    """Return the class of numbers without a sign; of seven, eight and twelve digits, those of days and epochs apart."""
+    sizes = _lengths(texts)
+    names: list[str | None] = [_class_of_family("9" * size) for size in sizes.tolist()]
+    for at in np.flatnonzero(np.isin(sizes, (7, 8, len(_LAST_EPOCH)))).tolist():
+        text = texts[at].as_py()
+        match len(text):
+            case 7 if "001" <= text[4:] <= "366":
+                names[at] = None
+            case 8 if "0101" <= text[4:] <= "1231":
+                names[at] = None
+            case 12 if text <= _LAST_EPOCH:
+                names[at] = _class_of_family("1" * len(_LAST_EPOCH))
+    return names
+
+
+_LAST_EPOCH = "253402300799"
+"""Seconds of the end of the year 9999."""
+
+
+def _by_zero_digits(texts: pa.StringArray) -> list[str | None]:
+    sizes = _lengths(texts).tolist()
+    return [_class_of_family("0" * size) if size <= len(_LAST_EPOCH) else None for size in sizes]
+
+
+def _by_negative_digits(texts: pa.StringArray) -> list[str | None]:
+    sizes = (_lengths(texts) - 1).tolist()
+    # Eleven digits reach to the beginning of the year 1.
+    return [None if size == 11 else _class_of_family("-" + ("1" if size < 11 else "9") * size) for size in sizes]
+
+
+def _lengths(texts: pa.StringArray) -> np.ndarray[Any, np.dtype[np.int32]]:
+    return _numbers(pc.binary_length(texts))
+
+
+def _matches(texts: pa.StringArray, pattern: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    return _numbers(pc.match_substring_regex(texts, pattern).cast(pa.uint8())).astype(bool)
+
+
+# From and to buffers: `pyarrow.array` and `to_numpy` load pandas, which takes longer than most files.
+
+
+def text_array(texts: Sequence[str]) -> pa.StringArray:
+    """Return texts as an Arrow array."""
+    joined = "".join(texts)
+    encoded = joined.encode()
+    lengths = map(len, texts if len(encoded) == len(joined) else map(str.encode, texts))
+    offsets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(np.fromiter(lengths, np.int32, len(texts)), out=offsets[1:])
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(encoded))
+
+
+def _array(values: np.ndarray[Any, Any], kind: pa.DataType) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def _numbers(values: pa.Array) -> np.ndarray[Any, Any]:
+    """Return an array of numbers without nulls."""
+    whole = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
+    return whole[values.offset : values.offset + len(values)]
+
+
+_FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], Sequence[str | None]]], ...]] = (
+    (_PROSE, "words"),
+    (rf"^{_WORD_START}[A-Za-z0-9+/]*={{0,2}}$", _by_base64),
+    (rf"^{_YEAR}-{_day('-')}[T ]{_CLOCK}{_ZONE}$", "2024-05-06T07:08:09Z"),
+    (r"^[1-9][0-9]{1,24}$", _by_digits),
+    (r"^(?:0|[1-9][0-9]{0,8})\.[0-9]+$", "0.5"),
+    (rf"^{_YEAR}-{_day('-')}$", "2024-05-06"),
+    (r"^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$", "words"),
+    # Letters and signs that no number has; `x`, `W` and what follows eight digits may be one of a number or a day.
+    (r"^(?:[1-9]|0[^x])[^\"\[{W]*[A-DF-SU-VYa-df-wyz%&$#@!?;=<>()*\'~^\\][^W]*$", _by_letters),
+    (rf"^{_CLOCK}{_ZONE}$", "07:08:09"),
+    (r"^-(?:0|[1-9][0-9]{0,8})\.[0-9]+$", "-0.5"),
+    (r"^-[1-9][0-9]{0,24}$", _by_negative_digits),
+    (r"^0(?:[0-9]{1,2}|[0-9]{4,5}|[0-9]{8,24})$", _by_zero_digits),
+    (_GROUPS_OF_DIGITS, _by_base64),
+    (r"(?s)^[^\x00-\x7F\pN\pZ\pC]", "words"),
+    (r"(?s)^[!#$%&'()*,/:;<=>?@\\^`|~]", _by_base64),
+    (r"^0x(?:[0-9a-fA-F]{2}){1,100}$", "0x00"),
+    (r"^0x[0-9a-fA-F](?:[0-9a-fA-F]{2}){0,100}$", "0x0"),
+    (rf"^{_SMALL_POWER}$", "1.5e-7"),
+    (rf"^-{_SMALL_POWER}$", "-1.5e-7"),
+)
+"""Patterns and the text that stands for all that match, or what says the class of each; None for those not sure."""
+
+
+# --- numbers ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranges:
+    """The classes of integers, or of doubles with or without a fraction, by range."""
+
+    starts: Sequence[float]
+    names: Sequence[str]
+
+    def at(self, value: float) -> int:
+        return bisect(self.starts, value)
+
+
+@cache
+def _ranges(is_integer: bool, is_whole: bool) -> _Ranges:
+    """Return where the class of numbers changes: the years 1 and 9999, recent timestamps, the sizes of integers."""
+    first, last = window()
+    recent = (math.ceil(first), math.floor(last) + 1) if is_integer else (first, math.nextafter(last, math.inf))
+    epochs: list[float] = [-62_135_596_800, 0, 1, 2, *recent, 253_402_300_800]
+    sizes = [-WEI_LIMIT, INT64.start, *epochs, INT64.stop, UINT64_LIMIT, WEI_LIMIT + 1]
+    past_doubles = 2**1024 - 2**970
+    # All doubles past 2**53 are whole.
+    bounds = [-past_doubles + 1, *sizes, past_doubles] if is_integer else sizes if is_whole else epochs
+    examples = [_example(start, is_integer, is_whole) for start in (bounds[0] * 2 - 1, *bounds)]
+    starts: list[float] = []
+    names = [classify(examples[0])]
+    for bound, example in zip(bounds, examples[1:], strict=True):
+        name = classify(example)
+        if name != names[-1]:
+            starts.append(bound)
+            names.append(name)
+    return _Ranges(starts, names)
+
+
+def _example(start: float, is_integer: bool, is_whole: bool) -> float:
+    """Return a number of the range that begins at ``start``."""
+    if is_integer:
+        return start
+    number = math.ceil(start)
+    return float(number) if is_whole else math.nextafter(float(number), math.inf)
+
+
+_has_installed_detectors = cache(lambda: bool(DETECTORS.installed))
+
+
+def classes_of_numbers(values: Sequence[Any]) -> str | list[str]:
+    """Return the class that all of some integers, or all of some doubles, have, or else the class of each."""
+    kind = type(values[0])
+    if _has_installed_detectors() or (kind is float and not math.isfinite(sum(values))):
+        return [class_of_number(value) for value in values]
+    wholes = set(map(float.is_integer, values)) if kind is float else {True}
+    if len(wholes) > 1:
+        return [class_of_number(value) for value in values]
+    ranges = _ranges(kind is int, wholes.pop())
+    first, last = ranges.at(min(values)), ranges.at(max(values))
+    return ranges.names[first] if first == last else [ranges.names[ranges.at(value)] for value in values]
+
+
+def class_of_number(value: float) -> str:
+    """Return the class of an integer or a double."""
+    if _has_installed_detectors() or (isinstance(value, float) and not math.isfinite(value)):
+        return classify(value)
+    is_integer = isinstance(value, int)
+    ranges = _ranges(is_integer, is_integer or value.is_integer())
+    return ranges.names[ranges.at(value)]

@@ -1,0 +1,172 @@
+"""Evidence of batches is that of ``observe``, which looks at documents one by one, however they are cut."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemactl.inference.classes import is_row_key
+from schemactl.inference.evidence import Evidence, Position, merge, observe
+from schemactl.kernel.observation import Observer
+from schemactl.kernel.parsing import parse_texts
+
+HARD_KEYS = (
+    "", " ", "\t", "a", "A", "Id", "id", "ID", "a.b", "a b", "it's", 'say "hi"', "'\"", "`", "``", "back`tick", "a`: x",
+    "\\", "a\\'b", "new\nline", "🚀", "größe", "[0]", "[*]", "$", "$.a", "*", "a:b", "a: b", "a, b", ",", ">",
+    "<", "OBJECT<a", "ARRAY<STRING>", "VARIANT", "VOID", "_dlt_id", "_dlt_list_idx", "Dlt-Id", "\u0000",
+    "\u200b", "e\u0301", "k" * 300, "document", "file", "node", "{x}", "-- c", "/* c */", "%s", "${x}",
+    "${spark.app.name}",
+)  # fmt: skip
+HARD_NUMBERS = (
+    "0", "1", "-1", "1.0", "1e3", "-0.0", "-0", "1E400", "1e-400", "0.1", "2.50", "1700000000", "1700000000.5",
+    "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+    "18446744073709551615", "18446744073709551616", "9223372036854775808.0", "9223372036854775807.0", "9" * 38,
+    "9" * 39, "-" + "9" * 38, "9" * 80, "123456789012345678.123456789012345678", "253402300800", "-62135596801",
+    "1e18", "1e19", "1e20", "12345678901234567890.5",
+)  # fmt: skip
+HARD_TEXTS = (
+    "", " ", "plain", "1", "01", "1.5", "1e5", "true", "No", "null", "NaN", "2024-02-29", "2024-02-30",
+    "2024-05-06T07:08:09Z", "10:30", "[1]", '{"a": 1}', "[1", "deadbeef", "aGVsbG8=", "٣", "🏳️‍🌈", "e\u0301",
+    "\u0000", "line\nbreak", "\u2028", "x" * 300, "\0null", "\ufdd0", "\ufdd0-12",
+)  # fmt: skip
+
+
+class Number(float):
+    """A number that is written as it was typed."""
+
+    def __new__(cls, text: str) -> Number:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+def write_json(value: Any) -> str:
+    """Return JSON, numbers as they were typed and equal keys kept: objects are lists of pairs behind a mark."""
+    match value:
+        case Number():
+            return value.text
+        case tuple():
+            return "{" + ",".join(f"{json.dumps(key)}:{write_json(item)}" for key, item in value) + "}"
+        case list():
+            return "[" + ",".join(map(write_json, value)) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+keys = st.sampled_from(HARD_KEYS) | st.sampled_from(["a", "b", "c"]) | st.text(max_size=5)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.sampled_from(HARD_NUMBERS).map(Number)
+    | st.integers(-(2**70), 2**70)
+    | st.sampled_from(HARD_TEXTS)
+    | st.text(max_size=8)
+)
+
+
+def fields(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """Leave out objects that stand for a row's key: nothing sensible does that, and we do not look into them."""
+    return tuple((key, item) for key, item in pairs if not (is_row_key(key) and isinstance(item, tuple)))
+
+
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(keys, inner), max_size=5).map(fields),
+    max_leaves=20,
+)
+records = st.lists(st.tuples(keys, values), max_size=6).map(fields)
+
+
+def observed(lines: list[bytes], size: int, file: str = "a") -> Evidence:
+    observer = Observer()
+    for start in range(0, len(lines), size):
+        parsed = parse_texts(lines[start : start + size])
+        places = range(len(parsed.documents)) if parsed.places is None else parsed.places
+        observer.add(parsed.documents, [Position(file, start + at + 1) for at in places])
+    return observer.evidence()
+
+
+def reference(lines: list[bytes], file: str = "a") -> Evidence:
+    return observe((Position(file, at + 1), json.loads(line)) for at, line in enumerate(lines) if line.strip())
+
+
+def assert_same(found: Evidence, expected: Evidence) -> None:
+    assert found.paths == expected.paths
+    assert found.witnesses == expected.witnesses
+    # As texts: the order of keys decides that of columns.
+    assert {at: json.dumps(each) for at, each in found.witnesses.items()} == {
+        at: json.dumps(each) for at, each in expected.witnesses.items()
+    }
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(records | values, min_size=1, max_size=25), st.integers(1, 30))
+def test_made_up_documents_are_seen_as_they_are(documents: list[Any], size: int) -> None:
+    lines = [write_json(document).encode() for document in documents]
+    assert_same(observed(lines, size), reference(lines))
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(records, min_size=2, max_size=12), st.data())
+def test_batches_may_come_in_any_order(documents: list[Any], data: st.DataObject) -> None:
+    lines = [write_json(document).encode() for document in documents]
+    observer = Observer()
+    for at in data.draw(st.permutations(range(len(lines)))):
+        observer.add(parse_texts([lines[at]]).documents, [Position("a", at + 1)])
+    assert_same(observer.evidence(), reference(lines))
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(records, min_size=1, max_size=8), st.lists(records, min_size=1, max_size=8))
+def test_evidence_of_parts_merges_into_evidence_of_the_whole(left: list[Any], right: list[Any]) -> None:
+    one, other = ([write_json(document).encode() for document in part] for part in (left, right))
+    whole = observe(
+        (Position(file, at + 1), json.loads(line))
+        for file, part in (("a", one), ("b", other))
+        for at, line in enumerate(part)
+    )
+    merged = merge(observed(other, 3, "b"), observed(one, 3, "a"))
+    assert_same(merged, whole)
+
+
+@pytest.mark.parametrize("name", ["github_events.jsonl", "orders.jsonl"])
+def test_fixtures_are_seen_as_they_are(fixtures: Path, name: str) -> None:
+    lines = (fixtures / name).read_bytes().split(b"\n")
+    assert_same(observed(lines, 100), reference(lines))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "collisions",
+        "deep_lists",
+        "deep_objects",
+        "duplicate_keys",
+        "keys",
+        "late_column",
+        "mixed_kinds",
+        "numbers",
+        "texts",
+    ],
+)
+def test_hostile_documents_are_seen_as_they_are(fixtures: Path, name: str) -> None:
+    lines = (fixtures / "hostile" / f"{name}.jsonl").read_bytes().split(b"\n")
+    assert_same(observed(lines, 7), reference(lines))
+
+
+def test_the_example_is_the_first_value_of_the_first_document() -> None:
+    """Elements of several forms are seen in the order in which they stand, not form by form."""
+    lines = [b'{"l": [{"b": 1, "a": "second"}, {"a": "third"}, {"b": 2, "a": "x"}]}', b'{"l": [{"a": "later"}]}']
+    (seen,) = observed(lines, 10).paths["l", None, "a"].values()
+    assert seen.examples == ("second",)
+
+
+def test_thousands_of_keys_are_all_seen() -> None:
+    rows = [{f"key {number}": number for number in range(start, start + 2_500)} for start in (0, 2_500, 1_000)]
+    lines = [json.dumps(row).encode() for row in rows]
+    assert_same(observed(lines, 2), reference(lines))
