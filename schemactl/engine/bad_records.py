@@ -21,8 +21,8 @@ from schemactl.engine.csv_rows import CsvRow, read_rows
 from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
 from schemactl.engine.input_formats.csv import find_separator, first_row_of, stated_separator
 from schemactl.engine.json_faults import BLANKS, UNCLOSED, Fault, find_fault, scan_value
-from schemactl.engine.survey import BadRecord
 from schemactl.errors import Location, Problem
+from schemactl.kernel.partitions import BadRecord
 
 MOST_CHARACTERS: Final = 1 << 24
 """Of a record that is looked at again; it is held whole."""
@@ -70,7 +70,7 @@ def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
         case "ndjson":
             return _in_lines(file, records)
         case "json":
-            return _in_document(file)
+            return _in_document(file, records[0].position.number)
         case "csv" | "tsv":
             return _in_rows(file, records)
         case _:
@@ -190,7 +190,8 @@ class _Window:
         return Location(path, self.line + breaks, offset - self.text.rfind("\n", 0, offset))
 
 
-def _in_document(file: Input) -> dict[int, Problem]:
+def _in_document(file: Input, number: int) -> dict[int, Problem]:
+    """Return what is wrong with a document, by the number of its first bad record."""
     with _open(file) as opened:
         window = _Window(opened)
         try:
@@ -199,7 +200,7 @@ def _in_document(file: Input) -> dict[int, Problem]:
             return {}
         if fault is None:
             return {}
-        return {1: _problem(fault, window.text, window.location(file.path, fault.offset))}
+        return {number: _problem(fault, window.text, window.location(file.path, fault.offset))}
 
 
 def _fault_in_document(window: _Window) -> Fault | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -179,12 +179,12 @@ class Counted:
     Attributes:
         count: of them.
         rows: of the table.
-        examples: values as Spark writes them, cut, each with the row's key.
+        examples: the row's key, the value as Spark writes it, cut, and what an undo makes of it, where that is asked.
     """
 
     count: int
     rows: int
-    examples: tuple[tuple[str | None, str | None], ...]
+    examples: tuple[tuple[str | None, str | None, str | None], ...]
 
 
 def count_unfit(step: Step, frame: DataFrame, column: str | None, key: str | None, most: int) -> Counted | None:
@@ -215,13 +215,28 @@ def count_unfit(step: Step, frame: DataFrame, column: str | None, key: str | Non
             is_bad = value.isNotNull() & (F.count("*").over(Window.partitionBy(value)) > 1)
         case _:
             return None
+    return _counted(frame, value, is_bad, key, most)
+
+
+def count_not_undone(step: ChangeType, frame: DataFrame, column: str | None, key: str | None, most: int) -> Counted:
+    """Count the texts that an undo of a step does not bring back as they are; arguments as in ``count_unfit``."""
+    value = _value(column or step.before.name)
+    made = _survivor(step, value)
+    again = _survivor(replace(step, before=step.after, after=step.before, conversion=Conversion.WHOLE), made)
+    return _counted(frame, value, made.isNotNull() & ~again.eqNullSafe(value), key, most, again)
+
+
+def _counted(
+    frame: DataFrame, value: Column, is_bad: Column, key: str | None, most: int, again: Column | None = None
+) -> Counted:
     shown = F.hex(value) if isinstance(_kind(frame, value), BinaryType) else value.cast("string")
     told = _value(key).cast("string") if key else F.lit(None).cast("string")
-    cut = F.substring(shown, 1, _SHOWN_CHARACTERS)
-    looked = frame.select(cut.alias("shown"), told.alias("key"), is_bad.alias("is_bad"))
+    becomes = F.lit(None).cast("string") if again is None else again.cast("string")
+    cut, becomes = (F.substring(each, 1, _SHOWN_CHARACTERS) for each in (shown, becomes))
+    looked = frame.select(cut.alias("shown"), told.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
     total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
     rows = looked.where("is_bad").limit(most).collect() if total.bad else []
-    return Counted(total.bad, total.rows, tuple((row.key, row.shown) for row in rows))
+    return Counted(total.bad, total.rows, tuple((row.key, row.shown, row.becomes) for row in rows))
 
 
 def sampled(frame: DataFrame, share: float, key: str | None) -> DataFrame:

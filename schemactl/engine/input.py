@@ -7,7 +7,7 @@ import codecs
 import gzip
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, cast
 
@@ -41,11 +41,13 @@ class Input:
         path: what people are shown: a path, an object-store address, or ``table:NAME``.
         format: the name of its input format.
         encoding: of text formats.
+        stated: the address as the call states it, where it holds a secret that ``path`` does not show.
     """
 
     path: str
     format: str
     encoding: str = UTF8
+    stated: str = field(default="", repr=False)
 
     @property
     def is_local(self) -> bool:
@@ -54,7 +56,7 @@ class Input:
     @property
     def address(self) -> str:
         """What Spark is given for ``path``: the marks of globs in names of files stand for themselves."""
-        return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.path
+        return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.stated or self.path
 
 
 def peek(path: str) -> bytes:

@@ -69,6 +69,13 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
         _warn(f"columns of one name, or of none, are read by their numbers in {_named(paths)}: {shown}{more}", paths)
 
 
+def warn_of_nanoseconds(values: Mapping[str, int]) -> None:
+    """Tell how many values of which columns are cut to microseconds, Spark's own unit."""
+    if values:
+        shown = ", ".join(f"{count:,} in `{name}`" for name, count in values.items())
+        _warn(f"timestamps with nanoseconds are cut to microseconds: {shown}")
+
+
 def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
     """Tell of what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
     for path, found in faults.items():

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,6 +14,7 @@ from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic
 from schemactl.engine.input_formats import INPUT_FORMATS
 from schemactl.engine.input_warnings import warn_of_partitions, warn_of_texts, warn_of_unknown
 from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.redaction import redact
 from schemactl.store.sources import TABLE_PREFIX, is_local
 
 _NOT_UNPACKED = (".zip", ".xz", ".7z", ".br", ".lzma", ".lzo", ".rar", ".tar", ".tgz", ".z")
@@ -48,7 +50,13 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
     warn_of_unknown(unknown)
     warn_of_texts(sorted(texts))
     warn_of_partitions([each.path for each in inputs if each.path not in named])
-    return inputs
+    return tuple(map(_without_secrets, inputs))
+
+
+def _without_secrets(found: Input) -> Input:
+    """Return an input whose path may be shown and stored: without the password of ``ftp://USER:PASSWORD@HOST/FILE``."""
+    shown = found.path if found.is_local else redact(found.path)
+    return found if shown == found.path else replace(found, path=shown, stated=found.path)
 
 
 def _is_folder(source: str) -> bool:
@@ -74,7 +82,7 @@ def _unknown_format(path: str) -> InputError:
 def shown_path(uri: str) -> str:
     """Return the path of a Spark address as people are shown it: relative where it is below the working folder."""
     if not uri.startswith("file:"):
-        return uri
+        return redact(uri)
     path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
     try:
         return str(Path(path).relative_to(Path.cwd()))

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from schemactl.engine.coercion import stored_type
 from schemactl.engine.sql import quoted
 from schemactl.normalization.plan import Plan
-from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column
 
 _PLAIN: Final[Mapping[str, T.DataType]] = {
@@ -33,26 +33,17 @@ def column_type(column: Column, table: str, plan: Plan) -> T.DataType:
 
 def structure_type(of: NestedType) -> T.DataType:
     """Return the Spark type that a structure is stored as."""
-    return _spark_type(of, T.StringType(), None)
-
-
-def read_type(of: NestedType) -> T.DataType:
-    """Return the Spark type that documents are read with."""
-    return _spark_type(of, T.VariantType(), T.StringType())
-
-
-def _spark_type(of: NestedType, json: T.DataType, large: T.DataType | None) -> T.DataType:
     match of:
         case Struct(fields):
-            return T.StructType([T.StructField(name, _spark_type(inner, json, large)) for name, inner in fields])
+            return T.StructType([T.StructField(name, structure_type(inner)) for name, inner in fields])
         case ListOf(element):
-            return T.ArrayType(_spark_type(element, json, large))
+            return T.ArrayType(structure_type(element))
         case MapOf(of_keys):
-            return T.MapType(T.StringType(), _spark_type(of_keys, json, large))
+            return T.MapType(T.StringType(), structure_type(of_keys))
         case Json():
-            return json
+            return T.StringType()
         case Leaf(name):
-            return large if large is not None and name == LARGE else leaf_type(name)
+            return leaf_type(name)
 
 
 def leaf_type(name: str) -> T.DataType:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from schemactl.engine.dispositions import Merge
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
-from schemactl.engine.running import running_session
+from schemactl.engine.session.running import running_session
 from schemactl.schema.types import Table
 
 FILE_BYTES: Final = 128 << 20

@@ -1,143 +1,219 @@
-"""Collects evidence from documents with Spark SQL expressions: what shapes there are, what values, who was first.
+"""Collects evidence from sources: Spark reads and distributes records, the kernel observes them, the driver merges.
 
-Three passes over the documents:
-
-1. shapes (``survey``);
-2. values: every value as (path, kind, text), grouped by path and family of values (``measure``);
-3. witnesses: the raw text of the documents that are the first of something, whose key order decides column order.
-
-What comes back to the driver is bounded by the number of paths, classes and input blocks, not by the rows.
+Documents are read once. Columns of sources that state their types are taken as they are stated; what stands in them is
+counted by ``typed_evidence``.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence, Set
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from schemactl.engine.input import Input
-from schemactl.engine.measure import Place, count_values
-from schemactl.engine.null_keys import find_null_keys
-from schemactl.engine.parts import Read, read_texts
-from schemactl.engine.survey import Progress, Reading, Survey, survey_inputs
-from schemactl.engine.typed_evidence import count_typed
-from schemactl.inference.classes import NULL
-from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_all, merge_classes
-from schemactl.inference.examples import add_examples
-from schemactl.inference.paths import Path
+from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, Typed
+from schemactl.engine.inputs import by_format
+from schemactl.engine.shipping import for_workers
+from schemactl.engine.typed_evidence import Progress, scan_typed
+from schemactl.engine.typed_rows import is_sampled
+from schemactl.errors import InputError, Location
+from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.sample import Sample
-from schemactl.inference.witnesses import cut_witnesses
+from schemactl.inference.survival.tallies import Tally, add
+from schemactl.kernel.observation import MOST_LEVELS
+from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, Part
+from schemactl.kernel.recount import Absences, Scalars
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocuments:
+    """A batch of documents that was read, to be read again.
+
+    Attributes:
+        documents: the batch.
+        before: by file, as people are shown it, and block how many records stand before the block in the file.
+    """
+
+    documents: Documents
+    before: Mapping[tuple[str, int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scan brings back."""
+    """What a scan brings back.
+
+    Attributes:
+        evidence: of all records that were read.
+        bad_records: the first ones.
+        inputs: all that was read.
+        documents: the batches of documents among it.
+        typed: the batches of sources that state their types.
+    """
 
     evidence: Evidence
-    survey: Survey
+    bad_records: tuple[BadRecord, ...]
+    inputs: tuple[Input, ...]
+    documents: tuple[ReadDocuments, ...] = ()
+    typed: tuple[Typed, ...] = ()
+
+    @property
+    def files(self) -> Mapping[str, FileEvidence]:
+        """What was read, by input."""
+        return self.evidence.files
 
 
 def scan_inputs(
-    spark: SparkSession, inputs: Sequence[Input], sample: Sample, progress: Progress = lambda *_: None
+    spark: SparkSession,
+    inputs: Sequence[Input],
+    sample: Sample,
+    progress: Progress = lambda *_: None,
+    *,
+    counts_typed: bool = True,
 ) -> Scan:
-    """Collect evidence from files and tables, and count what stands in columns whose types they state.
+    """Collect evidence from files and tables.
+
+    Args:
+        spark: a session.
+        inputs: files and tables.
+        sample: which records are read.
+        progress: called with each phase.
+        counts_typed: whether to look at what stands in columns whose types are stated, which only a schema that is
+            known may speak against.
 
     Raises:
         InputError, EngineError: Spark cannot read them.
     """
-    survey = survey_inputs(spark, inputs, sample, progress)
-    evidence = collect_evidence(survey, progress)
-    return Scan(merge(evidence, count_typed(survey, progress)), survey)
+    batches = read_batches(spark, inputs)
+    documents = [_Records(spark, batch, sample, progress) for batch in batches if isinstance(batch, Documents)]
+    progress("reading documents", None)
+    parts = [each.located("observe_partition") for each in documents]
+    unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
+    typed = tuple(batch for batch in batches if isinstance(batch, Typed))
+    stated = scan_typed(typed, sample, progress, counts=counts_typed)
+    evidence = merge_all((unread, stated, *(Evidence(files=each.files()) for each in parts), *map(_evidence, parts)))
+    bad = sorted((record for each in parts for record in each.bad_records()), key=lambda record: record.position)
+    read = tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True))
+    return Scan(evidence, tuple(bad[:MAX_BAD_RECORDS]), tuple(inputs), read, typed)
 
 
-def collect_evidence(survey: Survey, progress: Progress = lambda *_: None) -> Evidence:
-    """Count the values of the documents that were surveyed; columns of stated types are taken as they are stated.
+def recount(
+    spark: SparkSession,
+    inputs: Sequence[Input],
+    sample: Sample,
+    asked: Sequence[Scalars | Absences],
+    progress: Progress = lambda *_: None,
+) -> list[Tally]:
+    """Look at the documents of the same inputs and sample once more; rows of stated types are left out.
 
     Raises:
-        EngineError: Spark cannot read it.
+        EngineError: Spark cannot read them.
     """
-    stated = Evidence(files=survey.files, typed=survey.types, stated=survey.stated)
-    return merge_all((stated, *(_collect(reading, progress) for reading in survey.readings)))
+    batches = [batch for batch in read_batches(spark, inputs) if isinstance(batch, Documents)]
+    documents = [_Records(spark, batch, sample, progress) for batch in batches]
+    progress("looking at values again", None)
+    parts = [each.located("recount_partition", asked=tuple(asked)) for each in documents]
+    answers = [tallies for each in parts for tallies in each.tallies()]
+    return [add(of_one) for of_one in zip(*answers, strict=True)]
 
 
-def _collect(reading: Reading, progress: Progress) -> Evidence:
-    progress("counting values", None)
-    paths, firsts = _count(reading)
-    progress("reading first witnesses", None)
-    documents = fetch_documents(reading.records, firsts)
-    return Evidence(paths=add_examples(paths, documents), witnesses=cut_witnesses(paths, documents))
+def read_batches(spark: SparkSession, inputs: Sequence[Input]) -> list[Batch]:
+    """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
+    return [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
 
 
-_Counted = tuple[dict[Path, dict[str, ClassEvidence]], dict[Position, Place]]
-"""The classes at each path, and Spark's place of each first document."""
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The records of a batch of sources."""
+
+    spark: SparkSession
+    documents: Documents
+    sample: Sample
+    progress: Progress
+
+    def located(self, function: str, **arguments: Any) -> _Located:
+        """Run a function of ``kernel.partitions`` on all partitions."""
+        share = self.sample.share_of(self._count() if self.sample.records else 0)
+        records = self.documents.frame.select(
+            "file", "block", F.col("text").cast("binary").alias("text"), is_sampled(share, "text").alias("sampled")
+        )
+        run = for_workers(self.spark, "schemactl.kernel.partitions", function, folder=str(FilePath.cwd()), **arguments)
+        rows = records.mapInArrow(run, "part binary").collect()
+        return _Located(tuple(pickle.loads(row.part) for row in rows))
+
+    def _count(self) -> int:
+        self.progress("counting records", None)
+        return self.documents.frame.where(F.col("text").rlike(r"[^ \t\r\n]")).count()
 
 
-def _count(reading: Reading) -> _Counted:
-    null_keys = find_null_keys(reading.texts, reading.shape) if reading.has_nulls else frozenset()
-    if reading.parsed is not None and reading.shape.is_object and reading.shape.children:
-        paths, firsts = _count_by(_read_objects(reading), reading, null_keys)
-        # Spark's reader leaves out what it does not take for an object.
-        if _documents(paths) == reading.places.documents:
-            return paths, firsts
-    paths, firsts = _count_by(read_texts(reading.texts), reading, null_keys)
-    if _documents(paths) < reading.places.documents:
-        _add_null_documents(reading, paths, firsts)
-    return paths, firsts
+class _Located:
+    """What the partitions of a batch hold; records are counted from the beginning of their file, from 1."""
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
+        self._blocks = sorted((key, counts) for part in parts for key, counts in part.blocks.items())
+        self.before: dict[tuple[str, int], int] = {}
+        lines: dict[str, int] = {}
+        for (file, block), counts in self._blocks:
+            self.before[file, block] = lines.get(file, 0)
+            lines[file] = self.before[file, block] + counts.lines
+
+    def position(self, found: Position) -> Position:
+        """Return where in its file a record is that was counted from the beginning of its block."""
+        block, at = found.number >> BLOCK_SHIFT, found.number & ((1 << BLOCK_SHIFT) - 1)
+        return Position(found.file, self.before[found.file, block] + at + 1)
+
+    def files(self) -> dict[str, FileEvidence]:
+        """Return what was read, by input."""
+        files: dict[str, FileEvidence] = {}
+        for (file, block), counts in self._blocks:
+            known = files.get(file, FileEvidence(documents=0))
+            first_bad = None if counts.first_bad is None else self.before[file, block] + counts.first_bad + 1
+            files[file] = FileEvidence(
+                documents=known.documents + counts.documents,
+                bad=known.bad + counts.bad,
+                first_bad=first_bad if known.first_bad is None else known.first_bad,
+                records=known.records + counts.records,
+            )
+        return files
+
+    def bad_records(self) -> Iterator[BadRecord]:
+        """Yield the first records of each partition that cannot be read."""
+        for part in self.parts:
+            for record in part.bad_records:
+                yield replace(record, position=self.position(record.position))
+
+    def tallies(self) -> Iterator[tuple[Tally, ...]]:
+        """Yield the answers of each partition (``recount_partition``)."""
+        for part in self.parts:
+            yield tuple(
+                replace(tally, first=None if tally.first is None else self.position(tally.first))
+                for tally in part.found
+            )
 
 
-def _documents(paths: Mapping[Path, Mapping[str, ClassEvidence]]) -> int:
-    return sum(seen.count for seen in paths.get((), {}).values())
+def _evidence(located: _Located) -> Evidence:
+    """Return the evidence of all partitions of a batch (``observe_partition``).
+
+    Raises:
+        InputError: a document nests too deep.
+    """
+    deep = [located.position(part.too_deep) for part in located.parts if part.too_deep is not None]
+    if deep:
+        at = Location(min(deep).file, min(deep).number)
+        raise InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=at)
+    return merge_all(
+        Evidence(
+            paths={path: _classes(classes, located) for path, classes in part.found.paths.items()},
+            witnesses={located.position(at): document for at, document in part.found.witnesses.items()},
+        )
+        for part in located.parts
+    )
 
 
-def _add_null_documents(
-    reading: Reading, paths: dict[Path, dict[str, ClassEvidence]], firsts: dict[Position, Place]
-) -> None:
-    """Add the documents that are ``null``, where all others are objects, or lists: read as such, they are no value."""
-    texts = reading.texts.where(F.col("text").rlike(r"^[ \t\r\n]*null[ \t\r\n]*\z"))
-    blocks = texts.groupBy("file", "block").agg(F.count("*").alias("count"), F.min("id").alias("first")).collect()
-    places = {
-        reading.places.position(place): place for place in (Place(row.file, row.block, row.first) for row in blocks)
-    }
-    if not places:
-        return
-    first = min(places)
-    firsts[first] = places[first]
-    paths.setdefault((), {})[NULL] = ClassEvidence(sum(row["count"] for row in blocks), first)
-
-
-def _read_objects(reading: Reading) -> Read:
-    """Return what reads documents by Spark's own reader, where it can have them so."""
-    parsed, as_texts = reading.parsed, read_texts(reading.texts)
-    return lambda kind: parsed(kind) if parsed is not None and isinstance(kind, StructType) else as_texts(kind)
-
-
-def _count_by(read: Read, reading: Reading, null_keys: Set[str] | None) -> _Counted:
-    paths: dict[Path, dict[str, ClassEvidence]] = {}
-    where: dict[Position, Place] = {}
-    for path, name, place, counted in count_values(read, reading.shape, null_keys):
-        seen = replace(counted, first=reading.places.position(place))
-        where[seen.first] = place
-        classes = paths.setdefault(path, {})
-        classes[name] = merge_classes(classes[name], seen) if name in classes else seen
-    firsts = {seen.first for classes in paths.values() for seen in classes.values()}
-    return paths, {position: where[position] for position in firsts}
-
-
-def fetch_documents(records: DataFrame, firsts: Mapping[Position, Place]) -> dict[Position, Any]:
-    """Read the documents at ``firsts``."""
-    by_place = {(place.file, place.block, place.id): position for position, place in firsts.items()}
-    ids = sorted({place.id for place in firsts.values()})
-    # As text: each literal made from here is a call to Java. An empty list is no SQL.
-    is_first = F.expr(f"id in ({', '.join(map(str, ids))})") if ids else F.lit(False)
-    found = records.where(is_first).select("file", "block", "id", "text")
-    documents: dict[Position, Any] = {}
-    for row in found.toLocalIterator():
-        position = by_place.get((row.file, row.block, row.id))
-        if position is not None:
-            documents[position] = json.loads(row.text)
-    return documents
+def _classes(classes: PathEvidence, located: _Located) -> PathEvidence:
+    return {name: replace(seen, first=located.position(seen.first)) for name, seen in classes.items()}

@@ -33,6 +33,9 @@ _PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {
     T.VariantType: {"data_type": DataType.JSON},
 }
 
+SECOND_DIGITS: Final = "second_digits"
+"""In the metadata of a column of timestamps: how many digits of a second its source has, where Spark has more."""
+
 
 def typed_columns(row: T.StructType) -> dict[Path, dict[str, Any]]:
     """Return dlt's column properties of every column of a row, by path, in the row's order.
@@ -52,7 +55,9 @@ def _columns(data_type: T.DataType, path: Path) -> Iterator[tuple[Path, dict[str
     match data_type:
         case T.StructType():
             for field in data_type.fields:
-                yield from _columns(field.dataType, (*path, field.name))
+                coarse = {"precision": field.metadata[SECOND_DIGITS]} if SECOND_DIGITS in field.metadata else {}
+                for inner, properties in _columns(field.dataType, (*path, field.name)):
+                    yield inner, {**properties, **coarse}
         case T.ArrayType():
             yield from _columns(data_type.elementType, (*path, ELEMENT))
         case T.MapType():

@@ -6,25 +6,30 @@ stand, not exploded. What comes back is bounded by the number of columns. No sch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from schemactl.engine.codegen import whole_stages
 from schemactl.engine.input_formats import FILE, Numbering, Typed
-from schemactl.engine.stage import shown
-from schemactl.engine.survey import Progress, Survey
-from schemactl.engine.typed_rows import BLOCK, ID, placed
+from schemactl.engine.reading.places import shown
+from schemactl.engine.spark_types import typed_columns
+from schemactl.engine.typed_rows import BLOCK, ID, count_rows, placed
 from schemactl.engine.typed_values import Part, example_of, facts_of, list_parts, with_values
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge_all
 from schemactl.inference.paths import Path
+from schemactl.inference.sample import Sample
+
+Progress = Callable[[str, float | None], None]
+"""Called with the name of each phase as it begins, and the share of the work that is done, None where not known."""
 
 MOST_PARTS: Final = 15
 """Values that are looked at together, about: Java compiles no longer expressions; columnar files lose nothing by it."""
@@ -32,13 +37,28 @@ MOST_PARTS: Final = 15
 _Seen = Mapping[Path, Mapping[str, ClassEvidence]]
 
 
-def count_typed(survey: Survey, progress: Progress = lambda *_: None) -> Evidence:
-    """Count what stands in the columns of all batches that state types, as far as it is in the sample.
+def scan_typed(
+    batches: Sequence[Typed], sample: Sample, progress: Progress = lambda *_: None, *, counts: bool = True
+) -> Evidence:
+    """Return what columns of stated types are, and, where that is to be counted, what stands in them.
 
     Raises:
         EngineError: Spark cannot read them.
     """
-    return merge_all(Evidence(counted=_count_batch(batch, survey.typed_share, progress)) for batch in survey.typed)
+    if not batches:
+        return Evidence()
+    progress("counting rows", None)
+    rows = [count_rows(batch) for batch in batches]
+    share = sample.share_of(sum(file.records for files in rows for file in files.values()))
+    if share < 1:
+        rows = [count_rows(batch, share) for batch in batches]
+    stated = (Evidence(files=files, typed=_stated_types(batch)) for batch, files in zip(batches, rows, strict=True))
+    counted = (Evidence(counted=_count_batch(batch, share, progress)) for batch in batches if counts)
+    return merge_all((*stated, *counted))
+
+
+def _stated_types(batch: Typed) -> dict[Path, dict[str, Any]]:
+    return typed_columns(StructType([column for column in batch.frame.schema.fields if column.name != FILE]))
 
 
 def _count_batch(batch: Typed, share: float, progress: Progress) -> _Seen:

@@ -10,8 +10,8 @@ import pytest
 from schemactl.engine import bad_records
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.input import Input
-from schemactl.engine.survey import BadRecord
 from schemactl.inference.evidence import Position
+from schemactl.kernel.partitions import BadRecord
 
 
 @pytest.fixture(autouse=True)

@@ -426,7 +426,6 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from schemactl.engine.coercion import coerced
-from schemactl.engine.row_keys import child_key
 from schemactl.engine.session import SparkOptions, open_session
 from schemactl.engine.reading.typed import allow_all_types
 from schemactl.schema.types import Column, DataType
@@ -439,7 +438,6 @@ with open_session(SparkOptions(remote=sys.argv[1])) as spark:
     columns.append(Column("naive", {"data_type": "timestamp", "timezone": False}))
     done = frame.select(
         *(coerced(F.col("value"), DataType.TEXT, to).cast("string").alias(to.name) for to in columns),
-        child_key(F.lit("root1"), "t__items", F.lit(0)).alias("key"),
     )
     for row in done.toArrow().to_pylist():
         print({name: value for name, value in row.items() if value is not None})

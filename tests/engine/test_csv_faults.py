@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from schemactl.engine import csv_faults
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.inputs import find_inputs
-from schemactl.engine.survey import survey_inputs
+from schemactl.engine.scan import scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference.sample import Sample
 from schemactl.store.sources import LeftOutWarning
@@ -36,11 +36,11 @@ def outcome(
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LeftOutWarning)
-        survey = survey_inputs(spark, find_inputs([name, *others]), Sample())
-    bad = [str(problem) for problem in explain_bad_records(survey.bad_records, survey.inputs)]
-    texts = [row.text for reading in survey.readings for row in reading.texts.orderBy("file", "id").collect()]
+        scan = scan_inputs(spark, find_inputs([name, *others]), Sample())
+    bad = [str(problem) for problem in explain_bad_records(scan.bad_records, scan.inputs)]
+    texts = [row.text for read in scan.documents for row in read.documents.frame.orderBy("file", "id").collect()]
     told = [str(each.message) for each in caught if issubclass(each.category, LeftOutWarning)]
-    return [json.loads(text) for text in texts], bad, told
+    return [json.loads(text) for text in texts if text.startswith("{")], bad, told
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,15 @@ import zstandard
 from pyspark.sql import SparkSession
 
 from schemactl.engine.bad_records import explain_bad_records
-from schemactl.engine.failure import explain_failure
 from schemactl.engine.input_formats import INPUT_FORMATS, Documents
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import Scan, scan_inputs
+from schemactl.engine.session.failure import explain_failure
 from schemactl.engine.spark_types import typed_columns
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample
+from schemactl.store.sources import LeftOutWarning
 
 pytestmark = pytest.mark.spark
 
@@ -159,12 +160,16 @@ def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
     assert list(map(repr, found)) == list(map(repr, json.loads(text)))
 
 
-@pytest.mark.parametrize("text", ['[{"a": 1}, ', '[{"a": 1}] x', '{"a": 1\n', "[1, 2]]", '[{"a": NaN}]'])
-def test_a_document_that_is_no_json_is_one_bad_record(spark: SparkSession, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [('[{"a": 1}, ', 1), ('[{"a": 1}] x', 1), ('{"a": 1\n', 0), ("[1, 2]]", 2), ('[{"a": NaN}]', 0), ("[1,, 2]", 2)],
+)
+def test_what_is_no_json_in_a_list_is_a_bad_record(spark: SparkSession, text: str, documents: int) -> None:
     Path("a.json").write_text("\n" + text)
     found = scan_inputs(spark, find_inputs(["a.json"], "json"), Sample())
-    assert [record.position for record in found.survey.bad_records] == [Position("a.json", 1)]
-    assert found.evidence.documents == 0
+    at = 2 if ",," in text else documents + 1
+    assert [record.position for record in found.bad_records] == [Position("a.json", at)]
+    assert found.evidence.documents == documents
 
 
 def test_a_large_list_is_read_whole(read) -> None:
@@ -220,7 +225,7 @@ def test_compressed_csv_with_its_own_separator(read) -> None:
 def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) -> None:
     Path("a.csv").write_text("id,name\n1,a\n2,b,c\n[3,4,5]\n")
     found = scan(spark, "a.csv")
-    assert [(bad.position.number, bad.text) for bad in found.survey.bad_records] == [
+    assert [(bad.position.number, bad.text) for bad in found.bad_records] == [
         (2, "more cells than columns: 2, b, c"),
         (3, "more cells than columns: [3, 4, 5]"),
     ]
@@ -232,8 +237,8 @@ def test_the_line_in_which_excel_states_the_separator_is_no_header(spark: SparkS
     assert read("b.csv", '"sep=|"\nid|name|id|\n1|a|2|x\n') == [{"id0": "1", "name": "a", "id2": "2", "_c3": "x"}]
     assert read("c.csv", "sep=;\nid;name\n") == []
     Path("d.csv").write_text("sep=;\nid;name\n1;a\n2;b;c\n")
-    survey = scan(spark, "d.csv").survey
-    (problem,) = explain_bad_records(survey.bad_records, survey.inputs)
+    found = scan(spark, "d.csv")
+    (problem,) = explain_bad_records(found.bad_records, found.inputs)
     assert str(problem) == "d.csv:4: this row has more cells (3) than columns (2): 2;b;c"
 
 
@@ -405,6 +410,16 @@ def test_timestamps_of_other_units_are_timestamps(spark: SparkSession, unit: str
     assert found[("local",)]["timezone"] is False
 
 
+def test_nanoseconds_that_are_cut_are_counted(spark: SparkSession) -> None:
+    moments = pyarrow.array([1_700_000_000_123_456_789, 1_700_000_000_000_001_000, None], pyarrow.int64())
+    zoned, naive = (moments.cast(pyarrow.timestamp("ns", zone)) for zone in ("UTC", None))
+    whole = pyarrow.array([1000, 2000, None], pyarrow.timestamp("ns"))
+    table = pyarrow.table({"at": zoned, "local": naive, "whole": whole})
+    pyarrow.parquet.write_table(table, "a.parquet")
+    with pytest.warns(LeftOutWarning, match="microseconds: 1 in `at`, 1 in `local`$"):
+        scan(spark, "a.parquet")
+
+
 def test_parquet_files_are_counted_and_their_columns_merged(spark: SparkSession) -> None:
     Path("d").mkdir()
     pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2]}), "d/a.parquet")
@@ -447,7 +462,7 @@ def test_parquet_files_that_do_not_agree_are_read_by_their_columns(spark: SparkS
     for name, numbers in {"a": [1, 2], "b": [1.5], "c": [3]}.items():
         pyarrow.parquet.write_table(pyarrow.table({"id": numbers}), f"d/{name}.parquet")
     found = scan(spark, "d")
-    assert len(found.survey.typed) == 2
+    assert len(found.typed) == 2
     assert found.evidence.documents == 4
     assert found.evidence.typed == {("id",): {"data_type": "double"}}
     assert found.evidence.stated == {("id",): {"bigint", "double"}}
@@ -516,7 +531,7 @@ HOSTILE = {
 def test_hostile_fixtures_with_bad_records_are_told_by_line(spark: SparkSession, fixtures: Path) -> None:
     found = scan(spark, *(str(fixtures / "hostile" / name) for name in HOSTILE))
     lines: dict[str, list[int]] = {name: [] for name in HOSTILE}
-    for record in found.survey.bad_records:
+    for record in found.bad_records:
         lines[Path(record.position.file).name].append(record.position.number)
     assert lines == HOSTILE
 

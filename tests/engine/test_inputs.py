@@ -453,3 +453,12 @@ def test_a_plain_text_is_read_where_the_call_asks_for_it_or_nothing_else_is_ther
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "text" in formats(*sources)
+
+
+def test_password_in_the_address_of_a_source_is_for_spark_alone() -> None:
+    (found,) = find_inputs(["ftp://ann:s3cret@host/orders.csv"])
+
+    assert found.path == "ftp://ann@host/orders.csv"
+    assert found.address == "ftp://ann:s3cret@host/orders.csv"
+    assert "s3cret" not in repr(found)
+    assert shown_path(found.address) == found.path

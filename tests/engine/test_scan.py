@@ -13,23 +13,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from schemactl.engine import parts, siblings
 from schemactl.engine.inputs import find_inputs, shown_path
-from schemactl.engine.large_integers import mark_large_integers
-from schemactl.engine.null_keys import MOST_KEYS, find_null_keys
-from schemactl.engine.parse import parse_json
 from schemactl.engine.scan import Scan, scan_inputs
-from schemactl.engine.shape_reading import MOST_LEVELS
-from schemactl.engine.shapes import Shape
-from schemactl.engine.siblings import MANY_KEYS
-from schemactl.engine.survey import MAX_BAD_RECORDS, survey_inputs
+from schemactl.errors import InputError
 from schemactl.inference import paths
 from schemactl.inference.classes import is_row_key
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.inference.sample import Sample, parse_sample
+from schemactl.kernel.observation import MOST_LEVELS
+from schemactl.kernel.partitions import MAX_BAD_RECORDS
 from schemactl.schema.templates import new_schema
 
 pytestmark = pytest.mark.spark
@@ -256,8 +250,7 @@ def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures
     assert_same(scan(spark, *found).evidence, reference(*found))
 
 
-# The third one takes a few of the parts in which such documents are read; to the last level go the first two.
-DEEP = [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', 40), ('[1,{"d":', 8)]
+DEEP = [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', 90), ('[1,{"d":', 90)]
 
 
 @pytest.mark.parametrize(("opening", "times"), DEEP)
@@ -266,17 +259,16 @@ def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, op
     assert_same(scan(spark, file).evidence, reference(file))
 
 
+def test_what_nests_deeper_is_refused_with_its_place(spark: SparkSession, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ["{}", nested('{"b":', MOST_LEVELS + 1), nested("[", 900)])
+    with pytest.raises(InputError, match="deeper than 200 levels") as caught:
+        scan(spark, file)
+    assert str(caught.value.at) == f"{shown_path(file.as_uri())}:2"
+
+
 def nested(opening: str, times: int) -> str:
     closing = "".join({"{": "}", "[": "]"}[mark] for mark in reversed(opening) if mark in "{[")
     return f'{opening * times}"x"{closing * times}'
-
-
-def test_deep_shapes_side_by_side_are_read_to_the_end_of_both(spark: SparkSession, tmp_path: Path) -> None:
-    """What is found out of one deep part makes the documents in which the next one is looked for no deeper."""
-    objects, lists = nested('{"b":', 110), nested("[", 60)
-    file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {objects}, "c": {lists}}}', '{"c": 1}'])
-    (reading,) = survey_inputs(spark, find_inputs([str(file)]), FULL).readings
-    assert {path for path, _ in reading.shape.walk()} == reference(file).paths.keys()
 
 
 def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> None:
@@ -318,66 +310,26 @@ def formed_documents(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("lines", "most"),
+    "lines",
     [
-        pytest.param([], 500, id="fields apart"),
-        pytest.param([], 0, id="one list"),
-        pytest.param([""], 500, id="a blank line"),
-        pytest.param(["null"], 500, id="a null"),
-        pytest.param(['{"late": {"x": [{}]}}'], 500, id="an object in a list"),
-        pytest.param(['{"größe": [18446744073709551616]}'], 500, id="a large integer"),
+        pytest.param([], id="of one form"),
+        pytest.param([""], id="a blank line"),
+        pytest.param(["null"], id="a null"),
+        pytest.param(['{"late": {"x": [{}]}}'], id="an object in a list"),
+        pytest.param(['{"größe": [18446744073709551616]}'], id="a large integer"),
     ],
 )
-def test_documents_of_one_form_are_seen_as_they_are(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], most: int
-) -> None:
-    monkeypatch.setattr(parts, "MOST_FIELDS_APART", most)
+def test_documents_of_one_form_are_seen_as_they_are(spark: SparkSession, tmp_path: Path, lines: list[str]) -> None:
     made = [json.dumps(document, ensure_ascii=False) for document in formed_documents(40)]
     file = write_lines(tmp_path / "rows.jsonl", [*made[:20], *lines, *made[20:]])
     assert_same(scan(spark, file).evidence, reference(file))
 
 
-def test_keys_with_a_null_are_found_however_they_are_written(spark: SparkSession) -> None:
-    found = {
-        "plain": '{"plain":null}',
-        "blanks": '{"a": 1, "blanks" \t: null , "b": 2}',
-        "größe": '{"größe": null}',
-        "escaped": r'{"esc\u0061ped": null}',
-        "back\\slash": r'{"back\\slash": null}',
-        "after a text": '{"t": "null", "after a text": null}',
-        "first": '{"first": null, "second": null}',
-        "second": "{}",
-        "": '{"": null}',
-        "deep": '[{"x": {"deep": null}}]',
-        'say "hi"': r'{"say \"hi\"": null}',
-        "annulled": '{"annulled": null}',
-    }
-    others = [
-        r'{"t": "\"quoted\": null"}',
-        '{"t": "x: null", "l": [null], "u": {"v": [1, null]}}',
-        r'{"t": "\\", "n": "null"}',
-    ]
-    texts = spark.createDataFrame([(text,) for text in (*found.values(), *others)], "text string")
-    shape = Shape(children={key: Shape() for key in (*found, "t", "l", "n", "u", "x")}, has_objects=True)
-    told = find_null_keys(texts, shape)
-    assert told is not None
-    assert found.keys() <= told
-    assert not told & {"t", "l", "n", "u", "x", "quoted"}
-
-
-def test_of_very_many_keys_with_nulls_none_is_told(spark: SparkSession) -> None:
-    text = json.dumps({f"k{number}": None for number in range(MOST_KEYS + 1)})
-    assert find_null_keys(spark.createDataFrame([(text,)], "text string"), Shape()) is None
-
-
 # --- objects with many keys ---
 
 
-def test_keys_that_are_data_are_each_seen_as_they_are(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_that_are_data_are_each_seen_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
     """Each key's values differ in number, length and first place, so that none can be taken for another's."""
-    monkeypatch.setattr(siblings, "MANY_KEYS", 20)
     rows: list[Any] = [{"users": {}}, {"users": None}]
     for number in range(22):
         key = f"it's {number}"
@@ -396,18 +348,8 @@ def test_keys_that_are_data_are_each_seen_as_they_are(
     assert_same(scan(spark, file).evidence, reference(file))
 
 
-def test_made_up_documents_are_seen_as_they_are_with_all_keys_folded(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(siblings, "MANY_KEYS", 1)
-    made = made_up_datasets(MADE_UP)[-4:]
-    lines = (write_json(((f"set {at}", document),)) for at, documents in enumerate(made) for document in documents)
-    file = write_lines(tmp_path / "rows.jsonl", lines)
-    assert_same(scan(spark, file).evidence, reference(file))
-
-
 def test_of_equal_keys_among_many_the_last_one_counts(spark: SparkSession, tmp_path: Path) -> None:
-    pairs = [(f"k{number % MANY_KEYS}", [number] * (number % 7)) for number in range(MANY_KEYS + 20)]
+    pairs = [(f"k{number % 500}", [number] * (number % 7)) for number in range(500 + 20)]
     file = write_lines(tmp_path / "rows.jsonl", [write_json((("a", tuple(pairs)),))])
     assert_same(scan(spark, file).evidence, reference(file))
 
@@ -466,7 +408,7 @@ def test_bad_records_are_told_by_file_and_line_in_every_block(spark: SparkSessio
     shown = shown_path(file.as_uri())
     with setting(spark, "spark.sql.files.maxPartitionBytes", "2000"):
         found = scan(spark, file)
-    assert [(record.position, record.text) for record in found.survey.bad_records] == [
+    assert [(record.position, record.text) for record in found.bad_records] == [
         (Position(shown, number), text) for number, text in bad.items()
     ]
     seen = found.evidence.files[shown]
@@ -476,8 +418,8 @@ def test_bad_records_are_told_by_file_and_line_in_every_block(spark: SparkSessio
 def test_bad_records_are_shown_up_to_a_limit_and_all_counted(spark: SparkSession, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ["{}", *["x" * 500] * 50])
     found = scan(spark, file)
-    assert len(found.survey.bad_records) == MAX_BAD_RECORDS
-    assert len(found.survey.bad_records[0].text) == 200
+    assert len(found.bad_records) == MAX_BAD_RECORDS
+    assert len(found.bad_records[0].text) == 200
     assert found.evidence.files[shown_path(file.as_uri())].bad == 50
 
 
@@ -488,12 +430,6 @@ NO_JSON = [
     '{"a": 01234567890123456789012}', '{"a": "\x01\x02"}', "9" * 1001, '{"a": "\ufdd0', r'"\ud800 x"',
     r'"\udc00"', r'{"\ud83d": 1}', r'"\ud83d\ud83d\ude80"', r'"\\\ud83dx"',
 ]  # fmt: skip
-
-
-def test_what_is_no_json_is_no_record(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([(line,) for line in NO_JSON], "text string")
-    document = parse_json(mark_large_integers(F.col("text")))
-    assert [row.text for row in frame.where(document.isNotNull()).collect()] == []
 
 
 AS_IF_WRAPPED = ['1,"x":2', '{"a": 1},"b":{}', '{}},{"a":1', '{"a": 1},"b":{"c":1']
@@ -509,20 +445,3 @@ def test_each_line_that_is_no_json_is_found(spark: SparkSession, tmp_path: Path,
         bad
     )
     assert found.evidence.paths.keys() == {(), ("a",)}
-
-
-def test_what_looks_like_no_json_is_a_record(spark: SparkSession) -> None:
-    good = [
-        r'"\\ud83d"',
-        r'"\ud83d\ude80"',
-        r'"\\\ud83d\ude80"',
-        '"\ufffd"',
-        ' {"a" : 1}\t',
-        '"end of the document"',
-        '"],["',
-        "1e400",
-        "9" * 999,
-    ]
-    frame = spark.createDataFrame([(line,) for line in good], "text string")
-    document = parse_json(mark_large_integers(F.col("text")))
-    assert [row.text for row in frame.where(document.isNull()).collect()] == []

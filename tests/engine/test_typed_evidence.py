@@ -15,8 +15,7 @@ from pyspark.sql import SparkSession
 
 from schemactl.engine import typed_evidence
 from schemactl.engine.inputs import find_inputs
-from schemactl.engine.scan import collect_evidence, scan_inputs
-from schemactl.engine.survey import survey_inputs
+from schemactl.engine.scan import scan_inputs
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_classes, observe
 from schemactl.inference.sample import parse_sample
@@ -195,8 +194,8 @@ def test_only_the_sample_is_counted_and_its_rows_are_told(spark: SparkSession) -
 
 def test_whoever_only_loads_does_not_count(spark: SparkSession) -> None:
     write("a.parquet", FLAT)
-    survey = survey_inputs(spark, find_inputs(["a.parquet"]), parse_sample("full"))
-    loaded, inferred = collect_evidence(survey), scan(spark, "a.parquet")
+    loaded = scan_inputs(spark, find_inputs(["a.parquet"]), parse_sample("full"), counts_typed=False).evidence
+    inferred = scan(spark, "a.parquet")
     assert loaded.counted == {}
     assert (loaded.typed, loaded.stated, loaded.paths, loaded.witnesses, loaded.files) == (
         inferred.typed, inferred.stated, inferred.paths, inferred.witnesses, inferred.files

@@ -17,7 +17,7 @@ each an ``Input`` with its input format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -26,7 +26,6 @@ from schemactl.registry import Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from schemactl.engine.input import Input
 
@@ -39,15 +38,9 @@ class Documents:
         frame: columns ``file`` (string: Spark's address of it), ``block`` (bigint: where in the file the task that
             read it began), ``id`` (bigint, ascending by one within a block), ``text`` (string: one JSON document,
             blank where there is none).
-        parsed: reads the same documents again as objects of a type, by a reader of Spark's own: columns ``file``,
-            ``block``, ``id`` and ``document``. It leaves out what it cannot read, and then it counts the rest
-            otherwise. None where only texts can be read.
-        has_nulls: whether a key may have a null.
     """
 
     frame: DataFrame
-    parsed: Callable[[StructType], DataFrame] | None = None
-    has_nulls: bool = True
 
 
 class Numbering(StrEnum):

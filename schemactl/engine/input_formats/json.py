@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import Input
+from schemactl.engine.input import COMPRESSIONS, Input
 from schemactl.engine.input_formats import Documents
-from schemactl.engine.parse import parse_json
-from schemactl.engine.reading.places import whole_file_place_columns
 from schemactl.engine.reading.texts import read_whole
+from schemactl.engine.shipping import for_workers, shares_this_machine
+from schemactl.kernel.splitting import PIECES, SUFFIXES
 
 ENDINGS = (".json",)
 
-MOST_VARIANT_BYTES = 100_000_000
-"""A VARIANT holds up to 128 MiB; of a longer list, what follows it is overlooked."""
-
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
-    """Yield the documents; a file that is no JSON comes as one text."""
-    for frame in read_whole(spark, inputs):
-        records = frame.select("file", F.posexplode(_records(F.col("content"))).alias("number", "text"))
-        yield Documents(records.select(*whole_file_place_columns(F.col("number")), "text"))
+    """Yield the elements of lists, and documents that are none; files are cut up by workers, unread by Spark.
+
+    Spark reads those that only it can: in object stores, of a cluster, and of other compressions.
+    """
+    is_near = shares_this_machine(spark)
+    direct = [each for each in inputs if is_near and each.is_local and _suffix(each) in SUFFIXES]
+    if direct:
+        yield _documents(spark, _split_files(spark, direct), len(direct))
+    if others := [each for each in inputs if each not in direct]:
+        for frame in read_whole(spark, others):
+            contents = frame.select("file", F.col("content").cast("binary").alias("content"))
+            split = for_workers(spark, "schemactl.kernel.splitting", "split_contents")
+            yield _documents(spark, contents.mapInArrow(split, PIECES), len(others))
 
 
-def _records(content: Column) -> Column:
-    # Only the elements as texts have their keys in order; but among them texts have lost their quotes.
-    listed = F.zip_with(
-        F.from_json(content, "array<variant>"),
-        F.from_json(content, "array<string>"),
-        lambda element, text: (
-            F.when(F.schema_of_variant(element) == "STRING", F.to_json(element))
-            .when(text.isNull(), F.lit("null"))
-            .otherwise(text)
-        ),
-    )
-    is_whole = parse_json(content).isNotNull() | (F.octet_length(content) > MOST_VARIANT_BYTES)
-    return F.when(content.rlike(r"^\s*\[") & is_whole & listed.isNotNull(), listed).otherwise(F.array(content))
+def _suffix(file: Input) -> str:
+    suffix = Path(file.path).suffix
+    return suffix if suffix in COMPRESSIONS else ""
+
+
+def _split_files(spark: SparkSession, files: Sequence[Input]) -> DataFrame:
+    rows = [(_address(each), str(Path.cwd() / each.path), _suffix(each), each.encoding) for each in files]
+    frame = spark.createDataFrame(rows, "file string, path string, suffix string, encoding string")
+    return frame.mapInArrow(for_workers(spark, "schemactl.kernel.splitting", "split_files"), PIECES)
+
+
+def _address(file: Input) -> str:
+    """Return the address of a local file as Spark writes it."""
+    return (Path.cwd() / file.path).as_uri()
+
+
+def _documents(spark: SparkSession, pieces: DataFrame, files: int) -> Documents:
+    cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    # A file is cut up by one task; its pieces are parsed by all.
+    spread = pieces.repartition(cores) if files < cores else pieces
+    elements = spread.select("file", "block", F.posexplode("texts").alias("at", "element"))
+    at, text = F.col("at").cast("bigint").alias("id"), F.col("element").cast("string").alias("text")
+    return Documents(elements.select("file", "block", at, text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -11,11 +12,27 @@ from pyspark.sql import functions as F
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import Numbering, Typed
 from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
+from schemactl.engine.spark_types import SECOND_DIGITS
 from schemactl.engine.sql import quoted
 
 ENDINGS = (".parquet",)
 
 _DISAGREE: Final = "CANNOT_MERGE_SCHEMAS"
+_SECOND_DIGITS: Final = {"s": 0, "ms": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Footer:
+    """What files state of their columns that Spark does not tell.
+
+    Attributes:
+        nulls: columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers, and
+            like dlt, nothing is made of them.
+        second_digits: of timestamps of milliseconds, which Spark reads as microseconds.
+    """
+
+    nulls: frozenset[str] = frozenset()
+    second_digits: frozenset[tuple[str, int]] = frozenset()
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
@@ -24,42 +41,47 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     Where files do not agree about a type, those with the same columns come together.
     """
     allow_all_types(spark)
-    groups: dict[frozenset[str], list[str]] = {}
+    groups: dict[_Footer, list[str]] = {}
     for each in inputs:
-        groups.setdefault(_columns_of_nulls(each), []).append(each.address)
-    for nulls, addresses in groups.items():
+        groups.setdefault(_read_footer(each), []).append(each.address)
+    for footer, addresses in groups.items():
         try:
-            together = _read(spark, addresses, nulls)
+            together = _read(spark, addresses, footer)
         except Exception as error:  # PySpark has no class for this one
             if _DISAGREE not in str(error) or len(addresses) == 1:
                 raise
-            yield from (_read(spark, group, nulls) for group in _by_columns(spark, addresses))
+            yield from (_read(spark, group, footer) for group in _by_columns(spark, addresses))
         else:
             yield together
 
 
-def _columns_of_nulls(file: Input) -> frozenset[str]:
-    """Return the columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers.
-
-    Like dlt, nothing is made of them. Of files elsewhere this is not known.
-    """
+def _read_footer(file: Input) -> _Footer:
+    """Return what a file states; nothing of files elsewhere."""
     import pyarrow
     import pyarrow.parquet
 
     if not file.is_local:
-        return frozenset()
+        return _Footer()
     try:
         schema = pyarrow.parquet.read_schema(file.path)
     except (pyarrow.ArrowException, OSError):
-        return frozenset()  # Spark tells what is wrong with it, or reads it
-    return frozenset(field.name for field in schema if pyarrow.types.is_null(field.type))
+        return _Footer()  # Spark tells what is wrong with it, or reads it
+    nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
+    digits = (
+        (field.name, _SECOND_DIGITS[field.type.unit])
+        for field in schema
+        if pyarrow.types.is_timestamp(field.type) and field.type.unit in _SECOND_DIGITS
+    )
+    return _Footer(frozenset(nulls), frozenset(digits))
 
 
-def _read(spark: SparkSession, addresses: Sequence[str], nulls: frozenset[str]) -> Typed:
+def _read(spark: SparkSession, addresses: Sequence[str], footer: _Footer) -> Typed:
     frame = spark.read.option("mergeSchema", True).parquet(*addresses)
-    if nulls:
+    if footer != _Footer():
+        digits = {name: {SECOND_DIGITS: count} for name, count in footer.second_digits}
         # Not `frame.columns`: PySpark cannot name the types of all of them.
-        frame = frame.select(*(quoted(name) for name, _ in described_columns(frame) if name not in nulls))
+        names = [name for name, _ in described_columns(frame) if name not in footer.nulls]
+        frame = frame.select(*(F.col(quoted(name)).alias(name, metadata=digits.get(name, {})) for name in names))
     return typed_batch(frame, F.col("_metadata.file_path"), Numbering.ROW)
 
 

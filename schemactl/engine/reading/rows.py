@@ -28,4 +28,4 @@ def rows_as_documents(
     text = F.expr(f"to_json(named_struct({fields}), map('ignoreNullFields', 'true'))")
     if fault is not None:
         text = F.coalesce(fault, text)
-    return Documents(frame.select(*place_columns(frame), text.alias("text")), has_nulls=False)
+    return Documents(frame.select(*place_columns(frame), text.alias("text")))

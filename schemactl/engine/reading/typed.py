@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input_formats import FILE, Numbering, Typed
+from schemactl.engine.input_warnings import warn_of_nanoseconds
 
 _NANOSECONDS = re.compile(r"\b(timestamp_[ln]tz)\(\d+\)")
 
@@ -26,11 +28,26 @@ def typed_batch(frame: DataFrame, file: Column, numbering: Numbering) -> Typed:
 def _known_columns(frame: DataFrame) -> list[Column]:
     """Return the columns; those that hold timestamps of nanoseconds, which PySpark cannot name, with microseconds."""
     columns: list[Column] = []
+    losses: dict[str, Column] = {}
     for name, data_type in described_columns(frame):
         column = F.col("`" + name.replace("`", "``") + "`")
         known = _NANOSECONDS.sub(r"\1", data_type)
-        columns.append(column if known == data_type else column.cast(known).alias(name))
+        if known != data_type:
+            cut = column.cast(known)
+            # Maps cannot be compared.
+            if "map<" not in data_type:
+                losses[name] = F.count_if(cut.cast(data_type) != column)
+            column = cut.alias(name)
+        columns.append(column)
+    _warn_of_losses(frame, losses)
     return columns
+
+
+def _warn_of_losses(frame: DataFrame, losses: Mapping[str, Column]) -> None:
+    """Count the values that lose nanoseconds, and tell of them."""
+    counts = frame.agg(*losses.values()).first() if losses else None
+    if counts is not None:
+        warn_of_nanoseconds({name: count for name, count in zip(losses, counts, strict=True) if count})
 
 
 def described_columns(frame: DataFrame) -> list[tuple[str, str]]:

@@ -1,0 +1,360 @@
+"""The kernel's rows on Spark: workers write Parquet files, the driver hears of those that count.
+
+A table's folder gets the files of the attempts that Spark has taken, and no others. Which of several rows with one
+primary key a merge keeps is found by SQL over their keys; files with other rows are then written again without those.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from schemactl.engine.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
+from schemactl.engine.input_formats import FILE, Numbering, Typed
+from schemactl.engine.inputs import shown_path
+from schemactl.engine.reading.places import shown
+from schemactl.engine.scan import Scan
+from schemactl.engine.shipping import for_workers
+from schemactl.engine.sql import literal, quoted
+from schemactl.engine.typed_evidence import Progress
+from schemactl.inference.paths import ELEMENT
+from schemactl.inference.paths import Path as DataPath
+from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
+from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
+from schemactl.kernel.typed import TypedSource
+from schemactl.normalization.plan import Plan, RowKey
+from schemactl.normalization.tally import Rejected, Tally
+from schemactl.schema.contract import Mode
+from schemactl.schema.types import Table
+
+_PLACE: Final = ("__schemactl_shown", "__schemactl_number")
+_MOST_TASKS: Final = 64
+_BLOCK, _ID = "__schemactl_block", "__schemactl_id"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRejects:
+    """Rejected rows and values as they are written.
+
+    Attributes:
+        folder: of Parquet files with the columns ``tally.REJECTS_COLUMNS``; it holds one file at least.
+        rows: how many there are.
+    """
+
+    folder: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """The rows of a load as they are written.
+
+    Attributes:
+        folders: of Parquet files by table, in the plan's order; each holds one file at least. Rows that give way to
+            others with the same primary key stand in a folder of their own in it (``SUPERSEDED_FOLDER``).
+        tally: what became of all rows; where it says that values would be lost, the files must not be loaded.
+        rejected: what each violation of a contract kept out, in the plan's order.
+        rejects: the same, written; None where there is nothing.
+        spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+    """
+
+    folders: Mapping[str, Path]
+    tally: Tally
+    rejected: tuple[Rejected, ...] = ()
+    rejects: WrittenRejects | None = None
+    spans: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Part:
+    """The files of one partition that Spark has taken; ``number`` counts them in the order of the input."""
+
+    number: int
+    message: Message
+
+
+def write_rows(
+    spark: SparkSession,
+    scan: Scan,
+    plan: Plan,
+    load: LoadTime,
+    folder: Path,
+    progress: Progress = lambda *_: None,
+) -> WrittenRows:
+    """Write the tables of a load, complete columns only, and what contracts reject.
+
+    Args:
+        spark: the session of the scan.
+        scan: of all documents; the plan is for what they can hold.
+        plan: what becomes of documents.
+        load: its id, and when it is made.
+        folder: one of its own, which Spark's workers can write to.
+        progress: told each phase.
+    """
+    files = folder / "files"
+    files.mkdir(parents=True)
+    compared = {name: _compared(table) for name, table in plan.tables.items() if keeps_one_of_each(table)}
+    job = RowsJob(plan, load, compared, files.as_uri())
+    progress("making rows", None)
+    parts = _run(spark, scan, job)
+    outcome = Outcome()
+    for part in parts:
+        outcome.merge(part.message.outcome)
+    superseded = _drop_superseded(spark, parts, job, outcome, folder, progress)
+    maker = job.maker()
+    folders = {name: folder / f"table-{at}" for at, name in enumerate(plan.tables)}
+    for name, target in folders.items():
+        found = [part.message.tables[name] for part in parts if name in part.message.tables]
+        _take_files(files, [file.name for file in found], target)
+        if not any(target.iterdir()):
+            pyarrow.parquet.write_table(maker.schemas[name].empty_table(), target / "part-00000.parquet")
+        if name in superseded:
+            _take_files(files, superseded[name], target / SUPERSEDED_FOLDER)
+    rejects = _take_rejects(parts, files, folder / "rejects")
+    shutil.rmtree(files, ignore_errors=True)
+    tally = tally_of(outcome, maker.problems, plan)
+    return WrittenRows(folders, tally, rejected_by(outcome, maker.problems), rejects, outcome.spans)
+
+
+def _compared(table: Table) -> tuple[str, ...]:
+    """Return the columns that tell and order the rows with one primary key."""
+    sort = dedup_sort(table)
+    return tuple(dict.fromkeys((*named(table, "primary_key"), *((sort[0],) if sort else ()))))
+
+
+def _take_files(files: Path, names: Sequence[str], target: Path) -> None:
+    target.mkdir(parents=True)
+    for at, name in enumerate(names):
+        (files / name).rename(target / f"part-{at:05}.parquet")
+
+
+def _take_rejects(parts: Sequence[_Part], files: Path, target: Path) -> WrittenRejects | None:
+    found = [part.message.rejects for part in parts if part.message.rejects is not None]
+    if not found:
+        return None
+    _take_files(files, [file.name for file in found], target)
+    return WrittenRejects(target, sum(file.rows for file in found))
+
+
+# --- partitions ---
+
+
+def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
+    messages: list[Message] = []
+    for read in scan.documents:
+        text = F.col("text").cast("binary").alias("text")
+        texts = read.documents.frame.select("file", "block", text, F.lit(True).alias("sampled"))
+        write = _worker(spark, "write_documents", job=pickle.dumps(job), folder=str(Path.cwd()), before=read.before)
+        messages += _collect(texts, write)
+    for batch in scan.typed:
+        rows, source = _typed(spark, batch, job.plan)
+        messages += _collect(rows, _worker(spark, "write_typed", job=pickle.dumps(job), source=pickle.dumps(source)))
+    messages.sort(key=lambda message: message.first or ("", 0))
+    return [_Part(at, message) for at, message in enumerate(messages)]
+
+
+def _worker(spark: SparkSession, function: str, **arguments: Any) -> Callable[[Any], Iterator[Any]]:
+    return for_workers(spark, "schemactl.kernel.package", function, **arguments)
+
+
+def _collect(frame: DataFrame, write: Callable[[Any], Iterator[Any]]) -> list[Message]:
+    return [Message.load(bytes(row["message"])) for row in frame.mapInArrow(write, MESSAGE).collect()]
+
+
+# --- sources that state their types ---
+
+
+def _typed(spark: SparkSession, batch: Typed, plan: Plan) -> tuple[DataFrame, TypedSource]:
+    """Return the rows with their places, as far as the plan takes them, and what they are."""
+    used = _used_keys(plan)
+    columns = [
+        column for column in batch.frame.schema.fields if column.name != FILE and (used is None or column.name in used)
+    ]
+    # PySpark looks columns up by their names, which it cannot do with all of them.
+    values = [
+        F.expr(_arrow_sql(column.dataType, quoted(column.name))).alias(f"c{at}") for at, column in enumerate(columns)
+    ]
+    structures = {
+        cell.path[0]: cell.structure
+        for cell in plan.rows.cells
+        if cell.structure is not None and len(cell.path) == 1 and cell.path[0] is not None
+    }
+    whole = frozenset(path for column in columns for path in _variants(column.dataType, (column.name,)))
+    source = TypedSource(tuple(column.name for column in columns), structures, whole)
+    return _numbered(spark, batch).select(*values, *_PLACE), source
+
+
+def _used_keys(plan: Plan) -> frozenset[str | None] | None:
+    """Return the columns that a plan takes something from; None for all of them."""
+    if plan.rows.key is RowKey.CONTENT or any(map(_refuses_rows, plan.rows.walk())):
+        return None
+    walked = list(plan.rows.walk())
+    paths = [rows.path for rows in walked]
+    paths += [cell.path for rows in walked for cell in (*rows.cells, *rows.own_key)]
+    return frozenset(path[0] for path in paths if path)
+
+
+def _refuses_rows(rows: Any) -> bool:
+    """Return whether rows may be rejected whole, and are kept with all that they hold."""
+    targets = (target for cell in rows.cells for found in cell.targets.values() for target in found)
+    return rows.refusal is not None or any(
+        target.refusal is not None and target.refusal.mode is not Mode.DISCARD_VALUE for target in targets
+    )
+
+
+_KNOWN: Final = (
+    T.StringType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,
+    T.DecimalType, T.BinaryType, T.DateType, T.TimeType, T.TimestampType, T.TimestampNTZType,
+)  # fmt: skip
+
+
+def _arrow_sql(of: T.DataType, value: str, depth: int = 0) -> str:
+    """Return SQL for values as workers know them: VARIANTs as JSON texts, types that dlt lacks as texts."""
+    match of:
+        case T.StructType():
+            inner = [
+                (each.name, _arrow_sql(each.dataType, f"{value}.{quoted(each.name)}", depth)) for each in of.fields
+            ]
+            if all(sql == f"{value}.{quoted(name)}" for name, sql in inner):
+                return value
+            made = ", ".join(f"{literal(name)}, {sql}" for name, sql in inner)
+            return f"if({value} is null, null, named_struct({made}))"
+        case T.ArrayType():
+            sql = _arrow_sql(of.elementType, f"e{depth}", depth + 1)
+            return value if sql == f"e{depth}" else f"transform({value}, e{depth} -> {sql})"
+        case T.MapType():
+            sql = _arrow_sql(of.valueType, f"v{depth}", depth + 1)
+            return value if sql == f"v{depth}" else f"transform_values({value}, (k{depth}, v{depth}) -> {sql})"
+        case T.VariantType():
+            return f"to_json({value})"
+        case _ if isinstance(of, _KNOWN):
+            return value
+        case _:
+            return f"cast({value} as string)"
+
+
+def _variants(of: T.DataType, path: DataPath) -> Iterator[DataPath]:
+    match of:
+        case T.StructType():
+            for each in of.fields:
+                yield from _variants(each.dataType, (*path, each.name))
+        case T.ArrayType():
+            yield from _variants(of.elementType, (*path, ELEMENT))
+        case T.VariantType():
+            yield path
+
+
+def _numbered(spark: SparkSession, batch: Typed) -> DataFrame:
+    """Return rows with their number in the file: the format's own where it has one, else as they are read."""
+    frame, (name, number) = batch.frame, _PLACE
+    if batch.numbering is Numbering.ROW:
+        return frame.select("*", shown(F.col(FILE)).alias(name), (F.col(batch.numbering) + 1).alias(number))
+    block = F.col(batch.numbering) if batch.numbering is Numbering.BLOCK else F.spark_partition_id()
+    read = frame.select("*", block.cast("bigint").alias(_BLOCK), F.monotonically_increasing_id().alias(_ID))
+    blocks = read.groupBy(FILE, _BLOCK).agg(F.count("*").alias("rows"), F.min(_ID).alias("first")).collect()
+    before: dict[str, int] = {}
+    offsets: list[tuple[str, int, int, str]] = []
+    for file, at, rows, first in sorted(tuple(row) for row in blocks):
+        offsets.append((file, at, before.get(file, 0) - first + 1, shown_path(file)))
+        before[file] = before.get(file, 0) + rows
+    names = (FILE, _BLOCK, "__schemactl_offset", name)
+    columns = [pa.array(column) for column in zip(*offsets, strict=True)] or [pa.nulls(0)] * len(names)
+    offset = spark.createDataFrame(pa.table(columns, names=list(names)))
+    joined = read.join(F.broadcast(offset), [FILE, _BLOCK])
+    return joined.select("*", (F.col("__schemactl_offset") + F.col(_ID)).alias(number))
+
+
+# --- superseded rows ---
+
+
+def _drop_superseded(
+    spark: SparkSession,
+    parts: Sequence[_Part],
+    job: RowsJob,
+    outcome: Outcome,
+    folder: Path,
+    progress: Progress,
+) -> dict[str, list[str]]:
+    """Write the files again that hold superseded rows; return by table the files of those."""
+    others: dict[str, list[str]] = {}
+    for at, root in enumerate(job.compared):
+        there = [part for part in parts if root in part.message.places]
+        if not there:
+            continue
+        progress("looking for rows with the same key", None)
+        target = folder / f"superseded-{at}"
+        if not _find_superseded(spark, there, job, root, target):
+            continue
+        asked = _asked(there, job, root)
+        keeps = list(job.plan.tables)
+        write = _worker(spark, "drop_superseded", folder=job.folder, superseded=target.as_uri(), keeps=keeps)
+        frame = spark.createDataFrame(pa.table({"part": asked})).repartition(min(len(asked), _MOST_TASKS))
+        found = frame.mapInArrow(write, MESSAGE).collect()
+        for number, table, kept, other in sorted(json.loads(bytes(row["message"])) for row in found):
+            tables = dict(parts[number].message.tables)
+            tables.pop(table)
+            if kept[1]:
+                tables[table] = WrittenFile(*kept)
+            message = parts[number].message
+            parts[number].message = Message(message.first, tables, message.places, message.rejects, message.outcome)
+            if other[1]:
+                others.setdefault(table, []).append(other[0])
+                outcome.counts(table).superseded += other[1]
+    return others
+
+
+def _asked(parts: Sequence[_Part], job: RowsJob, root: str) -> list[str]:
+    """Return the files of a root table and those nested in it."""
+    tables = _nested_in(job.plan, root)
+    return [
+        json.dumps([part.number, table, part.message.tables[table].name, part.message.places[table].name])
+        for part in parts
+        for table in tables
+        if table in part.message.places
+    ]
+
+
+def _nested_in(plan: Plan, root: str) -> list[str]:
+    """Return a root table and those whose rows are nested in its rows."""
+    found: dict[str, None] = {root: None}
+    for rows in plan.rows.walk():
+        if rows.parent in found:
+            found[rows.table] = None
+    return list(found)
+
+
+def _find_superseded(spark: SparkSession, parts: Sequence[_Part], job: RowsJob, root: str, target: Path) -> bool:
+    """Write which rows of a table are superseded; return whether any is. Refused rows supersede nothing."""
+    addresses = {part.number: f"{job.folder}/{part.message.places[root].name}" for part in parts}
+    names = {Path(address).name: number for number, address in addresses.items()}
+    rows = spark.read.parquet(*addresses.values())
+    numbers = F.from_json(F.lit(json.dumps(names)), "map<string, bigint>")
+    part = F.element_at(numbers, F.substring_index(F.col("_metadata.file_path"), "/", -1)).alias("part")
+    table, columns = job.plan.tables[root], job.compared[root]
+    key = [_comparable(rows, f"c{columns.index(name)}") for name in named(table, "primary_key")]
+    stated = dedup_sort(table)
+    order = [F.col(name) for name in ("file", "line", "indexes", "list")]
+    if stated is not None:
+        sort = F.desc_nulls_last if stated[1] else F.asc_nulls_last
+        order.insert(0, sort(f"c{columns.index(stated[0])}"))
+    rank = F.row_number().over(Window.partitionBy(*key).orderBy(*order)).alias("rank")
+    found = rows.select(part, "ordinal", rank).where("rank > 1").select("part", "ordinal")
+    found.write.parquet(target.as_uri())
+    return not spark.read.parquet(target.as_uri()).isEmpty()
+
+
+def _comparable(frame: DataFrame, name: str) -> Column:
+    """Return a column as rows can be grouped by it, which Spark does not do by maps."""
+    kind = frame.schema[name].dataType.simpleString()
+    return F.to_json(F.struct(quoted(name))) if "map<" in kind or "variant" in kind else F.col(quoted(name))

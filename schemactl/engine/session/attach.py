@@ -1,0 +1,203 @@
+"""Attaches PySpark to a Java process that is there, and puts this process back in order afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from schemactl.engine.session.bounded import try_bounded
+from schemactl.engine.session.failure import explained
+from schemactl.engine.session.process import Gateway
+from schemactl.errors import EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# They turn a session into another kind of session, or into one with settings that nobody here asked for.
+MISLEADING = (
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_API_MODE",
+    "SPARK_CONNECT_MODE",
+    "SPARK_CONNECT_MODE_ENABLED",
+    "SPARK_LOCAL_REMOTE",
+    "SPARK_REMOTE",
+)
+
+
+OpenSession = Callable[[], AbstractContextManager["SparkSession"]]
+"""Opens a session on the gateway that the environment names, and ends it at the end of the block."""
+
+
+@contextlib.contextmanager
+def attached(gateway: Gateway, open_session: OpenSession) -> Iterator[SparkSession]:
+    """Attach PySpark, and detach it at the end of the block; what Spark raises there becomes our errors."""
+    pass_no_numpy()
+    with attach_environment(gateway), kept_interrupt_handler() as keep_handler:
+        _check_alone()
+        try:
+            with open_session() as spark:
+                keep_handler()
+                # Explained here and not further out: Java must be there to be asked for the words.
+                with explained(gateway.log):
+                    yield spark
+        finally:
+            _forget_gateway()
+
+
+@contextlib.contextmanager
+def own_session() -> Iterator[SparkSession]:
+    """Start Spark in the Java process; stop the running jobs and Spark at the end."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    try:
+        yield SparkSession.builder.getOrCreate()
+    finally:
+        context: Any = SparkContext._active_spark_context
+        gateway: Any = SparkContext._gateway
+        if context is not None:
+            # In a thread of its own: an interrupt leaves this thread's connection to Java in mid-answer.
+            try_bounded(context.cancelAllJobs, context.stop)
+        if gateway is not None:
+            try_bounded(gateway.shutdown)
+
+
+@contextlib.contextmanager
+def session_beside(group: str, report: Callable[[str], None]) -> Iterator[SparkSession]:
+    """Open a session of its own in the Spark that the Java process runs already, and leave both as they are.
+
+    Args:
+        group: the group of the jobs that this thread starts.
+        report: is told the session's name in the gateway, by which another process can end its jobs.
+    """
+    from pyspark import SparkContext, java_gateway
+    from pyspark.sql import SparkSession
+
+    launch: Any = java_gateway.launch_gateway
+    gateway = launch()
+    context = None
+    try:
+        running = gateway.jvm.org.apache.spark.SparkContext.getOrCreate()
+        context = SparkContext(gateway=gateway, jsc=gateway.jvm.JavaSparkContext.fromSparkContext(running))
+        first = gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+        spark = SparkSession(context, jsparkSession=first.newSession())
+        report(spark._jsparkSession._target_id)
+        context.setJobGroup(group, "schemactl")
+        yield spark
+    finally:
+        if context is not None:
+            server: Any = context._accumulatorServer
+            server.shutdown()
+        gateway.close()
+
+
+def pass_no_numpy() -> None:
+    """Take NumPy's values out of those that can be passed to Java: we have none.
+
+    To look for one, PySpark imports its test tools with the first call, and with them pandas: as much work as all other
+    imports.
+    """
+    from py4j import protocol
+    from pyspark.sql import types
+
+    numpy = (types.NumpyScalarConverter, types.NumpyArrayConverter)
+    protocol.INPUT_CONVERTER[:] = [each for each in protocol.INPUT_CONVERTER if not isinstance(each, numpy)]
+
+
+def _check_alone() -> None:
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:
+        raise EngineError("this process has a Spark session already", hint="close it first")
+
+
+def _forget_gateway() -> None:
+    """Forget the gateway, so that another session can be opened."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    # Names with an underscore: PySpark expects one Java process in its life and has no public way to drop it.
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def attach_environment(gateway: Gateway) -> AbstractContextManager[None]:
+    """Set the variables by which PySpark finds a gateway, for the time of a block."""
+    return environment(
+        {
+            **dict.fromkeys(MISLEADING),
+            "PYSPARK_GATEWAY_PORT": str(gateway.port),
+            "PYSPARK_GATEWAY_SECRET": gateway.secret,
+            "PYSPARK_PYTHON": gateway.python,
+            # PySpark sets these as it attaches, and leaves them.
+            "SPARK_AUTH_SOCKET_TIMEOUT": None,
+            "SPARK_BUFFER_SIZE": None,
+        }
+    )
+
+
+@contextlib.contextmanager
+def environment(values: dict[str, str | None]) -> Iterator[None]:
+    """Set variables of this process (None removes one) for the time of a block."""
+    before = {name: os.environ.get(name) for name in values}
+
+    def apply(wanted: dict[str, str | None]) -> None:
+        for name, value in wanted.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    apply(values)
+    try:
+        yield
+    finally:
+        apply(before)
+
+
+@contextlib.contextmanager
+def kept_interrupt_handler() -> Iterator[Callable[[], None]]:
+    """Hand out a function that puts the handler of Ctrl-C back: PySpark's talks to Java inside the signal."""
+    handler = signal.getsignal(signal.SIGINT)
+
+    def put_back() -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+    try:
+        yield put_back
+    finally:
+        put_back()
+
+
+@contextlib.contextmanager
+def quiet(debug: bool) -> Iterator[None]:
+    """Keep what PySpark and py4j say off the terminal: it is about their innards, not the user's data."""
+    if debug:
+        yield
+        return
+
+    def is_ours(record: logging.LogRecord) -> bool:
+        return "py4j" not in record.pathname
+
+    root, py4j = logging.getLogger(), logging.getLogger("py4j")
+    level = py4j.level
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"pyspark\b")
+        warnings.filterwarnings("ignore", message=r".*PySpark")
+        # py4j logs through its own logger and, on an interrupt, through the root.
+        root.addFilter(is_ours)
+        py4j.setLevel(logging.CRITICAL + 1)
+        try:
+            yield
+        finally:
+            root.removeFilter(is_ours)
+            py4j.setLevel(level)

@@ -1,0 +1,238 @@
+"""Turns what Spark, py4j and gRPC raise into an error that a user can act upon: one line, no stack.
+
+A new kind of failure is one more entry in the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.engine.inputs import shown_path
+from schemactl.errors import EngineError, InputError, Location, SchemactlError
+
+LONGEST_MESSAGE = 300
+_LOG_TAIL_BYTES = 64 * 1024
+_MEMORY = "give the driver more memory: `--conf spark.driver.memory=8g`"
+_PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
+_HADOOP = (
+    "add its package: `--conf spark.jars.packages=org.apache.hadoop:{}:VERSION`, "
+    "VERSION as in the name of Spark's `hadoop-client-api` jar"
+)
+_JARS = "pass its jars themselves: `--conf spark.jars=FILE.jar,FILE.jar`"
+_UNRESOLVED = r"unresolved dependency: ([^#\s]+)#([^;\s]+);(\S+): not found"
+_UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
+_DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One kind of failure: the text that shows it, the error it becomes, the way out.
+
+    `message` may use the groups of the pattern; without one the message is Spark's own. A group `uri` is the file
+    at fault.
+    """
+
+    pattern: str
+    error: type[SchemactlError]
+    message: str | None = None
+    hint: str | None = None
+
+
+# The first whose pattern is in the text of the error (or, where Java has died, in the end of its log) holds.
+# fmt: off
+_KINDS = (
+    _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
+    _Kind(r"this machine does not reach the staging folder (?:file://)?(\S+)", EngineError,
+          r"a worker does not reach the folder `\1`", "name one that all machines reach: `--staging DIR`"),
+    _Kind(r"No space left on device", EngineError, "the disk that Spark keeps its files on is full",
+          "name a folder on another disk: TMPDIR, or `--staging` of a load"),
+    _Kind(r"\[PATH_NOT_FOUND\] Path does not exist: (?:file:)?(.+?)\. SQLSTATE", InputError,
+          r"there is no `\1`"),
+    _Kind(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", InputError, r"there is no table \1"),
+    _Kind(r"\[(?:SCHEMA|CATALOG)_NOT_FOUND\]", InputError),
+    _Kind(r"\[DATA_SOURCE_NOT_FOUND\]", InputError, None, _PACKAGE),
+    _Kind(r"No FileSystem for scheme \"?(s3n?)\b", InputError, r"Spark cannot read `\1://` paths", "write `s3a://`"),
+    _Kind(r"No FileSystem for scheme \"?(\w+)", InputError, r"Spark cannot read `\1://` paths", _PACKAGE),
+    _Kind(r"Class org\.apache\.hadoop\.fs\.s3a\.\w+ not found", InputError,
+          "Spark cannot read `s3a://` paths", _HADOOP.format("hadoop-aws")),
+    _Kind(r"Class org\.apache\.hadoop\.fs\.azurebfs\.\w+ not found", InputError,
+          "Spark cannot read `abfss://` paths", _HADOOP.format("hadoop-azure")),
+    _Kind(r"Class org\.apache\.hadoop\.fs\.(\w+)\.\w+ not found", InputError,
+          r"Spark cannot read `\1://` paths", _PACKAGE),
+    _Kind(_DENIED + r"(?:file:)?(/\S+) \(Permission denied", InputError, r"no permission to read `\1`"),
+    _Kind(r"AccessControlException|AccessDeniedException|Permission denied", InputError,
+          "no permission to read the source"),
+    _Kind(r"FileNotFoundException: (?:File )?(?:file:)?(\S+)", InputError, r"there is no `\1`"),
+    _Kind(r"\[FAILED_READ_FILE\.FILE_NOT_EXIST\]", InputError),
+    _Kind(_UNREADABLE + r"(?s:.*?)(?:EOFException|Unexpected end of input stream)", InputError,
+          "the compressed file ends too early"),
+    _Kind(_UNREADABLE, InputError, "the file cannot be read"),
+    _Kind(r"Illegal Parquet type: (.+?)\.(?:\s|$)", InputError,
+          r"a Parquet file has a column of a type that Spark does not read: \1", "leave the column out, or retype it"),
+    _Kind(r"\[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION\] Decimal precision (\d+)", InputError,
+          r"a column is a decimal of \1 digits: Spark reads no more than 38"),
+    _Kind(r"\[CANNOT_MERGE_SCHEMAS\]", InputError, "the files state types for one column that do not go together",
+          "infer from the files one by one"),
+    _Kind(r"UnknownHostException: ([^\s:]+)", EngineError, r"the host `\1` is not known"),
+    _Kind(r"All masters are unresponsive", EngineError, "the Spark master does not answer"),
+    _Kind(r"Master removed our application", EngineError, "the cluster cannot run our executors"),
+    _Kind(r"StatusCode\.UNAVAILABLE", EngineError, "the Spark Connect server does not answer"),
+    _Kind(r"StatusCode\.(?:UNAUTHENTICATED|PERMISSION_DENIED)", InputError,
+          "the Spark Connect server refuses the login", "name a token: `sc://HOST:PORT/;token=TOKEN`"),
+    _Kind(r"ModuleNotFoundError: No module named '([\w.]+)", EngineError,
+          r"Spark's Python workers lack the module `\1`", "point PYSPARK_PYTHON at a Python that has it"),
+    _Kind(r"PYTHON_VERSION_MISMATCH", EngineError, "Spark's Python workers run another version of Python",
+          "point PYSPARK_PYTHON at the version that runs schemactl"),
+)
+# What stands in the log of a Java process that ended before Spark was there.
+_START_KINDS = (
+    _Kind(r"(?s)Host (\S+) not found\. url=.*" + _UNRESOLVED, EngineError,
+          r"Spark cannot fetch the package `\2:\3:\4`: the host `\1` is not known",
+          f"without a network, {_JARS}; or name a repository within reach: `--conf spark.jars.repositories=URL`"),
+    _Kind(r"(?s)(?:Server access [Ee]rror|proxy server|Connection (?:timed out|refused)).*" + _UNRESOLVED, EngineError,
+          r"Spark cannot fetch the package `\1:\2:\3`: no repository answers",
+          f"without a network, {_JARS}; or name a repository within reach: `--conf spark.jars.repositories=URL`"),
+    _Kind(_UNRESOLVED, EngineError, r"no repository has the package `\1:\2:\3`",
+          "`spark.jars.packages` takes GROUP:NAME:VERSION, and `spark.jars.repositories` further repositories"),
+)
+# fmt: on
+
+_LAST_WORDS = re.compile(
+    r'^(?:Exception in thread "main" |Error: |Error occurred during initialization of VM\n)(.+)', re.MULTILINE
+)
+
+# The last one is what py4j says, with nothing after it, where no answer came.
+_DEAD_JAVA = re.compile(
+    r"Answer from Java side is empty|Error while sending or receiving|Connection refused|Connection reset"
+    r"|\AAn error occurred while calling \S+\Z"
+)
+
+
+def is_spark_failure(error: BaseException) -> bool:
+    """Return whether an exception comes from Spark or the way to it, rather than from our own code."""
+    # By name, so that asking does not import grpc, which only Spark Connect needs.
+    roots = {"pyspark", "py4j", "grpc"}
+    return isinstance(error, ConnectionError) or any(
+        kind.__module__.partition(".")[0] in roots for kind in type(error).__mro__
+    )
+
+
+def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlError:
+    """Return the error to show for what Spark raised; an error of our own is returned as it is.
+
+    Call it while the session is open: Spark is asked for the words.
+
+    Args:
+        error: what was raised.
+        log: where Spark's log is, if it is known.
+    """
+    if isinstance(error, SchemactlError):
+        return error
+    text = _text(error)
+    dead = _is_dead(error, text)
+    where = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
+    seen = f"{text}\n{_tail(log)}" if dead else text
+    if known := _find_kind(_KINDS, seen, shorten(text), where):
+        return known
+    message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
+    return EngineError(message, hint=where)
+
+
+def explain_start(message: str, log: Path) -> SchemactlError:
+    """Return the error to show for a Java process that ended before Spark was there.
+
+    Args:
+        message: what is said where the log tells no more.
+        log: what the process has written; it need not be there.
+    """
+    text, where = _tail(log), f"Spark's log: {log}"
+    if known := _find_kind(_START_KINDS, text, message, where):
+        return known
+    words = _LAST_WORDS.search(text)
+    return EngineError(f"{message}: {shorten(words[1])}" if words else message, hint=where)
+
+
+@contextlib.contextmanager
+def explained(log: Path | None) -> Iterator[None]:
+    """Turn what Spark raises in the block into an error of ours that names the log; of an interrupt make one again."""
+    try:
+        yield
+    except EngineError as error:
+        if log and str(log) not in (error.hint or ""):
+            error.hint = f"{error.hint}; Spark's log: {log}" if error.hint else f"Spark's log: {log}"
+        raise
+    except Exception as error:
+        if _is_interrupted(error):
+            raise KeyboardInterrupt from error
+        if not is_spark_failure(error):
+            raise
+        raise explain_failure(error, log) from error
+
+
+def _is_interrupted(error: BaseException) -> bool:
+    """Whether the error came while an interrupt was on its way: PySpark still calls Java then, which may fail."""
+    context = error.__context__
+    return context is not None and (isinstance(context, KeyboardInterrupt) or _is_interrupted(context))
+
+
+def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> SchemactlError | None:
+    """Return the error of the first kind that ``seen`` shows; ``own`` is the message of one without."""
+    for kind in kinds:
+        if match := re.search(kind.pattern, seen):
+            message = match.expand(kind.message) if kind.message else own
+            hints = [kind.hint, where if kind.error is EngineError else None]
+            uri = match.groupdict().get("uri")
+            at = Location(shown_path(uri)) if uri else None
+            return kind.error(message, at=at, hint="; ".join(hint for hint in hints if hint) or None)
+    return None
+
+
+def shorten(text: str) -> str:
+    r"""Return the first line of what Spark says, without its codes.
+
+    >>> shorten("[CAST_INVALID_INPUT] The value 'x' is no INT. SQLSTATE: 22018\n== DataFrame ==")
+    "The value 'x' is no INT."
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
+    # py4j's first line only says that some call failed, the next is the exception.
+    first = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
+    for noise in (
+        r"^: ",
+        r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ",
+        r"\[[A-Z0-9_.]+\] ",
+        r" ?SQLSTATE: \w+",
+    ):
+        first = re.sub(noise, "", first)
+    return first if len(first) <= LONGEST_MESSAGE else first[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _text(error: BaseException) -> str:
+    """Return the words of an exception and of its causes; Java is asked for some, and may be dead."""
+    parts: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(parts) < 5:
+        try:
+            parts.append(str(cause))
+        except Exception:
+            parts.append(type(cause).__name__)
+        trace = getattr(cause, "_stackTrace", None)
+        parts.extend([trace] if isinstance(trace, str) else [])
+        cause = cause.__cause__
+    return "\n".join(parts)
+
+
+def _is_dead(error: BaseException, text: str) -> bool:
+    return isinstance(error, ConnectionError) or (
+        type(error).__name__ in ("Py4JNetworkError", "Py4JError") and bool(_DEAD_JAVA.search(text))
+    )
+
+
+def _tail(log: Path | None) -> str:
+    try:
+        return log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace") if log else ""
+    except OSError:
+        return ""

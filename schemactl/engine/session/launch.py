@@ -1,0 +1,277 @@
+"""How the Java process of Spark's driver is started: its command, its environment and the files that it reads.
+
+PySpark's own way leads through the script `spark-submit`, which insists on a Java module that a small runtime
+lacks, and writes to our terminal. So the class that the script ends in is started directly. It starts nothing;
+`process` does.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from schemactl.engine.session.java import Java
+from schemactl.engine.session.settings import LONG_METHODS, THREAD_STACK
+from schemactl.errors import EngineError
+
+LOG_NAME = "spark.log"
+PACKAGE = Path(__file__).parents[2]
+"""The folder of schemactl."""
+
+# Packages of the JDK that Spark reaches into by reflection (listed in its launcher's JavaModuleOptions).
+_OPENED_PACKAGES = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+
+# Spark takes the driver for a shell, and sets the root's level to the shell's. `redaction` in log4j's words: what Spark
+# and Hadoop log has the addresses as they were stated; behind a colon there may be a port.
+_LOG4J = r"""
+status = off
+rootLogger.level = {level}
+rootLogger.appenderRef.stderr.ref = stderr
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
+logger.shell.level = {level}
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %replace{{%replace{{%d{{HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex}}\
+{{(:/+[^:/@?#\\s]*):(?!\\d+[/,;\\s])[^\\n]*@}}{{$1@}}}}{{(?i)((password|token|secret|signature)[\\w.-]*\\s?=\\s?)[^\\s&;,]+}}{{$1***}}
+"""
+
+# The master `local-cluster[…]` (tests that want real executors) starts them from a Spark home and a Java that PySpark's
+# package lacks: both are made for it.
+_JAVA_SCRIPT = """\
+#!/bin/sh
+for argument do
+    shift
+    [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a Java process with Spark in it is started.
+
+    Args:
+        java: the runtime.
+        folder: a folder of this process's own for its log, settings and temporary files.
+        conf: Spark's configuration, `spark.master` included.
+        memory_mb: the largest heap, in MiB.
+        debug: Spark's log goes to standard error instead of a file.
+        application: what Spark runs: PySpark's shell, or the arguments of another main class.
+        cache_options: by which Java makes or uses a cache (`java_cache`).
+    """
+
+    java: Java
+    folder: Path
+    conf: Mapping[str, str]
+    memory_mb: int
+    debug: bool = False
+    application: tuple[str, ...] = ("pyspark-shell",)
+    cache_options: tuple[str, ...] = ()
+
+    @property
+    def class_path(self) -> tuple[str, ...]:
+        return find_classes(self.conf, spark_home())
+
+    @property
+    def log(self) -> Path:
+        return self.folder / LOG_NAME
+
+
+def java_options(launch: Launch) -> tuple[str, ...]:
+    """Return what Java is told before it is told what to run."""
+    conf, folder = launch.conf, launch.folder
+    wanted = shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
+    return (
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+        "--enable-native-access=ALL-UNNAMED",
+        "--sun-misc-unsafe-memory-access=allow",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Dio.netty.allocator.type=pooled",
+        "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+        "-Duser.timezone=UTC",
+        f"-Djava.io.tmpdir={folder}",
+        f"-Dlog4j2.configurationFile={_log4j_file(folder).as_uri()}",
+        # Files named hsperfdata_* in the machine's temporary folder serve monitors only.
+        "-XX:-UsePerfData",
+        "-XX:+ExitOnOutOfMemoryError",
+        THREAD_STACK,
+        LONG_METHODS,
+        f"-Xmx{launch.memory_mb}m",
+        *(() if any(option.endswith("GC") for option in wanted) else ("-XX:+UseParallelGC",)),
+        *launch.cache_options,
+        *wanted,
+    )
+
+
+def spark_home() -> Path:
+    """Return the folder of the installed PySpark, which holds Spark's jars, without importing it."""
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise EngineError("the package `pyspark` is not installed", hint="pip install 'pyspark[connect]'")
+    return Path(package.origin).parent
+
+
+def write_properties(values: Mapping[str, str]) -> str:
+    r"""Return the text of a Java properties file.
+
+    >>> write_properties({"spark.a": "C:\\x = 1\n"})
+    'spark.a=C:\\\\x = 1\\n\n'
+    """
+    escapes = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+    keys = {key: key.translate(escapes | str.maketrans({" ": "\\ ", ":": "\\:", "=": "\\="})) for key in values}
+    return "".join(f"{keys[key]}={value.translate(escapes)}\n" for key, value in values.items())
+
+
+def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the parts of the class path, the jars of each folder in an order that is the same on every machine.
+
+    Args:
+        conf: Spark's configuration.
+        home: Spark's folder.
+        environment: where Spark's and Hadoop's variables are looked up; the process's own by default.
+    """
+    environment = os.environ if environment is None else environment
+    places = [
+        conf.get("spark.driver.extraClassPath", ""),
+        environment.get("SPARK_CONF_DIR", ""),
+        str(home / "jars" / "*"),
+        environment.get("HADOOP_CONF_DIR", ""),
+        environment.get("YARN_CONF_DIR", ""),
+        environment.get("SPARK_DIST_CLASSPATH", ""),
+    ]
+    return tuple(found for place in places if place for part in place.split(os.pathsep) for found in _expand(part))
+
+
+def write_classes(path: Path, parts: tuple[str, ...]) -> None:
+    """Write a file that tells Java the class path: some hundred jars are too much for Windows' command line."""
+    joined = os.pathsep.join(parts).replace("\\", "\\\\").replace('"', '\\"')
+    path.write_bytes(os.fsencode(f'-cp "{joined}"\n'))
+
+
+def java_command(launch: Launch) -> list[str]:
+    """Return the command line."""
+    folder = launch.folder
+    submit = ["--properties-file", str(_conf_file(folder)), "--load-spark-defaults", *launch.application]
+    main = "org.apache.spark.deploy.SparkSubmit"
+    return [str(launch.java.executable), *java_options(launch), f"@{_class_path_file(folder)}", main, *submit]
+
+
+def write_files(launch: Launch) -> None:
+    """Write the files that the command line names."""
+    _log4j_file(launch.folder).write_text(_LOG4J.format(level="info" if launch.debug else "warn"), encoding="utf-8")
+    # A configuration can hold passwords: it goes through a file in our private folder, not the command line.
+    _conf_file(launch.folder).write_text(write_properties(launch.conf), encoding="utf-8")
+    write_classes(_class_path_file(launch.folder), launch.class_path)
+
+
+def java_environment(launch: Launch) -> dict[str, str]:
+    """Return the environment of the process."""
+    home = spark_home()
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(launch.java.home),
+        "SPARK_HOME": str(home),
+        "SPARK_CONNECT_MODE": "0",
+        "PYSPARK_PYTHON": launch.conf.get("spark.pyspark.python", sys.executable),
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file(launch.folder)),
+    }
+    if os.name != "nt":
+        # Under the locale C, Java cannot open a file whose name is not ASCII.
+        environment["LC_ALL"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
+    environment.update(python_path())
+    master = launch.conf.get("spark.master", "")
+    if master.startswith("local"):
+        # The machine's own name may lead to a VPN or nowhere.
+        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if master.startswith("local-cluster"):
+        environment.update(_prepare_executors(home, launch.java, launch.folder))
+    return environment
+
+
+def python_path() -> dict[str, str]:
+    """Return variables by which another Python sees the modules that we see, and none that lie about where it works."""
+    root = PACKAGE.parent
+    paths = (os.environ.get("PYTHONPATH"), str(root) if root.name != "site-packages" else None)
+    joined = os.pathsep.join(path for path in paths if path)
+    return {"PYTHONSAFEPATH": "1", **({"PYTHONPATH": joined} if joined else {})}
+
+
+def _prepare_executors(spark_home: Path, java: Java, folder: Path) -> dict[str, str]:
+    """Make what the executors need below a folder, and return the environment that points there."""
+    return {
+        "SPARK_HOME": str(_make_spark_home(spark_home, folder / "spark")),
+        "SPARK_SCALA_VERSION": _scala_version(spark_home),
+        "JAVA_HOME": str(_make_java_home(java, folder / "java")),
+    }
+
+
+def _make_spark_home(home: Path, folder: Path) -> Path:
+    """Make a Spark home that may be written to: executors keep their files in its `work`."""
+    folder.mkdir()
+    for name in ("jars", "bin", "python"):
+        if (home / name).exists():
+            (folder / name).symlink_to(home / name, target_is_directory=True)
+    return folder
+
+
+def _make_java_home(java: Java, folder: Path) -> Path:
+    """Make a Java home whose `java` starts without the module that Spark asks for and a small JRE lacks."""
+    script = folder / "bin" / "java"
+    script.parent.mkdir(parents=True)
+    script.write_text(_JAVA_SCRIPT.format(java=shlex.quote(str(java.executable))), encoding="utf-8")
+    script.chmod(0o700)
+    return folder
+
+
+def _scala_version(home: Path) -> str:
+    return next(path.name.split("_")[1].split("-")[0] for path in (home / "jars").glob("spark-core_*.jar"))
+
+
+def _expand(part: str) -> list[str]:
+    """Return the jars that a part whose name is ``*`` stands for, as Java does; another is itself."""
+    path = Path(part)
+    if path.name != "*":
+        return [part]
+    return sorted(str(jar) for jar in path.parent.glob("*") if jar.suffix in (".jar", ".JAR"))
+
+
+def connection_file(folder: Path) -> Path:
+    """Return where the process writes its port and secret."""
+    return folder / "connection"
+
+
+def _log4j_file(folder: Path) -> Path:
+    return folder / "log4j2.properties"
+
+
+def _class_path_file(folder: Path) -> Path:
+    return folder / "class-path"
+
+
+def _conf_file(folder: Path) -> Path:
+    return folder / "spark.conf"

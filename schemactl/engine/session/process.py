@@ -1,0 +1,123 @@
+"""Starts and ends the Java process that Spark's driver lives in.
+
+It is quiet, deaf to Ctrl-C (we stop it in order), and gone when we are gone, however we end: it reads our pipe, and
+`watch` ends what does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.engine.session.failure import explain_start
+from schemactl.engine.session.launch import Launch, connection_file, java_command, java_environment, write_files
+from schemactl.engine.session.watch import ended_with_us
+from schemactl.errors import EngineError
+from schemactl.store.own_folder import held_descriptors
+
+START_LIMIT_SECONDS = 120
+EXIT_LIMIT_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """Where a Java process listens for PySpark.
+
+    Attributes:
+        port: on loopback.
+        secret: to be said first.
+        python: what Spark's workers run.
+        log: Spark's log; None where it goes to standard error.
+    """
+
+    port: int
+    secret: str
+    python: str
+    log: Path | None
+
+
+@contextlib.contextmanager
+def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the Java process, hand it out, and end it with all its children.
+
+    Raises:
+        EngineError: the process cannot be started.
+    """
+    write_files(launch)
+    log = contextlib.nullcontext(sys.stderr.fileno()) if launch.debug else launch.log.open("ab")
+    with log as output:
+        try:
+            process = subprocess.Popen(
+                java_command(launch),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=java_environment(launch),
+                start_new_session=True,
+                # Our folders are not taken for left ones while Java may still write to them.
+                pass_fds=() if os.name == "nt" else held_descriptors(),
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except OSError as error:
+            raise EngineError(f"Java in `{launch.java.home}` cannot be started: {error.strerror}") from error
+    try:
+        with ended_with_us(process.pid):
+            yield process
+    finally:
+        _end(process)
+
+
+def await_gateway(process: subprocess.Popen[bytes], launch: Launch) -> Gateway:
+    """Wait until the Java process listens, and return where.
+
+    Raises:
+        EngineError: it ended, or it does not listen in time.
+    """
+    path = connection_file(launch.folder)
+    limit = time.monotonic() + START_LIMIT_SECONDS
+    while not path.is_file():
+        if process.poll() is not None:
+            ended = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
+            raise EngineError(ended) if launch.debug else explain_start(ended, launch.log)
+        if time.monotonic() > limit:
+            raise EngineError(f"Spark did not start within {START_LIMIT_SECONDS} seconds")
+        time.sleep(0.02)
+    answer = path.read_bytes()
+    path.unlink()
+    port, length = struct.unpack_from(">ii", answer)
+    secret = answer[8 : 8 + length].decode()
+    return Gateway(port, secret, launch.conf["spark.pyspark.python"], None if launch.debug else launch.log)
+
+
+def await_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Let the Java process end by itself, and return whether it did in that time, and said that all is well."""
+    with contextlib.suppress(OSError):
+        if process.stdin:
+            process.stdin.close()
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe, at whose end the Java process leaves by itself; kill what is left."""
+    try:
+        # One whose pipe is closed was waited for already.
+        if process.stdin and not process.stdin.closed:
+            await_end(process, EXIT_LIMIT_SECONDS)
+    finally:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait()

@@ -1,0 +1,231 @@
+"""What Spark is told before it starts: the user's options, our defaults, and the memory of the driver.
+
+It starts nothing; `session` does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemactl.errors import InputError
+
+if TYPE_CHECKING:
+    from schemactl.engine.session.driver import Driver
+
+DEFAULT_MASTER = "local[*]"
+MOST_MEMORY_MB = 4096
+# Spark refuses a heap below 450 MiB, and counts less of it than it is given.
+LEAST_MEMORY_MB = 768
+ASSUMED_MEMORY_MB = 4096
+# Spark's parser of JSON calls itself at each level of a record: 900 levels overflow Java's usual stack, and end it.
+THREAD_STACK = "-Xss4m"
+LONG_METHODS = "-XX:-DontCompileHugeMethods"
+"""Java compiles methods of more than 8,000 bytes as well; telling families of values makes such ones."""
+WORKER_DAEMON = "schemactl.engine.worker_daemon"
+DEFAULT_CONNECT_PORT = 15002
+DEFAULT_STANDALONE_PORT = 7077
+
+_MASTER = re.compile(r"(local|local\[(\d+|\*)(,\d+)?\]|local-cluster\[\d+,\d+,\d+\]|yarn|(spark|k8s)://.+)")
+_SIZE = re.compile(r"(\d+)\s*([kmgtp]?)b?", re.IGNORECASE)
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+# What the answers depend on; it holds on every Spark, a remote one included.
+SESSION_CONF: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    # As Python's parser and dlt's: the last of several equal keys counts.
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    # Most expressions are as wide as the documents: one method for a whole stage gets too long for Java to compile
+    # well. Where it pays, `codegen` turns it on.
+    "spark.sql.codegen.wholeStage": "false",
+    # Past this, Spark makes no method of the stage: Java runs it uncompiled, but for one started with LONG_METHODS.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.adaptive.enabled": "true",
+    # What Spark infers of the values in a row doubles with each column that a condition names: the plan of a key of ten
+    # columns takes half a minute with it, and none of ours gains by it.
+    "spark.sql.constraintPropagation.enabled": "false",
+}
+
+# What a driver that we start ourselves needs besides.
+DRIVER_CONF: Mapping[str, str] = {
+    "spark.app.name": "schemactl",
+    "spark.api.mode": "classic",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Of what is staged: a fifth of the disk, in the same time.
+    "spark.rdd.compress": "true",
+    "spark.executor.extraJavaOptions": f"-Duser.timezone=UTC {THREAD_STACK} {LONG_METHODS}",
+    "spark.sql.codegen.hugeMethodLimit": "65535",
+    # It looks up the caller's line for every column expression, which a wide plan has thousands of.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """Which Spark to use.
+
+    Args:
+        master: a cluster's address, or ``local[*]`` and its like; None is ``local[*]``.
+        remote: a Spark Connect server, ``sc://host:port``; excludes master.
+        conf: Spark's own settings; they go before ours.
+        debug: Spark's log and Python's warnings go to standard error.
+        java_cache: the folder where what Java learns of Spark is kept for later commands; not with remote.
+        keep: for how many seconds the driver waits for another command after the last one; None to end it with this
+            one. Not with remote or debug.
+        begun: a driver that was started for these options, to be used by the first session.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    debug: bool = False
+    java_cache: Path | None = None
+    keep: float | None = None
+    begun: Driver | None = field(default=None, compare=False, repr=False)
+
+
+def check_options(options: SparkOptions) -> None:
+    """Raise InputError where the options cannot mean anything to Spark."""
+    if options.master is not None and options.remote is not None:
+        raise InputError("`--master` and `--remote` exclude each other", hint="give one of them")
+    if options.remote is not None:
+        parse_remote(options.remote)
+    master = _master(options)
+    if master.startswith("sc://"):
+        raise InputError(f"`{master}` is not a Spark master", hint=f"use `--remote {master}`")
+    if not _MASTER.fullmatch(master):
+        known = "`local[*]`, `local[4]`, `spark://HOST:PORT`, `yarn`, `k8s://HOST:PORT`"
+        raise InputError(f"`{master}` is not a Spark master", hint=f"known forms: {known}")
+    for name in ("spark.driver.memory", "spark.executor.memory"):
+        if name in options.conf and parse_size_mb(options.conf[name]) is None:
+            raise InputError(f"`{options.conf[name]}` is not a size (`{name}`)", hint="write it like `2g` or `1500m`")
+
+
+def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
+    """Return the whole configuration of a driver that we start; the user's settings go before ours.
+
+    Args:
+        options: the user's.
+        folder: where Spark may put its temporary files.
+    """
+    master = _master(options)
+    cores = local_cores(master)
+    # Another Python, or another machine's, may not have schemactl.
+    is_own_python = not master.startswith("local-cluster") and "spark.pyspark.python" not in options.conf
+    place = _cluster_conf() if cores is None else _local_conf(folder, cores, is_own_python)
+    return {**SESSION_CONF, **DRIVER_CONF, **place, **options.conf, "spark.master": master}
+
+
+def driver_memory_mb(conf: Mapping[str, str]) -> int:
+    """Return the driver's largest heap in MiB: the user's, else half of the machine's, at most 4 GiB."""
+    asked = parse_size_mb(conf.get("spark.driver.memory", ""))
+    return asked if asked is not None else default_memory_mb(machine_memory_mb())
+
+
+def default_memory_mb(machine_mb: int) -> int:
+    """Return what a driver takes of a machine with so much memory (both in MiB).
+
+    >>> [default_memory_mb(machine) for machine in (1024, 4096, 65536)]
+    [768, 2048, 4096]
+    """
+    return max(LEAST_MEMORY_MB, min(machine_mb // 2, MOST_MEMORY_MB))
+
+
+def machine_memory_mb(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
+    """Return the memory in MiB that this process may use: the machine's, or its container's if less."""
+    sizes = [int(text) for text in map(_read, limits) if text.isdigit()]
+    try:
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        sizes.append(ASSUMED_MEMORY_MB * 1024**2)
+    return min(sizes) // 1024**2
+
+
+def parse_size_mb(size: str) -> int | None:
+    """Return a size as Spark writes it in MiB, rounded up; a bare number is MiB; None where it is no size.
+
+    >>> [parse_size_mb(size) for size in ("2g", "1500m", "3GB", "512", "900k", "much")]
+    [2048, 1500, 3072, 512, 1, None]
+    """
+    match = _SIZE.fullmatch(size.strip())
+    if not match:
+        return None
+    kib: int = int(match[1]) * 1024 ** {"k": 0, "": 1, "m": 1, "g": 2, "t": 3, "p": 4}[match[2].lower()]
+    return max(1, -(-kib // 1024))
+
+
+def local_cores(master: str) -> int | None:
+    """Return how many tasks run at once on a local master, None on another.
+
+    >>> [local_cores(master) for master in ("local", "local[3]", "local-cluster[2,4,1024]", "yarn")]
+    [1, 3, 8, None]
+    """
+    if match := re.fullmatch(r"local-cluster\[(\d+),(\d+),\d+\]", master):
+        return int(match[1]) * int(match[2])
+    if match := re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", master):
+        return (os.cpu_count() or 1) if match[1] == "*" else int(match[1] or 1)
+    return None
+
+
+def parse_remote(remote: str) -> tuple[str, int]:
+    """Return host and port of a Spark Connect address.
+
+    Raises:
+        InputError: it is none.
+    """
+    match = re.fullmatch(r"sc://(\[[^\]]+\]|[^:/;\s]+)(?::(\d{1,5}))?(?:/.*)?", remote)
+    if not match:
+        raise InputError(f"`{remote}` is not a Spark Connect address", hint="write it like `sc://host:15002`")
+    return match[1].strip("[]"), int(match[2] or DEFAULT_CONNECT_PORT)
+
+
+def parse_standalone(master: str) -> tuple[tuple[str, int], ...]:
+    """Return hosts and ports of a `spark://` address, which may name several; () for another master.
+
+    >>> parse_standalone("spark://a:1,b")
+    (('a', 1), ('b', 7077))
+    """
+    if not master.startswith("spark://"):
+        return ()
+    found = (place.rpartition(":") if ":" in place else (place, "", "") for place in master[8:].split(","))
+    return tuple((host, int(port) if port.isdigit() else DEFAULT_STANDALONE_PORT) for host, _, port in found)
+
+
+def _master(options: SparkOptions) -> str:
+    return options.conf.get("spark.master", DEFAULT_MASTER) if options.master is None else options.master
+
+
+def _cluster_conf() -> dict[str, str]:
+    # The cluster's machines may have their Python elsewhere.
+    return {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON") or sys.executable}
+
+
+def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]:
+    conf = {
+        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
+        "spark.local.dir": str(folder),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
+        "spark.pyspark.python": sys.executable,
+    }
+    if os.environ.get("SPARK_LOCAL_DIRS"):
+        del conf["spark.local.dir"]
+    if is_own_python:
+        conf["spark.python.daemon.module"] = WORKER_DAEMON
+    return conf
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,96 @@
+"""Functions of ours for Spark's workers, which may not have schemactl: the package travels with them as a zip file.
+
+Where a worker can import this very version, as on one machine, nothing is sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+Batches = Iterable["pa.RecordBatch"]
+
+_SENT = ("schema", "inference", "normalization", "kernel")
+"""The packages that the kernel imports, beside the modules at the top."""
+
+
+def for_workers(spark: SparkSession, module: str, function: str, **arguments: Any) -> Callable[[Any], Iterator[Any]]:
+    """Return a function for ``mapInArrow`` that calls ``module.function(batches, **arguments)`` on a worker."""
+    from pyspark import cloudpickle
+
+    import schemactl.engine.shipping as this
+
+    register: Callable[[Any], None] = cloudpickle.register_pickle_by_value
+    register(this)
+    archive = None if shares_this_machine(spark) else _archive()
+    # Arguments of our own types can be unpickled only once the package is there.
+    pickled = pickle.dumps(arguments)
+
+    def call(batches: Batches) -> Iterator[pa.RecordBatch]:
+        import pickle
+
+        run = _load(archive, module, function)
+        return run(batches, **pickle.loads(pickled))
+
+    return call
+
+
+def shares_this_machine(spark: SparkSession) -> bool:
+    """Return whether workers have this machine's files and packages."""
+    from schemactl.engine.session.settings import local_cores
+
+    return not _is_connected(spark) and local_cores(spark.conf.get("spark.master") or "") is not None
+
+
+def _is_connected(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@cache
+def _archive() -> tuple[str, bytes]:
+    """Return what the kernel needs of this package as a zip file, and its digest."""
+    root = Path(__file__).parents[1]
+    files = [*root.glob("*.py"), *(file for name in _SENT for file in (root / name).rglob("*.py"))]
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(files):
+            archive.write(file, Path(root.name, file.relative_to(root)))
+    content = made.getvalue()
+    return hashlib.sha256(content).hexdigest()[:16], content
+
+
+def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Callable[..., Iterator[Any]]:
+    """Return a function by its name on a worker, of the package that came with it where one did."""
+    import importlib
+    import os
+    import sys
+    import tempfile
+
+    if archive is not None:
+        digest, content = archive
+        folder = os.path.join(tempfile.gettempdir(), f"schemactl-kernel-{os.getuid()}")  # noqa: PTH118 - see below
+        path = os.path.join(folder, f"{digest}.zip")  # noqa: PTH118
+        if path not in sys.path:
+            # This function is sent without the module around it: all that it needs is imported here.
+            os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+            if os.stat(folder).st_uid != os.getuid():  # noqa: PTH116
+                raise PermissionError(f"{folder} belongs to somebody else")
+            part = f"{path}.{os.getpid()}"
+            with open(part, "wb") as file:  # noqa: PTH123
+                file.write(content)
+            os.replace(part, path)  # noqa: PTH105
+            for name in [name for name in sys.modules if name.partition(".")[0] == "schemactl"]:
+                del sys.modules[name]
+            sys.path.insert(0, path)
+    found: Callable[..., Iterator[Any]] = getattr(importlib.import_module(module), function)
+    return found

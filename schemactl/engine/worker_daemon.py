@@ -1,0 +1,31 @@
+"""The process that Spark forks its Python workers from, on this machine: it has loaded what each of them would load.
+
+Spark runs it in place of `pyspark.daemon` (``spark.python.daemon.module``), which leaves it to every worker to import
+PySpark's worker and pyarrow; that takes longer than to read a megabyte.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Final
+
+from pyspark import daemon
+
+_LOADED: Final = ("pyspark.worker", "pyarrow.compute", "orjson")
+
+
+def main() -> None:
+    """Load the modules and serve Spark."""
+    for name in _LOADED:
+        with suppress(ImportError):
+            import_module(name)
+    # Collections in the workers do not touch, and so do not copy, what they share with this process.
+    gc.freeze()
+    manager: Any = daemon.manager
+    manager()
+
+
+if __name__ == "__main__":
+    main()

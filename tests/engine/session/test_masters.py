@@ -1,0 +1,119 @@
+"""Scans in processes of their own: on other kinds of Spark, and of what may end Spark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import scan_inputs
+from schemactl.inference.sample import Sample
+from schemactl.inference.saved import write_evidence
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[3]
+LIMIT_SECONDS = 240
+
+SCRIPT = """
+import sys
+from pathlib import Path
+
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import scan_inputs
+from schemactl.engine.session import SparkOptions, open_session
+from schemactl.inference.sample import Sample
+from schemactl.inference.saved import write_evidence
+
+master, remote, target, *sources = sys.argv[1:]
+small = {"files.maxPartitionBytes": "20000", "shuffle.partitions": "2"}
+conf = {} if remote else {"spark.executor.memory": "768m", **{f"spark.sql.{name}": small[name] for name in small}}
+with open_session(SparkOptions(master=master or None, remote=remote or None, conf=conf)) as spark:
+    scan = scan_inputs(spark, find_inputs(sources), Sample())
+Path(target).write_text(write_evidence(scan.evidence) + repr(scan.bad_records), encoding="utf-8")
+"""
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> list[str]:
+    import pyarrow
+    import pyarrow.parquet
+
+    folder = tmp_path_factory.mktemp("data")
+    pyarrow.parquet.write_table(
+        pyarrow.table(
+            {"t": pyarrow.array([1], pyarrow.timestamp("ns")), "at": pyarrow.array([1], pyarrow.time64("us"))}
+        ),
+        folder / "a b.parquet",
+    )
+    hostile = [fixtures / "hostile" / f"{name}.jsonl" for name in ("keys", "mixed_kinds", "malformed", "numbers")]
+    found = [
+        *hostile,
+        fixtures / "orders.jsonl",
+        fixtures / "customers.csv",
+        fixtures / "products.json",
+        folder / "a b.parquet",
+    ]
+    return [str(path) for path in found]
+
+
+def evidence_of(folder: Path, sources: list[str], master: str = "", remote: str = "") -> str:
+    target = folder / "evidence.txt"
+    command = [sys.executable, "-c", SCRIPT, master, remote, str(target), *sources]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return target.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def here(spark: SparkSession, sources: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What Spark finds on one machine."""
+    with chdir(tmp_path_factory.mktemp("here")):
+        scan = scan_inputs(spark, find_inputs(sources), Sample())
+    found = write_evidence(scan.evidence) + repr(scan.bad_records)
+    assert '"orders.jsonl' in found.replace(str(ROOT / "fixtures") + os.sep, "")
+    return found
+
+
+def test_a_cluster_of_executors_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path) -> None:
+    assert evidence_of(tmp_path, sources, master="local-cluster[2,1,1024]") == here
+
+
+def test_spark_connect_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path, connect_url: str) -> None:
+    assert evidence_of(tmp_path, sources, remote=connect_url) == here
+
+
+TOO_DEEP = """
+import sys
+from pathlib import Path
+
+from schemactl.engine.inputs import find_inputs
+from schemactl.engine.scan import scan_inputs
+from schemactl.engine.session import SparkOptions, open_session
+from schemactl.errors import InputError
+from schemactl.inference.sample import Sample
+
+with open_session(SparkOptions(master="local[2]")) as spark:
+    for depth in (900, 250):
+        for before in ("", "[]\\n"):
+            Path("rows.jsonl").write_text(before + '{"a":' * depth + "1" + "}" * depth)
+            try:
+                scan_inputs(spark, find_inputs(["rows.jsonl"]), Sample())
+            except InputError as error:
+                print(error.message)
+"""
+
+
+def test_nesting_that_is_too_deep_is_told(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", TOO_DEEP]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["a record nests deeper than 200 levels"] * 4
