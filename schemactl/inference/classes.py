@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from schemactl.schema.coercion import can_coerce
 from schemactl.schema.detectors import DETECTORS
-from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
+from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT, is_beyond_64_bits
 from schemactl.schema.types import DataType
 
 NULL: Final = "null"
@@ -53,6 +53,8 @@ def _classify_scalar(value: float | str) -> str:
     answers += _detections(value)
     if isinstance(value, int):
         answers += _magnitude(value)
+    elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
+        answers.append("past-bigint")
     return f"{kind}:{','.join(answers)}" if answers else str(kind)
 
 

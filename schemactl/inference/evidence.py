@@ -233,11 +233,11 @@ def _observe_one(value: Any, position: Position) -> ClassEvidence:
         case str():
             return ClassEvidence(1, position, (example_of(value),), len(value), len(value))
         case _:
-            number = _as_float(value)
+            number = as_float(value)
             return ClassEvidence(1, position, (example_of(value),), least=number, greatest=number)
 
 
-def _as_float(value: float) -> float | None:
+def as_float(value: float) -> float | None:
     """Return a number for a range: an integer past all floats as an infinity, None for NaN, which has no place."""
     try:
         number = float(value)

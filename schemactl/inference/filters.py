@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from schemactl.schema.naming import Naming
-from schemactl.schema.settings import compile_pattern
+from schemactl.schema.patterns import Pattern, compile_pattern
 from schemactl.schema.types import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    excludes: tuple[re.Pattern[str], ...]
-    includes: tuple[re.Pattern[str], ...]
+    excludes: tuple[Pattern, ...]
+    includes: tuple[Pattern, ...]
 
     def drop(self, path: str) -> bool:
         is_excluded = any(pattern.search(path) for pattern in self.excludes)
@@ -56,5 +55,5 @@ class Filters:
         return False
 
 
-def _compiled(patterns: Iterable[Any] | None) -> tuple[re.Pattern[str], ...]:
+def _compiled(patterns: Iterable[Any] | None) -> tuple[Pattern, ...]:
     return tuple(compile_pattern(str(pattern)) for pattern in patterns or ())

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, count
 from typing import TypeVar
 
-from schemactl.inference.classes import kind_of
-from schemactl.inference.evidence import Evidence
+from schemactl.inference.classes import NULL, kind_of
+from schemactl.inference.evidence import Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path, format_path, row_path
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
@@ -20,11 +20,12 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.inference.resolve import Origin, Resolution
-from schemactl.inference.taking import Taking, variant_bases
+from schemactl.inference.taking import Seen, Taking, variant_bases
+from schemactl.inference.text_columns import type_of_texts
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import Naming
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 Number = TypeVar("Number", int, float)
 
@@ -77,7 +78,25 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
         examples=tuple(examples),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
         range=_span([of_class.least for of_class in known], [of_class.greatest for of_class in known]),
+        reason=_reason(origin, before, column, kinds, taken, seen),
     )
+
+
+def _reason(
+    origin: Origin,
+    before: Column | None,
+    column: Column,
+    kinds: Mapping[str, int],
+    taken: list[Seen],
+    seen: Taking,
+) -> str | None:
+    """Return what the type of a new column is by, where its values do not tell."""
+    if origin in seen.resolution.reasons:
+        return seen.resolution.reasons[origin]
+    if (before is not None and before.data_type) or len(kinds) < 2:
+        return None
+    name, first = min(taken, key=lambda each: each[1].first)
+    return f"{kind_of(name)} came first ({first.first})" if kind_of(name) == column.data_type else None
 
 
 def _span(least: list[Number | None], greatest: list[Number | None]) -> tuple[Number, Number] | None:
@@ -240,3 +259,19 @@ def find_files(evidence: Evidence) -> tuple[FileFinding, ...]:
         FileFinding(path, file.records, file.documents, file.bad, file.first_bad)
         for path, file in sorted(evidence.files.items())
     )
+
+
+def find_numbers_in_texts(before: Schema, resolution: Resolution, evidence: Evidence) -> tuple[Origin, ...]:
+    """Return the new text columns whose texts, all of them, are numbers."""
+    return tuple(
+        (table, column)
+        for table, column in resolution.taken
+        if table not in before.tables or column not in before.tables[table].columns
+        if resolution.schema.tables[table].columns[column].data_type is DataType.TEXT
+        if all(_are_numbers(evidence.paths.get(path, {})) for path in resolution.sources((table, column)))
+    )
+
+
+def _are_numbers(seen: PathEvidence) -> bool:
+    kinds = {kind_of(name) for name in seen} - {NULL}
+    return kinds == {DataType.TEXT} and type_of_texts(seen, ("digits", "number"))[0] is not DataType.TEXT

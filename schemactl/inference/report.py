@@ -30,6 +30,7 @@ class ColumnFinding:
         examples: a few values as they stand in the data; the first value's comes first.
         lengths: shortest and longest text in characters, None without texts.
         range: least and greatest number, None without numbers.
+        reason: what its type is by, where that is not plain: a pattern, detectors, or the value that came first.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ColumnFinding:
     examples: tuple[str, ...] = ()
     lengths: tuple[int, int] | None = None
     range: tuple[float, float] | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +145,10 @@ class InferenceReport:
         saved: whether the schema was written; never under ``--check``, nor where a frozen contract is violated.
         written: files that were written, in order.
         import_adopted: hash of the import file, where a user's edit of it was taken over first.
+        dropped: tables and columns (``table.column``) that earlier data brought, and that went with such an edit.
         export_edited: whether the export file's hash is not that of its content; a run makes it anew.
         warnings: what was warned of.
+        hints: what could be done besides, in sentences.
     """
 
     name: str
@@ -163,8 +167,10 @@ class InferenceReport:
     saved: bool
     written: tuple[str, ...] = ()
     import_adopted: str | None = None
+    dropped: tuple[str, ...] = ()
     export_edited: bool = False
     warnings: tuple[SourceWarning, ...] = ()
+    hints: tuple[str, ...] = ()
 
     @property
     def changes_schema(self) -> bool:

@@ -14,6 +14,7 @@ from schemactl.inference.classes import classify
 from schemactl.inference.draft import TableDraft
 from schemactl.inference.evidence import Evidence, PathEvidence, Position
 from schemactl.inference.filters import Filters
+from schemactl.inference.history import add_history_columns
 from schemactl.inference.paths import Path
 from schemactl.inference.relational import (
     NO_PATH,
@@ -26,6 +27,7 @@ from schemactl.inference.relational import (
 from schemactl.inference.room import room_of
 from schemactl.inference.root_keys import RootKeys
 from schemactl.inference.stated_documents import stated_documents
+from schemactl.inference.text_columns import DETECTIONS, type_of_texts
 from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
 from schemactl.inference.widening import with_room
 from schemactl.schema.detectors import DETECTORS
@@ -63,6 +65,7 @@ class Resolution:
         renamed: names for source paths whose own names collide.
         max_identifier_length: as it was given.
         propagation: what rows of this load copy down; what ``schema`` states may hold from the next load on only.
+        reasons: for new columns whose type is not their first value's own: the pattern or the detectors it is by.
     """
 
     schema: Schema
@@ -73,6 +76,7 @@ class Resolution:
     renamed: Mapping[Path, str] = field(default_factory=dict)
     max_identifier_length: int | None = None
     propagation: Propagation = field(default_factory=Propagation)
+    reasons: Mapping[Origin, str] = field(default_factory=dict)
 
     def sources(self, origin: Origin) -> tuple[Path, ...]:
         """Return the source paths that feed a column, the first one first."""
@@ -135,8 +139,10 @@ class _Fold:
         filters = Filters.of(schema, naming)
         self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, filters)
         self._coerces = coerces_values(schema.normalizers)
-        self._detectors = [DETECTORS[name] for name in self._settings.detections or self._config.detections]
-        self._preferred: dict[str, DataType | None] = {}
+        self._detections: tuple[str, ...] = self._settings.detections or self._config.detections
+        self._reads_columns = False
+        self._preferred: dict[str, tuple[str, DataType] | None] = {}
+        self._reasons: dict[Origin, str] = {}
         self._hints: dict[str, dict[str, bool]] = {}
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
@@ -155,7 +161,8 @@ class _Fold:
         draft = self._drafts.get(table)
         known = draft.columns.get(column) if draft else None
         if known is None or "data_type" not in known:
-            return self._preferred_type(column) is DataType.JSON
+            preferred = self._preferred_by(column)
+            return preferred is not None and preferred[1] is DataType.JSON
         return bool(known["data_type"] == DataType.JSON)
 
     # the fold
@@ -166,7 +173,11 @@ class _Fold:
             self._drafts[name] = TableDraft(name, {}, {"write_disposition": "append", "resource": source})
         # dlt writes the root table down and loads the schema anew before it looks at the data.
         self._reads_propagation = True
+        add_history_columns(self._drafts[name], self._naming)
         self._pass_on_root_key(self._drafts[name])
+        own = self._drafts[name].properties.get(DETECTIONS) or ()
+        self._reads_columns = bool(own)
+        self._detections = tuple(dict.fromkeys((*own, *self._detections)))
         self._reads_propagation = bool(
             self._config.propagation_root or self._config.propagation_tables or self._root_keys.found
         )
@@ -189,7 +200,8 @@ class _Fold:
         taken = {origin: tuple(found) for origin, found in self._taken.items()}
         rows = {table: tuple(found) for table, found in self._rows.items()}
         nulls = tuple(self._nulls.values())
-        return Resolution(schema, taken, nulls, rows, propagation=self._normalizer.propagation)
+        reasons = {origin: reason for origin, reason in self._reasons.items() if reason}
+        return Resolution(schema, taken, nulls, rows, propagation=self._normalizer.propagation, reasons=reasons)
 
     def _pass_on_root_key(self, changed: TableDraft) -> None:
         """Let the root table of a changed one pass its row key on (docs/dlt.md §5.5).
@@ -232,11 +244,12 @@ class _Fold:
         column, value = cell.column, cell.value
         known = draft.columns.get(column)
         stated = known.get("data_type") if known else None
-        data_type = DataType(stated) if stated else self._preferred_type(column) or self._detected_type(value)
+        data_type, reason = (DataType(stated), "") if stated else self._type_of(cell)
         if not self._fits(value, data_type):
             column = self._add_variant(draft, column, value)
         elif not stated:
             self._complete(draft, column, self._inferred(column, value, data_type))
+            self._reasons[draft.name, column] = reason
         if cell.path is not NO_PATH:
             name = TYPED if isinstance(value, TypedValue) else classify(value)
             self._taken.setdefault((draft.name, column), {}).setdefault((cell.path, name))
@@ -251,7 +264,7 @@ class _Fold:
             name = old if draft.columns.get(old, {}).get("variant") else name
         known = draft.columns.get(name)
         if known is None or not known.get("data_type"):
-            data_type = self._detected_type(value)
+            data_type, _ = (kind(value), "") if self._reads_columns else self._detected_by_value(value)
             self._complete(draft, name, self._inferred(name, value, data_type, is_variant=True))
         elif not self._fits(value, DataType(known["data_type"])):
             # dlt gives up here; a variant of the variant takes the value as it is.
@@ -294,17 +307,27 @@ class _Fold:
             self._hints[name] = self._settings.column_hints(name)
         return self._hints[name]
 
-    def _preferred_type(self, name: str) -> DataType | None:
+    def _preferred_by(self, name: str) -> tuple[str, DataType] | None:
         if name not in self._preferred:
-            self._preferred[name] = self._settings.preferred_type(name)
+            is_own = name in self._normalizer.names.all()
+            self._preferred[name] = None if is_own else self._settings.preferred(name)
         return self._preferred[name]
 
     def _fits(self, value: Any, data_type: DataType) -> bool:
         return fits(value, data_type) if self._coerces else kind(value) is data_type
 
-    def _detected_type(self, value: Any) -> DataType:
+    def _type_of(self, cell: Cell) -> tuple[DataType, str]:
+        """Return the type of a new column, and what it is by, nothing where it is the value's own."""
+        if preferred := self._preferred_by(cell.column):
+            return preferred[1], f"preferred_types {preferred[0]}"
+        if self._reads_columns and isinstance(cell.value, str):
+            return type_of_texts(self._seen.get(cell.path, {}), self._detections)
+        return self._detected_by_value(cell.value)
+
+    def _detected_by_value(self, value: Any) -> tuple[DataType, str]:
         own = kind(value)
         # Without coercion no value could become what a detector says; dlt fails there.
         if not self._coerces or isinstance(value, TypedValue) or is_integer_beyond_dlt(value):
-            return own
-        return next((found for module in self._detectors if (found := module.detect(value))), own)
+            return own, ""
+        found = ((answer, name) for name in self._detections if (answer := DETECTORS[name].detect(value)))
+        return next(found, (own, ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import Evidence, PathEvidence
@@ -12,6 +12,9 @@ from schemactl.inference.room import bits_for
 from schemactl.inference.values import TypedValue
 from schemactl.inference.widening import MAPS
 from schemactl.schema.types import DataType
+
+_TIMES: Final = (DataType.TIMESTAMP, DataType.TIME)
+_DEFAULT_SECOND_DIGITS: Final = 6
 
 
 def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
@@ -55,7 +58,13 @@ def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]
 
 
 def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in properties.items() if key != MAPS}
+    """Return the properties that dlt's extractors keep: of times neither zone nor a default or finer precision."""
+    kept = {key: value for key, value in properties.items() if key != MAPS}
+    if kept["data_type"] in _TIMES:
+        kept.pop("timezone", None)
+        if kept.get("precision", _DEFAULT_SECOND_DIGITS) >= _DEFAULT_SECOND_DIGITS:
+            kept.pop("precision", None)
+    return kept
 
 
 def _plant(container: Any, path: Path, value: TypedValue) -> bool:

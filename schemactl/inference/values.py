@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.schema.coercion import can_coerce
-from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
+from schemactl.schema.integers import WEI_LIMIT, is_beyond_64_bits
 from schemactl.schema.types import DataType
 from schemactl.schema.value_types import type_of
 
@@ -81,6 +81,16 @@ def kind(value: Any) -> DataType:
 
 
 def fits(value: Any, data_type: DataType) -> bool:
+    """Return whether a column of ``data_type`` takes ``value``, so that it needs no variant.
+
+    That is where dlt would coerce it, but for floats past 64 bits: no database holds them in a ``bigint``.
+    """
+    if data_type is DataType.BIGINT and type(value) is float and is_beyond_64_bits(value):
+        return False
+    return is_coercible(value, data_type)
+
+
+def is_coercible(value: Any, data_type: DataType) -> bool:
     """Return whether dlt would coerce ``value`` into a column of ``data_type`` rather than make a variant of it."""
     own = kind(value)
     if own is data_type:
@@ -100,4 +110,4 @@ def fits(value: Any, data_type: DataType) -> bool:
 
 def is_integer_beyond_dlt(value: Any) -> bool:
     """Return whether dlt could not read ``value`` at all."""
-    return type(value) is int and not INT64.start <= value < UINT64_LIMIT
+    return type(value) is int and is_beyond_64_bits(value)

@@ -68,8 +68,8 @@ _MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
 def with_room(column: Properties, stated: Properties) -> dict[str, Any]:
     """Return a column's properties with room for what a source states, the same where there is room.
 
-    A timestamp that knows its time zone takes those that do not, as UTC. Without a stated size a source asks for
-    nothing, and where no decimal has all digits, the column stays as it is.
+    A timestamp takes those of any time zone and of none, as UTC. Without a stated size a source asks for nothing, and
+    where no decimal has all digits, the column stays as it is.
 
     Args:
         column: of a schema.
@@ -79,8 +79,6 @@ def with_room(column: Properties, stated: Properties) -> dict[str, Any]:
     if old is None or new is None or old.data_type is not new.data_type:
         return dict(column)
     sizes = _sizes(old, new) if stated.get("precision") is not None else {}
-    if old.timezone is False and new.timezone:
-        sizes = {"timezone": None}
     kept = {key: value for key, value in column.items() if sizes.get(key, value) is not None or key not in sizes}
     return {**kept, **{key: value for key, value in sizes.items() if value is not None}}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Final, cast
 
 from schemactl.errors import InputError
 from schemactl.normalization.normalizers import NORMALIZERS, Normalizer
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.registry import import_if_there
+from schemactl.registry import import_if_there, is_admitted
 from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
 
@@ -25,28 +26,17 @@ def make_plan(request: PlanRequest) -> Plan:
     return normalizer_of(request.resolution.schema).plan(request)
 
 
-def goes_by_kinds(schema: Schema) -> bool:
-    """Return whether plans for the schema depend on no more than which kinds of values stand where.
-
-    Raises:
-        InputError: as ``normalizer_of``.
-    """
-    return bool(getattr(normalizer_of(schema), "GOES_BY_KINDS", False))
-
-
 def normalizer_of(schema: Schema) -> Normalizer:
-    """Return the normaliser that a schema names: one of ours, by dlt's path of it, too, or a module with ``plan``.
+    """Return the normaliser that a schema names: one of ours, by dlt's path of it, too, or an admitted module.
 
     Raises:
-        InputError: there is none of that name, or it does not import.
+        InputError: there is none of that name, the user has not admitted it, or it does not import.
     """
     stated = (schema.normalizers.get("json") or {}).get("module") or _DEFAULT
-    name = stated.removeprefix(DLT_NORMALIZERS)
+    name = _short(stated)
     if name in NORMALIZERS:
         return NORMALIZERS[name]
-    module = import_if_there(stated, _KIND)
-    if module is None:
-        raise NORMALIZERS.unknown(name)
+    module = _admitted_module(stated)
     if not callable(getattr(module, "plan", None)):
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
         raise InputError(f"the module `{stated}` holds no normaliser", hint=hint)
@@ -62,9 +52,20 @@ def module_of(name: str) -> str:
     Raises:
         InputError: there is no normaliser of that name.
     """
-    short = name.removeprefix(DLT_NORMALIZERS)
+    short = _short(name)
     if short in NORMALIZERS:
         return OWN_NORMALIZERS.get(short, f"{DLT_NORMALIZERS}{short}")
-    if import_if_there(name, _KIND) is None:
-        raise NORMALIZERS.unknown(short)
+    _admitted_module(name)
     return name
+
+
+def _short(path: str) -> str:
+    """Return the short name of a normaliser of ours or of dlt's."""
+    return path.removeprefix(DLT_NORMALIZERS).removeprefix(f"{NORMALIZERS.package}.")
+
+
+def _admitted_module(path: str) -> ModuleType:
+    module = import_if_there(path, _KIND) if is_admitted(path) else None
+    if module is None:
+        raise NORMALIZERS.refused(path.removeprefix(DLT_NORMALIZERS))
+    return module

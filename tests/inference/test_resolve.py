@@ -81,6 +81,15 @@ def test_integers_past_64_bits_have_a_column():
     }
 
 
+def test_floats_past_64_bits_have_a_variant_beside_integers():
+    documents = [{"a": 1, "b": 1}, {"a": 1e300, "b": 3.0}, {"a": -1e300, "b": -(2.0**63)}]
+    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
+        "a": "bigint",
+        "b": "bigint",
+        "a__v_double": "double",
+    }
+
+
 def test_nulls_that_no_column_takes_are_told_once_with_the_first():
     schema = with_columns(a={"data_type": "text", "nullable": False}, b={"nullable": False})
     resolution = resolve(evidence_of([{"a": "x"}, {"a": None, "b": None}, {"a": None}]), schema, "data")

@@ -74,7 +74,7 @@ NAIVE = {"data_type": "timestamp", "timezone": False}
         ({"data_type": "text", "precision": 3}, {"precision": 9}, {"data_type": "text", "precision": 9}),
         ({"data_type": "text", "precision": 3}, {}, {"data_type": "text", "precision": 3}),
         ({"data_type": "text"}, {"precision": 3}, {"data_type": "text"}),
-        (NAIVE, {"precision": 6}, {"data_type": "timestamp"}),
+        (NAIVE, {"precision": 6}, NAIVE),
         (NAIVE, {"timezone": False}, NAIVE),
         ({"data_type": "timestamp"}, {"timezone": False, "precision": 6}, {"data_type": "timestamp"}),
         ({"data_type": "timestamp", "precision": 3}, {"precision": 6}, {"data_type": "timestamp", "precision": 3}),

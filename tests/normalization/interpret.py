@@ -16,7 +16,7 @@ from schemactl.inference.values import kind
 from schemactl.normalization.plan import RowKey
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
-from schemactl.schema.integers import INT64, UINT64_LIMIT
+from schemactl.schema.integers import is_beyond_64_bits
 from schemactl.schema.types import DataType
 
 MISSING = object()
@@ -167,10 +167,10 @@ def _hash(text):
 
 def _coerced(value, found, column):
     """Return what is stored, MISSING where the column cannot take the value."""
-    is_long = type(value) is int and not INT64.start <= value < UINT64_LIMIT
-    if is_long:
-        if column.data_type is DataType.BIGINT:
-            return MISSING
+    is_long = type(value) in (int, float) and is_beyond_64_bits(value)
+    if is_long and column.data_type is DataType.BIGINT:
+        return MISSING
+    if is_long and type(value) is int:
         value = Decimal(value) if found is DataType.WEI else str(value)
     try:
         taken = coerce(value, found, column.data_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from schemactl.errors import InputError
 from schemactl.normalization.choose import normalizer_of
 from schemactl.normalization.normalizers import relational, relational_no_coercion
+from schemactl.registry import admit_modules
 from schemactl.schema.templates import new_schema
 
 SCHEMA = new_schema("demo")
@@ -34,7 +36,12 @@ def test_the_one_that_coerces_nothing():
 def test_a_module_of_the_users(tmp_path, monkeypatch):
     (tmp_path / "own_normalizer.py").write_text("def plan(request):\n    return 'planned'\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert normalizer_of(naming("own_normalizer")).plan(None) == "planned"
+    with pytest.raises(InputError, match="no normalizer") as told:
+        normalizer_of(naming("own_normalizer"))
+    assert "--naming-module own_normalizer" in told.value.hint
+    assert "own_normalizer" not in sys.modules
+    with admit_modules(["own_normalizer"]):
+        assert normalizer_of(naming("own_normalizer")).plan(None) == "planned"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def test_a_module_of_the_users(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_no_normaliser_is_told(module, message, hint):
-    with pytest.raises(InputError, match=message) as told:
+    with pytest.raises(InputError, match=message) as told, admit_modules(["no.such.module", "json"]):
         normalizer_of(naming(module))
     assert hint in told.value.hint
 
@@ -59,5 +66,5 @@ def test_what_is_no_normaliser_is_told(module, message, hint):
 def test_a_module_that_does_not_import_is_told(tmp_path, monkeypatch):
     (tmp_path / "broken_normalizer.py").write_text("import no_such_module_at_all\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match="does not import: No module named"):
+    with pytest.raises(InputError, match="does not import: No module named"), admit_modules(["broken_normalizer"]):
         normalizer_of(naming("broken_normalizer"))

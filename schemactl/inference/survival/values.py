@@ -8,14 +8,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 from schemactl.inference.survival.target import MICROSECOND_DIGITS, TargetType, integer_limit
-from schemactl.inference.values import fits, kind
+from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.types import DataType
 
 
 def survives(value: Any, target: TargetType) -> bool:
     """Return whether a JSON value that is not null can be stored as ``target`` with nothing of it lost."""
-    if not fits(value, target.data_type):
+    if not is_coercible(value, target.data_type):
         return False
     holds = _HOLDS.get(target.data_type)
     return holds is None or holds(value, target)

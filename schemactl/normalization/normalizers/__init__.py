@@ -1,9 +1,8 @@
 """JSON normalisers: one module each, named as in a schema's ``normalizers.json.module`` (docs/dlt.md §5).
 
 To add one, add a module ``NAME.py`` with a function ``plan(request) -> Plan``. One of your own may live anywhere:
-name its module in the schema, or make it known as an entry point of the group ``schemactl.normalizer``. A module that
-states ``GOES_BY_KINDS = True`` asks no more of evidence than which classes of values stand where: then the values need
-not be counted first where the schema is known.
+name its module in the schema and admit it (`schemactl.registry`), or make it known as an entry point of the group
+``schemactl.normalizer``.
 """
 
 from __future__ import annotations

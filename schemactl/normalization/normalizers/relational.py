@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.planner import plan_relational
 from schemactl.normalization.request import PlanRequest
-
-GOES_BY_KINDS: Final = True
-"""Plans depend on which kinds of values stand where, not on the values."""
 
 
 def plan(request: PlanRequest) -> Plan:
