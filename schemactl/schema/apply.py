@@ -81,6 +81,7 @@ class _TableDraft:
     origin: Mapping[str, Column]
     columns: dict[int, _ColumnDraft] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
+    displaced: dict[str, int] = field(default_factory=dict)
     is_open: bool = False
     next_number: int = 0
 
@@ -105,9 +106,13 @@ class _TableDraft:
         del self.numbers[name]
 
     def rename(self, before: str, after: str) -> None:
-        number = self._number(before)
-        self._refuse_taken(after)
-        self.numbers[after] = self.numbers.pop(before)
+        """Give a column another name; the one that has it must get another one itself (``finished`` looks)."""
+        number = self.displaced.pop(before) if before in self.displaced else self.numbers.pop(self._known(before))
+        if after in self.numbers:
+            if after in self.displaced:
+                self._refuse_taken(after)
+            self.displaced[after] = self.numbers[after]
+        self.numbers[after] = number
         self.columns[number].name = after
 
     def reorder(self, names: Iterable[str]) -> None:
@@ -120,13 +125,18 @@ class _TableDraft:
     def finished(self) -> Table:
         if not self.is_open:
             return Table(self.name, self.origin, self.properties)
+        for name in self.displaced:
+            self._refuse_taken(name)
         columns = {draft.name: Column(draft.name, draft.properties) for draft in self.columns.values()}
         return Table(self.name, columns, self.properties)
 
     def _number(self, name: str) -> int:
+        return self.numbers[self._known(name)]
+
+    def _known(self, name: str) -> str:
         if name not in self.numbers:
             raise KeyError(f"there is no column `{name}` in the table `{self.name}`")
-        return self.numbers[name]
+        return name
 
     def _refuse_taken(self, name: str) -> None:
         if name in self.numbers:

@@ -61,6 +61,14 @@ def count(value: Any, keys: Keys) -> Iterator[Finding]:
         yield from integer(value, keys)
 
 
+def size(value: Any, keys: Keys) -> Iterator[Finding]:
+    """Check a number of bits, digits or characters."""
+    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        yield Finding(keys, f"{_named(keys)} is {_shown(value)}, and no size is less than 0")
+    else:
+        yield from integer(value, keys)
+
+
 def boolean(value: Any, keys: Keys) -> Iterator[Finding]:
     """Check that a value is true or false."""
     if not isinstance(value, bool):

@@ -59,8 +59,37 @@ CONVERSIONS: Final = _read(_GRID)
 EPOCH_UNIT: Final = "epoch_s"
 """What ``x-unit`` of a numeric column states where its numbers are seconds since 1970."""
 
-SPELLED_DIFFERENTLY: Final = frozenset((DataType.BOOL, DataType.TIMESTAMP, DataType.BINARY, DataType.JSON))
+SPELLED_DIFFERENTLY: Final = frozenset(
+    (
+        *(DataType.BOOL, DataType.DOUBLE, DataType.DECIMAL, DataType.TIMESTAMP, DataType.TIME),
+        *(DataType.BINARY, DataType.JSON),
+    )
+)
 """Types that dlt and the destinations write as different texts."""
+
+_FAMILIES: Final[Mapping[DataType, str]] = {
+    DataType.BIGINT: "number",
+    DataType.DOUBLE: "number",
+    DataType.DECIMAL: "number",
+    DataType.WEI: "number",
+    DataType.TIMESTAMP: "time",
+    DataType.DATE: "time",
+    DataType.TIME: "time",
+    DataType.TEXT: "text",
+    DataType.BOOL: "bool",
+    DataType.JSON: "json",
+    DataType.BINARY: "binary",
+}
+
+
+def crosses_families(before: DataType, after: DataType) -> bool:
+    """Return whether queries on one type are refused on the other: numbers, times, texts, bools, JSON and binaries.
+
+    PostgreSQL refuses half or more of the plain queries on a column whose family changed (arithmetic, comparisons with
+    a literal, functions, joins), and next to none within a family (tests/review/test_verdicts_on_engines.py).
+    """
+    return _FAMILIES[before] != _FAMILIES[after]
+
 
 _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +23,20 @@ from schemactl.schema.changes import (
     TableAdded,
     TablePropertyChanged,
     TableRemoved,
+    TableRenamed,
 )
 from schemactl.schema.renames import column_renames, table_renames
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 
-def diff(before: Schema, after: Schema, *, guess_renames: bool = True) -> tuple[Change, ...]:
+def diff(
+    before: Schema,
+    after: Schema,
+    *,
+    guess_renames: bool = True,
+    heeds_moves: bool = False,
+    renamed_tables: Sequence[TableRenamed] | None = None,
+) -> tuple[Change, ...]:
     """Return the changes from one schema to another, such that ``apply(before, changes)`` is the other one.
 
     They come in the order in which they apply: header, settings, normalizers, renames of tables, then table by table
@@ -39,8 +47,13 @@ def diff(before: Schema, after: Schema, *, guess_renames: bool = True) -> tuple[
         after: the same.
         guess_renames: whether what is gone and what is new may be taken for the same thing under another name;
             ``x-renamed-from`` is heeded anyway.
+        heeds_moves: whether columns may have taken names of each other, where ``x-renamed-from`` is new: only where
+            ``before`` has what it stated, which no catalogue has.
+        renamed_tables: the tables of ``before`` that have another name in ``after``; None where they are not known.
     """
-    renames = table_renames(before, after, is_guessing=guess_renames)
+    renames = renamed_tables
+    if renames is None:
+        renames = table_renames(before, after, is_guessing=guess_renames)
     renamed = apply(before, renames) if renames else before
     names = {change.before: change.after for change in renames}
     order = _interleaved([names.get(name, name) for name in before.tables], after.tables)
@@ -52,26 +65,30 @@ def diff(before: Schema, after: Schema, *, guess_renames: bool = True) -> tuple[
         *(
             change
             for name in order
-            for change in _table(renamed.tables.get(name), after.tables.get(name), guess_renames)
+            for change in _table(renamed.tables.get(name), after.tables.get(name), guess_renames, heeds_moves)
         ),
     )
 
 
-def _table(before: Table | None, after: Table | None, guess_renames: bool) -> Iterator[Change]:
+def _table(before: Table | None, after: Table | None, guess_renames: bool, heeds_moves: bool) -> Iterator[Change]:
     if before and after:
         for found in _differences(before.properties, after.properties):
             yield TablePropertyChanged(after.name, *found)
-        yield from _columns(before, after, guess_renames)
+        yield from _columns(before, after, guess_renames, heeds_moves)
     elif before:
         yield TableRemoved(before)
     elif after:
         yield TableAdded(after)
 
 
-def _columns(before: Table, after: Table, guess_renames: bool) -> Iterator[Change]:
-    renames = column_renames(before, after, is_guessing=guess_renames)
+def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool) -> Iterator[Change]:
+    renames = column_renames(before, after, is_guessing=guess_renames, heeds_moves=heeds_moves)
+    names = {change.before: change.after for change in renames}
+    # Another column takes their names.
+    displaced = {name for name in names.values() if name in before.columns and name not in names}
+    yield from (ColumnRemoved(after.name, before.columns[name]) for name in displaced)
     yield from renames
-    columns = _renamed(before.columns, {change.before: change.after for change in renames})
+    columns = _renamed({name: each for name, each in before.columns.items() if name not in displaced}, names)
     for name, column in columns.items():
         if name not in after.columns:
             yield ColumnRemoved(after.name, column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
@@ -77,6 +77,26 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
             violations += found[name]
     normalizers = _without_propagation(before.normalizers, after.normalizers, refused)
     return Judgement(replace(after, tables=tables, normalizers=normalizers), tuple(violations))
+
+
+def leave_out(judgement: Judgement, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgement:
+    """Return a judgement without columns, or whole tables (column None), as they were before.
+
+    Args:
+        judgement: of a change of ``before``.
+        before: the schema as it was.
+        unfilled: tables with their columns.
+    """
+    whole = {name for name, column in unfilled if column is None}
+    tables: dict[str, Table] = {}
+    for name, table in judgement.schema.tables.items():
+        if name not in whole:
+            columns = {column for of, column in unfilled if of == name}
+            tables[name] = _without_columns(before.tables.get(name), table, columns)
+        elif name in before.tables:
+            tables[name] = before.tables[name]
+    normalizers = _without_propagation(before.normalizers, judgement.schema.normalizers, whole)
+    return replace(judgement, schema=replace(judgement.schema, tables=tables, normalizers=normalizers))
 
 
 class _Court:

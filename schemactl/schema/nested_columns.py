@@ -35,8 +35,12 @@ def structure_of(column: Column) -> NestedType | None:
     return None if stated is None or isinstance(stated, Json) else stated
 
 
-def stated_type(column: Column) -> NestedType | None:
+def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | None:
     """Return what a column of JSON states as its Spark type, None where it states none.
+
+    Args:
+        column: the column.
+        keeps_sizes: as in ``read_type``.
 
     Raises:
         InputError: it is no such type.
@@ -47,7 +51,7 @@ def stated_type(column: Column) -> NestedType | None:
     if not isinstance(stated, str):
         raise _wrong(str(stated), column.name)
     try:
-        found = read_type(stated)
+        found = read_type(stated, keeps_sizes=keeps_sizes)
     except ValueError as error:
         raise _wrong(stated, column.name, str(error)) from error
     if found == Leaf(STRING):

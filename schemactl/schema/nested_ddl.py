@@ -60,8 +60,19 @@ _SIZED: Final[Mapping[str, tuple[str, str]]] = {
 }  # fmt: skip
 
 
-def read_type(text: str) -> NestedType:
+_OWN_SIZES: Final[Mapping[str, str]] = {
+    "int": "int", "integer": "int", "smallint": "smallint", "short": "smallint", "tinyint": "tinyint",
+    "byte": "tinyint", "float": "float", "real": "float",
+}  # fmt: skip
+"""Names of the types that are smaller than the one that is stored."""
+
+
+def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
     """Read Spark's DDL of one type.
+
+    Args:
+        text: the DDL.
+        keeps_sizes: whether integers and floats keep the size that is stated; they are stored in one size each.
 
     >>> read_type("array<struct<a: INT>>")
     ListOf(element=Struct(fields=(('a', Leaf(name='bigint')),)))
@@ -69,7 +80,7 @@ def read_type(text: str) -> NestedType:
     Raises:
         ValueError: it is none, or one that nested data is not kept in; the message says where.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, {**_SAME, **_OWN_SIZES} if keeps_sizes else _SAME)
     found = reader.type()
     if not reader.is_done:
         raise ValueError(f"`{text[reader.at :]}` is too much")
@@ -86,8 +97,9 @@ def structure_in(text: str) -> NestedType | None:
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, names: Mapping[str, str]) -> None:
         self._text = text
+        self._names = names
         self.at = 0
 
     @property
@@ -105,8 +117,8 @@ class _Reader:
             return ListOf(element)
         if name == "map":
             return self._map()
-        if name in _SAME:
-            return Leaf(_SAME[name])
+        if name in self._names:
+            return Leaf(self._names[name])
         if name in _SIZED:
             own, default = _SIZED[name]
             defaults = default.split(",")

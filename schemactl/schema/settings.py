@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from schemactl.errors import InputError
+from schemactl.schema.patterns import Pattern, compile_pattern
 from schemactl.schema.types import DataType
 
 DEFAULT_NAMING = "snake_case"
 
 UNLIMITED_NESTING = 1000
 """dlt's ``max_nesting`` where none is set."""
-
-_REGEX_PREFIX = "re:"
 
 # dlt states a default hint on a column only where its value is not the property's default (docs/dlt.md §1.3).
 # False is no default of these, so a name that does not match gets them as well:
@@ -27,26 +23,7 @@ _STATED_UNMATCHED = frozenset(
 _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 
 
-@lru_cache(maxsize=4096)
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile dlt's SimpleRegex; use ``search`` on the result (docs/dlt.md §1.4).
-
-    Args:
-        pattern: ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
-
-    Raises:
-        InputError: the regular expression is not one.
-    """
-    if not pattern.startswith(_REGEX_PREFIX):
-        return re.compile(f"^{re.escape(pattern)}$")
-    try:
-        return re.compile(pattern.removeprefix(_REGEX_PREFIX))
-    except re.error as error:
-        hint = "a pattern without `re:` stands for a whole name"
-        raise InputError(f"`{pattern}` is not a regular expression: {error}", hint=hint) from error
-
-
-def _compile_all(patterns: Iterable[str]) -> tuple[re.Pattern[str], ...]:
+def _compile_all(patterns: Iterable[str]) -> tuple[Pattern, ...]:
     return tuple(compile_pattern(pattern) for pattern in patterns)
 
 
@@ -61,8 +38,8 @@ class Settings:
 
     detections: tuple[str, ...] = ()
     schema_contract: Mapping[str, str] | str | None = None
-    _hints: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...] = field(default=(), repr=False)
-    _preferred: tuple[tuple[re.Pattern[str], DataType], ...] = field(default=(), repr=False)
+    _hints: tuple[tuple[str, tuple[Pattern, ...]], ...] = field(default=(), repr=False)
+    _preferred: tuple[tuple[str, Pattern, DataType], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Settings:
@@ -77,7 +54,7 @@ class Settings:
             detections=tuple(section.get("detections") or ()),
             schema_contract=section.get("schema_contract"),
             _hints=tuple((hint, _compile_all(patterns)) for hint, patterns in hints.items()),
-            _preferred=tuple((compile_pattern(key), DataType(name)) for key, name in preferred.items()),
+            _preferred=tuple((key, compile_pattern(key), DataType(name)) for key, name in preferred.items()),
         )
 
     def column_hints(self, name: str) -> dict[str, bool]:
@@ -94,7 +71,12 @@ class Settings:
 
     def preferred_type(self, name: str) -> DataType | None:
         """Return the type of a new column ``name`` whatever its value; the first matching pattern decides."""
-        return next((data_type for pattern, data_type in self._preferred if pattern.search(name)), None)
+        found = self.preferred(name)
+        return found[1] if found else None
+
+    def preferred(self, name: str) -> tuple[str, DataType] | None:
+        """Return the first pattern of ``preferred_types`` that matches ``name``, as it is stated, and its type."""
+        return next(((stated, of) for stated, pattern, of in self._preferred if pattern.search(name)), None)
 
 
 @dataclass(frozen=True, slots=True)

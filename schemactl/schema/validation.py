@@ -26,6 +26,7 @@ from schemactl.schema.checks import (
     record,
     regex,
     schema_name,
+    size,
     storable,
     text,
 )
@@ -75,7 +76,7 @@ _column = record(
     {
         "name": or_null(text),
         "data_type": or_null(_data_type),
-        "precision": or_null(integer),
+        "precision": or_null(size),
         "scale": or_null(integer),
         "description": or_null(text),
         "dedup_sort": or_null(one_of("asc", "desc", synonyms={"ascending": "asc", "descending": "desc"})),

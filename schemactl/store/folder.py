@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,30 @@ def read_schema(folder: Path, name: str) -> TextFile | None:
         InputError: as ``find_file``, or the file cannot be read.
     """
     path = find_file(folder, name)
-    return TextFile(path, read_text(path)) if path else None
+    return TextFile(path, read_file(path)) if path else None
+
+
+def read_file(path: Path) -> str:
+    """Return the text of a schema file; a link that leads out of its repository is not followed.
+
+    A pull request can bring a link to any file of the machine, and messages quote what stands in a file.
+
+    Raises:
+        InputError: it is such a link, or cannot be read.
+    """
+    if top := _repository_left(path):
+        raise InputError(f"`{path}` is a link out of the repository `{top}`", hint="name the file that it leads to")
+    return read_text(path)
+
+
+def _repository_left(path: Path) -> Path | None:
+    """Return the top of the repository that a path is in by its name, and what it leads to is not; else None."""
+    plain = Path(os.path.normpath(path.absolute()))
+    try:
+        top = next((each for each in plain.parents if (each / ".git").exists()), None)
+        return None if top is None or plain.resolve().is_relative_to(top.resolve()) else top
+    except OSError:
+        return None  # longer than a path can be, or a ring of links: reading it says so
 
 
 def new_file(folder: Path, name: str, like: Path | None = None) -> Path:

@@ -1,4 +1,10 @@
-"""A git repository, through the ``git`` command: found, asked, and never changed."""
+"""A git repository, through the ``git`` command: found, asked, and never changed.
+
+The only place that starts git. Files of a pull request are data, also where they look like a repository of their own
+(``HEAD``, ``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or where ``.git``
+stands, which no commit can bring; it takes no configuration from a bare repository that it happens to be in, runs no
+hook and no monitor, and speaks to no server.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +15,80 @@ from pathlib import Path
 from schemactl.errors import InputError
 
 TIMEOUT_SECONDS = 120
-"""Long enough for a partial clone that fetches a file; a server that is silent must not hang the command."""
+"""Long enough for the history of a large repository; a disk that is silent must not hang the command."""
+
+_SETTINGS = (
+    "safe.bareRepository=explicit",
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "protocol.allow=never",
+)
+
+_VARIABLES = {
+    "LC_ALL": "C",  # some messages decide
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",  # git before 2.45 knows no GIT_NO_LAZY_FETCH; goes before any `protocol.NAME.allow`
+}
 
 UNSHALLOW = "this clone is shallow: `git fetch --unshallow` (in GitHub Actions: `fetch-depth: 0`)"
+PARTIAL = "this clone is partial, and git may fetch nothing for schemactl: clone without `--filter`"
 LINK_MODE = "120000"
+MERGE_BASE = "..."
+"""After a revision: the commit at which the checked-out branch left it, as in ``git diff REV...``."""
 
 
 def find_repository(path: Path) -> Path:
-    """Return the top folder of the repository that ``path`` is in.
+    """Return the top folder of the working folder's repository, if ``path`` is below it; else of the one it is in.
+
+    A path below the working folder's repository belongs to it, whatever its own folders hold or link to.
 
     Raises:
         InputError: git is absent, or ``path`` is in no repository that git accepts.
     """
-    start = path.absolute()
-    while not start.is_dir():
-        start = start.parent
-    result = run_git(start, "rev-parse", "--show-toplevel")
+    plain = Path(os.path.normpath(path.absolute()))
+    here = run_git(Path.cwd(), "rev-parse", "--show-toplevel")
+    if not here.returncode and plain.is_relative_to(top := _top(here)):
+        return top
+    place = next((each for each in (plain, *plain.resolve().parents) if (each / ".git").exists()), None)
+    if place is None:
+        raise InputError(f"`{plain}` is not in a git repository", hint="`git:` needs one; name a file instead")
+    result = run_git(place, "rev-parse", "--show-toplevel")
     if result.returncode:
-        said = said_by(result)
-        if "dubious ownership" in said:
-            hint = f"git config --global --add safe.directory {start}"
-            raise InputError(f"git refuses `{start}`: it belongs to another user", hint=hint)
-        if "not a git repository" in said:
-            raise InputError(f"`{start}` is not in a git repository", hint="`git:` needs one; name a file instead")
-        raise InputError(f"git cannot use `{start}`: {said}")
-    return Path(os.fsdecode(result.stdout.removesuffix(b"\n")))
+        if b"dubious ownership" in result.stderr:
+            hint = f"git config --global --add safe.directory {place}"
+            raise InputError(f"git refuses `{place}`: it belongs to another user", hint=hint)
+        raise failure(f"git cannot use `{place}`", result)
+    return _top(result)
+
+
+def _top(shown: subprocess.CompletedProcess[bytes]) -> Path:
+    return Path(os.fsdecode(shown.stdout.removesuffix(b"\n")))
 
 
 def commit_of(top: Path, revision: str) -> str:
-    """Return the full hash of the commit that a revision names.
+    """Return the full hash of the commit that a revision names; of ``REV...`` the one at which HEAD left REV.
 
     Raises:
         InputError: there is no such revision.
     """
+    if revision.endswith(MERGE_BASE):
+        return _merge_base(top, revision.removesuffix(MERGE_BASE))
     if not revision or revision.startswith("-"):
         raise InputError(f"`{revision}` is not a git revision", hint="for example `git:main` or `git:HEAD~1`")
     result = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if result.returncode:
         raise InputError(f"there is no git revision `{revision}` in `{top}`", hint=_revision_hint(top))
+    return result.stdout.decode("ascii").strip()
+
+
+def _merge_base(top: Path, revision: str) -> str:
+    """Return the full hash of the last commit that a revision and ``HEAD`` have in common."""
+    commit, head = commit_of(top, revision), commit_of(top, "HEAD")
+    result = run_git(top, "merge-base", commit, head)
+    if result.returncode:
+        hint = UNSHALLOW if is_shallow(top) else "without the dots, the revision itself is compared"
+        raise InputError(f"`{revision}` and HEAD have no commit in common in `{top}`", hint=hint)
     return result.stdout.decode("ascii").strip()
 
 
@@ -58,6 +100,11 @@ def _revision_hint(top: Path) -> str:
 def is_shallow(top: Path) -> bool:
     """Return whether the history of the repository at ``top`` is cut off."""
     return run_git(top, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+
+
+def colors_diffs(folder: Path) -> bool:
+    """Return whether git colors what ``git diff`` shows to a person, as its settings say."""
+    return run_git(folder, "config", "--get-colorbool", "color.diff", "true").stdout.strip() == b"true"
 
 
 def path_inside(top: Path, path: Path) -> str:
@@ -77,15 +124,14 @@ def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.Comple
     Raises:
         InputError: git is absent, or silent for ``TIMEOUT_SECONDS``.
     """
-    # English messages, because some are told apart; no questions about passwords.
-    environment = {**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-    command = ("git", "-C", str(folder), *arguments)
+    settings = (word for each in _SETTINGS for word in ("-c", each))
+    command = ("git", "-C", str(folder), *settings, *arguments)
     try:
         return subprocess.run(
             command,
             capture_output=True,
             input=lines.encode("ascii"),
-            env=environment,
+            env={**os.environ, **_VARIABLES},
             timeout=TIMEOUT_SECONDS,
             check=False,
         )
@@ -95,7 +141,10 @@ def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.Comple
         raise InputError(f"git did not answer within {TIMEOUT_SECONDS} s") from error
 
 
-def said_by(result: subprocess.CompletedProcess[bytes]) -> str:
-    """Return the first line of what git complains about."""
+def failure(what: str, result: subprocess.CompletedProcess[bytes]) -> InputError:
+    """Return the error for what git could not do, with the way out where it is known."""
     lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[0].removeprefix("fatal: ") if lines else f"exit code {result.returncode}"
+    fatal = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "")
+    said = fatal.partition(": ")[2] or "; ".join(lines) or f"exit code {result.returncode}"
+    is_partial = any("promisor" in line or "lazy fetching" in line for line in lines)
+    return InputError(f"{what}: {said}", hint=PARTIAL if is_partial else None)

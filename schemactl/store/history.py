@@ -15,11 +15,11 @@ from schemactl.store.git import (
     LINK_MODE,
     UNSHALLOW,
     commit_of,
+    failure,
     find_repository,
     is_shallow,
     path_inside,
     run_git,
-    said_by,
 )
 from schemactl.store.text import decode
 
@@ -120,7 +120,7 @@ def _changes(top: Path, commits: tuple[str, ...], inside: str) -> Iterator[_Chan
         *(*commits, "--", inside),
     )
     if result.returncode:
-        raise InputError(f"git cannot tell the history of `{inside}`: {said_by(result)}")
+        raise failure(f"git cannot tell the history of `{inside}`", result)
     tokens = iter(os.fsdecode(result.stdout).split("\0"))
     commit = ""
     date = datetime.min
@@ -152,7 +152,7 @@ def _contents(top: Path, blobs: list[str]) -> list[bytes]:
 def _asked(top: Path, how: str, blobs: list[str]) -> bytes:
     result = run_git(top, "cat-file", how, lines="".join(f"{blob}\n" for blob in blobs))
     if result.returncode:
-        raise InputError(f"git cannot read the history: {said_by(result)}")
+        raise failure("git cannot read the history", result)
     return result.stdout
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from schemactl.errors import InputError
 
 LOCK_NAME = ".schemactl.lock"
@@ -24,6 +22,8 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     Raises:
         InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made.
     """
+    from filelock import FileLock, Timeout
+
     path = folder / LOCK_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)

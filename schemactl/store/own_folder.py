@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
-
 from schemactl.errors import EngineError
 
 PREFIX: Final = "schemactl-"
@@ -66,6 +64,8 @@ def remove_left(above: Path) -> None:
     for lock_file in above.glob(f".{PREFIX}*-{_machine()}-*.lock"):
         if not _is_own(lock_file, stat.S_IFREG):
             continue
+        from filelock import FileLock
+
         lock = FileLock(lock_file, fallback_to_soft=False)
         try:
             lock.acquire(timeout=0)
@@ -109,6 +109,8 @@ def _empty(folder: Path, kept: str | None) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a lock; on a file system without locks do without, so that what a kill leaves there stays."""
+    from filelock import FileLock
+
     own: list[int] = []
     lock = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False, on_acquired=own.append)
     try:

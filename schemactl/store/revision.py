@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,16 +12,24 @@ from schemactl.store.folder import TextFile, schema_name
 from schemactl.store.git import (
     LINK_MODE,
     commit_of,
+    failure,
     find_repository,
     path_inside,
     run_git,
-    said_by,
 )
 from schemactl.store.text import decode
 
 
 class MissingInRevision(InputError):
-    """The revision is there, and holds no schema file at the path."""
+    """The revision is there, and holds no schema file at the path.
+
+    Attributes:
+        elsewhere: a folder that holds schema files then; None where there is none in the whole revision.
+    """
+
+    def __init__(self, message: str, elsewhere: str | None = None) -> None:
+        super().__init__(message)
+        self.elsewhere = elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,35 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     return tuple(_read(top, entry, revision) for entry in wanted)
 
 
+def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
+    """Return those of some files that were there at ``revision``, in the order of ``paths``.
+
+    Args:
+        revision: as in ``read_revision``.
+        paths: at least one; below the working folder's repository, though they need not exist.
+
+    Raises:
+        InputError: as ``read_revision``, but for a path that the revision lacks.
+    """
+    top = find_repository(paths[0])
+    commit = commit_of(top, revision)
+    insides = [path_inside(top, path) for path in paths]
+    found = {entry.path: entry for entry in _entries(top, commit, *insides) if entry.kind == "blob"}
+    return tuple(_read(top, found[inside], revision) for inside in insides if inside in found)
+
+
+def folder_with_schemas(top: Path, revision: str) -> str | None:
+    """Return the first folder of a revision that holds schema files; the one above ``import/`` or ``export/``."""
+    result = run_git(top, "ls-tree", "-z", "-r", "--name-only", "--full-tree", commit_of(top, revision))
+    if result.returncode:
+        raise failure(f"git cannot list `{revision}`", result)
+    paths = (Path(name) for name in os.fsdecode(result.stdout).split("\0") if name)
+    found = next((path.parent for path in paths if schema_name(path)), None)
+    if found is None:
+        return None
+    return (found.parent if found.name in ("import", "export") else found).as_posix()
+
+
 def _list(top: Path, commit: str, inside: str) -> tuple[_Entry, ...]:
     listed = _entries(top, commit, inside)
     if inside == "." or (listed and listed[0].kind == "tree"):
@@ -63,11 +101,11 @@ def _list(top: Path, commit: str, inside: str) -> tuple[_Entry, ...]:
     return listed
 
 
-def _entries(top: Path, commit: str, inside: str) -> tuple[_Entry, ...]:
-    where = () if inside == "." else ("--", inside)
+def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
+    where = () if insides == (".",) else ("--", *insides)
     result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)
     if result.returncode:
-        raise InputError(f"git cannot list `{inside}`: {said_by(result)}")
+        raise failure(f"git cannot list `{', '.join(insides)}`", result)
     return tuple(_entry(line) for line in os.fsdecode(result.stdout).split("\0") if line)
 
 
@@ -83,5 +121,5 @@ def _read(top: Path, entry: _Entry, revision: str) -> TextFile:
         raise InputError(f"`{shown}` is a symbolic link", hint="name the file that it leads to")
     result = run_git(top, "cat-file", "blob", entry.blob)
     if result.returncode:
-        raise InputError(f"git cannot read `{shown}`: {said_by(result)}")
+        raise failure(f"git cannot read `{shown}`", result)
     return TextFile(Path(shown), decode(result.stdout, shown))

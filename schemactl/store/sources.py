@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from schemactl.errors import CommandWarning
+from schemactl.redaction import redact
 
 TABLE_PREFIX: Final = "table:"
 
 
 class LeftOutWarning(CommandWarning):
-    """Something that a source holds is not read, or not as it stands; a person should know what.
+    """Something that a source holds, or a schema states, is not read or not taken as it stands; a person should know.
 
     Attributes:
         files: the files that it is about; empty where it is about no file of its own.
@@ -32,7 +33,7 @@ def table_name(sources: Sequence[str], default: str) -> str:
     """Return the name that data from the sources goes by: the file's, folder's or table's, else ``default``."""
     if len(sources) != 1:
         return default
-    source = sources[0].rstrip("/")
+    source = redact(sources[0]).rstrip("/")
     if source.startswith(TABLE_PREFIX):
         return source.removeprefix(TABLE_PREFIX).rpartition(".")[2]
     name = source.rpartition("/")[2].partition(".")[0]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
-from schemactl.errors import InputError
+from schemactl.store.git import failure, run_git
 
 _SAME, _DIFFERENT = 0, 1
 
@@ -18,11 +17,8 @@ def text_diff(base: Path | None, head: Path | None) -> str:
         InputError: git is absent or cannot read a file.
     """
     files = [str(path) if path else os.devnull for path in (base, head)]
-    command = ("git", "diff", "--no-index", "--no-ext-diff", "--no-color", "--", *files)
-    try:
-        result = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    except FileNotFoundError as error:
-        raise InputError("git is not there", hint="install git") from error
+    quiet = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color")
+    result = run_git(Path.cwd(), "diff", *quiet, "--", *files)
     if result.returncode not in (_SAME, _DIFFERENT):
-        raise InputError(f"git cannot compare `{files[0]}` and `{files[1]}`")
+        raise failure(f"git cannot compare `{files[0]}` and `{files[1]}`", result)
     return result.stdout.decode("utf-8", "backslashreplace")

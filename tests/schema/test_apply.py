@@ -123,8 +123,8 @@ def test_thirty_thousand_changes_are_quick_wherever_they_are():
     hints = [TablePropertyChanged("orders", f"x-{name}", ABSENT, 1) for name in names]
     many = shop(orders(*names), *(orders(name=name, parent="orders") for name in names))
     moved = [TableRenamed(name, f"{name}_") for name in names]
-    start = time.perf_counter()
+    start = time.process_time()
     after = apply(many, (*wide, *hints, *moved, TableRenamed("orders", "sales")))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert after.tables["c7_"].parent == "sales"
     assert list(after.tables["sales"].columns)[-1] == "c9999_"

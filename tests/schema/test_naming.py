@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
+from schemactl.registry import admit_modules
 from schemactl.schema.naming import CONVENTIONS, load_naming
 
 BUILT_IN = ("direct", "duck_case", "s3_tables", "snake_case", "sql_ci_v1", "sql_cs_v1")
@@ -162,11 +164,12 @@ def test_unknown_conventions_come_with_a_hint(reference: str, hint: str, monkeyp
 
 
 @pytest.fixture
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for a user's modules; what is imported from it is forgotten after the test."""
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for modules that the user has admitted; what is imported from it is forgotten after the test."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "modules", sys.modules.copy())
-    return tmp_path
+    with admit_modules(["shouting", "own_names", "broken_names"]):
+        yield tmp_path
 
 
 def test_a_users_module_with_a_convention(modules: Path) -> None:
@@ -221,6 +224,7 @@ def test_a_users_class_by_its_path(modules: Path) -> None:
     [
         ("import no_such_module_at_all", "no_such_module_at_all"),
         ("1 / 0", "division by zero"),
+        ("raise SystemExit(0)", "does not import: 0"),
         ("VALUE = 1", "holds no naming convention"),
         ("class NamingConvention: pass", "cannot be made"),
     ],
@@ -230,3 +234,23 @@ def test_a_users_module_that_is_wrong_is_told(modules: Path, source: str, messag
     with pytest.raises(InputError, match=message) as caught:
         load_naming("broken_names")
     assert "broken_names" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reference", ["evil_names", "evil_names.NamingConvention", "numpy.f2py.__main__", "dlt.__main__"]
+)
+def test_a_module_that_the_user_has_not_admitted_is_never_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "evil_names.py").write_text("raise SystemExit(0)\n")
+    before = set(sys.modules)
+    with pytest.raises(InputError, match="no naming convention") as caught:
+        load_naming(reference)
+    assert f"--naming-module {reference.removesuffix('.NamingConvention')}" in str(caught.value.hint)
+    assert set(sys.modules) == before
+
+
+def test_a_further_convention_of_dlts_own_needs_no_word_of_the_user() -> None:
+    naming = load_naming("dlt.destinations.impl.weaviate.naming")
+    assert naming.normalize_table_identifier("user_items") == "UserItems"

@@ -102,6 +102,30 @@ def test_names_that_move_on_in_a_chain_are_followed_where_they_are_new():
     assert renames(of_columns(before, after)) == {}
 
 
+@pytest.mark.parametrize(
+    "origins",
+    [
+        {"a": "b", "b": "a"},
+        {"b": "a", "c": "b"},
+        {"a": "c", "b": "a", "c": "b"},
+        {"b": "a"},
+        {"b": "a", "d": "b", "a": "c"},
+    ],
+)
+def test_columns_that_take_names_of_each_other_are_followed_where_that_is_asked_for(origins):
+    kinds = {"a": "json", "b": "date", "c": "time"}
+    before = [column(name, kind) for name, kind in kinds.items()]
+    kept = [column(name, kind) for name, kind in kinds.items() if name not in {*origins, *origins.values()}]
+    after = [*kept, *(came_from(column(name, kinds[origin]), origin) for name, origin in origins.items())]
+
+    changes = of_columns(before, after, heeds_moves=True)
+
+    assert renames(changes) == {origin: name for name, origin in origins.items()}
+    assert not [change for change in changes if isinstance(change, (ColumnRetyped, ColumnAdded))]
+    # What is stated on both sides is history.
+    assert renames(of_columns(after, [*after, column("z")], heeds_moves=True)) == {}
+
+
 @pytest.mark.parametrize("stated", [None, 1, {"a": "b"}, [], [None, ["a"]]])
 def test_a_statement_that_names_nothing_is_passed_over(stated):
     after = replace(column("total"), properties={"data_type": "double", RENAMED_FROM: stated})
@@ -129,6 +153,12 @@ def guessed(before, after):
         ("item_count", "items_count"),
         ("color", "colour"),
         ("email", "email_address"),
+        ("created", "created_at"),
+        ("addr_line", "address_line"),
+        ("category_id", "categories_id"),
+        ("organisation", "organization"),
+        ("qty", "quantity"),
+        ("canceled_at", "cancelled_at"),
         ("straße_nr", "strasse_nr"),
     ],
 )
@@ -158,6 +188,20 @@ def test_a_renamed_column_may_come_last(before):
         ("tax_included", "tax_excluded"),
         ("start_date", "end_date"),
         ("latitude", "longitude"),
+        ("email", "email_hash"),
+        ("email", "emailhash"),
+        ("external_id", "external_ids_count"),
+        ("country_code", "county_code"),
+        ("form_id", "from_id"),
+        ("user", "username"),
+        ("part_id", "partner_id"),
+        ("order_date", "order_state"),
+        ("total", "total_net"),
+        ("name", "name_normalized"),
+        ("updated_at", "updated_by"),
+        ("phone", "phone_country_code"),
+        ("message", "messages_count"),
+        ("shipping_cost", "shopping_cost"),
         ("___", "_"),
     ],
 )
@@ -299,6 +343,20 @@ def test_tables_with_other_numbers_are_siblings(before, after, is_rename):
     assert renames(changes) == ({before: after} if is_rename else {})
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("sales_eu", "sales_us"),
+        ("raw_orders", "clean_orders"),
+        ("users_active", "users_archived"),
+        ("salesEu", "salesUs"),
+    ],
+)
+def test_tables_that_are_told_apart_by_one_word_are_siblings(before, after):
+    columns = [column(name) for name in ("id", "total", "note", "status", "placed_at")]
+    assert renames(changes_of(shop(table(before, *columns)), shop(table(after, *columns)))) == {}
+
+
 def test_columns_of_a_renamed_table_are_compared_by_its_new_name():
     before = table("order", *SALE, column("cust_mail", "text"))
     after = table("orders", *SALE, column("customer_mail", "text", unique=True))
@@ -375,6 +433,6 @@ def test_a_wholly_new_schema_is_guessed_at_in_bounded_time():
         )
 
     before, after = made("a"), made("b")
-    start = time.perf_counter()
+    start = time.process_time()
     diff(before, after)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

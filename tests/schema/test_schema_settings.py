@@ -3,23 +3,8 @@ from __future__ import annotations
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.schema.settings import NormalizerConfig, Settings, compile_pattern
+from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import DataType
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name", "matches"),
-    [
-        ("id", "id", True),
-        ("id", "my_id", False),
-        ("a.b", "axb", False),
-        ("re:_ts$", "created_ts", True),
-        ("re:_ts$", "ts_created", False),
-        ("re:^a$", "a", True),
-    ],
-)
-def test_patterns_are_whole_names_or_regular_expressions(pattern, name, matches):
-    assert bool(compile_pattern(pattern).search(name)) is matches
 
 
 @pytest.mark.parametrize("section", [{"default_hints": {"unique": ["re:["]}}, {"preferred_types": {"re:[": "text"}}])

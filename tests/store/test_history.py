@@ -147,6 +147,7 @@ def test_what_is_not_committed_is_no_version(repository):
 def test_the_number_of_git_processes_does_not_grow(repository, monkeypatch):
     for number in range(30):
         repository.write("a.yaml", f"{number}\n")
+    monkeypatch.chdir(repository.top)
     calls = []
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *args, **options: calls.append(args) or run(*args, **options))

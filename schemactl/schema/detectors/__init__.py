@@ -2,8 +2,8 @@
 
 To add one, add a module ``NAME.py`` with a function ``detect(value) -> DataType | None`` that returns the
 type a column of such values should have, or None where the detector has nothing to say. Values that it tells apart
-must be of different families (``engine.families``); tests/engine/test_families.py finds those that are not. Third
-parties use the entry-point group ``schemactl.detector``.
+must be of different families (``kernel.value_classes``); tests/kernel/test_value_classes.py finds those that are not.
+Third parties use the entry-point group ``schemactl.detector``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each module here is one convention, found by its file name; it gives a ``CONVENTION``. Modules that start with
 ``_`` are what they share. To add one, add such a module. Third parties use the entry-point group
-``schemactl.naming_convention``, or name a module of theirs in the schema.
+``schemactl.naming_convention``, or name a module of theirs in the schema, which the user admits (`schemactl.registry`).
 """
 
 from __future__ import annotations

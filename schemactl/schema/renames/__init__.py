@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from schemactl.schema.renames.columns import column_renames
-from schemactl.schema.renames.tables import table_renames
+from schemactl.schema.renames.tables import is_related, table_renames
 
-__all__ = ["column_renames", "table_renames"]
+__all__ = ["column_renames", "is_related", "table_renames"]

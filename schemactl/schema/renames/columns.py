@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed
 from schemactl.schema.renames.likeness import name_likeness
+from schemactl.schema.renames.moves import column_claims
 from schemactl.schema.renames.pairing import (
     MARGIN,
     MAX_PAIRS,
@@ -40,14 +41,33 @@ _FullType = tuple[str, ...]
 _Kind = tuple[_FullType, tuple[bool, ...]]
 
 
-def column_renames(before: Table, after: Table, *, is_guessing: bool) -> tuple[ColumnRenamed, ...]:
+def column_renames(
+    before: Table, after: Table, *, is_guessing: bool, heeds_moves: bool = False
+) -> tuple[ColumnRenamed, ...]:
     """Return the columns of a table that have another name, stated ones first.
 
     Args:
         before: the table, under any name.
         after: the same table in the other schema.
         is_guessing: whether likeness counts; else only ``x-renamed-from``.
+        heeds_moves: whether columns may take names of each other, where the statement is new in ``after``.
     """
+    claims = column_claims(after, before, before) if heeds_moves else {}
+    moves = claims if any(new in before.columns for new in claims.values()) else {}
+    if moves:
+        before, after = _without(before, moves, moves.values()), _without(after, moves.values(), ())
+    return (
+        *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in moves.items()),
+        *_plain_renames(before, after, is_guessing),
+    )
+
+
+def _without(table: Table, names: Collection[str], taken: Collection[str]) -> Table:
+    columns = {name: column for name, column in table.columns.items() if name not in names and name not in taken}
+    return replace(table, columns=columns)
+
+
+def _plain_renames(before: Table, after: Table, is_guessing: bool) -> tuple[ColumnRenamed, ...]:
     gone = {name: column for name, column in before.columns.items() if name not in after.columns}
     new = {name: column for name, column in after.columns.items() if name not in before.columns}
     if not gone or not new:

@@ -8,7 +8,7 @@ from typing import Final
 
 from schemactl.schema.changes import TableRenamed
 from schemactl.schema.renames.columns import full_type
-from schemactl.schema.renames.likeness import have_other_numbers, name_likeness
+from schemactl.schema.renames.likeness import are_siblings, have_other_numbers, name_likeness
 from schemactl.schema.renames.pairing import MAX_PAIRS, clear_pairs, is_dlts_own, is_stated_new, stated_pairs
 from schemactl.schema.types import Schema, Table
 
@@ -27,6 +27,16 @@ _MIN_EQUAL_COLUMNS: Final = 3
 _ALIKE: Final = 0.6
 
 _Features = frozenset[tuple[str, tuple[str, ...]]]
+
+
+def is_related(before: Schema, after: Schema) -> bool:
+    """Return whether one schema may be what became of the other: by name, by their hashes, or by a table of both."""
+    if before.name == after.name:
+        return True
+    if before.version_hash and before.version_hash in after.previous_hashes:
+        return True
+    own = [{name for name in each.tables if not is_dlts_own(name)} for each in (before, after)]
+    return not all(own) or not own[0].isdisjoint(own[1]) or bool(table_renames(before, after, is_guessing=True))
 
 
 def table_renames(before: Schema, after: Schema, *, is_guessing: bool) -> tuple[TableRenamed, ...]:
@@ -135,7 +145,7 @@ def _score(before: Table, after: Table, features: Mapping[str, _Features]) -> fl
     if share < _MIN_SHARE:
         return 0.0
     names = _own_name(before), _own_name(after)
-    if have_other_numbers(*names):
+    if have_other_numbers(*names) or are_siblings(*names):
         return 0.0
     likeness = name_likeness(*names)
     if equal < _MIN_EQUAL_COLUMNS and likeness < _ALIKE:

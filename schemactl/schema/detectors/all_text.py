@@ -1,0 +1,12 @@
+"""``all_text``: every value is a text, so that nothing depends on what comes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemactl.schema.types import DataType
+
+
+def detect(value: Any) -> DataType | None:
+    """Return ``text`` for any scalar."""
+    return None if value is None or isinstance(value, dict | list) else DataType.TEXT

@@ -1,0 +1,159 @@
+"""Hints from the command line and from files: what a user states of tables and columns before data comes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from schemactl.errors import InputError, nearest_or_all
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Column, DataType, Properties, Schema, Table
+
+FLAGS: Final = (
+    *("primary_key", "merge_key", "unique", "partition", "cluster", "sort", "incremental", "hard_delete"),
+    *("row_key", "parent_key", "root_key"),
+)
+DISPOSITIONS: Final = ("append", "replace", "merge", "skip")
+
+_TYPE = re.compile(r"(?P<name>[a-z]+)(?:\((?P<precision>\d+)(?:,\s*(?P<scale>\d+))?\))?")
+_COMMA = re.compile(r",(?![^()]*\))")
+_EXAMPLE: Final = "for example `id:bigint,primary_key` or `lines.price:decimal(10,2),not_null`"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHint:
+    """What is stated of a column.
+
+    Attributes:
+        table: its table; None for the root table of the data.
+        properties: as a schema file has them.
+    """
+
+    table: str | None
+    name: str
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What is stated of a schema.
+
+    Attributes:
+        columns: of single columns, the last word on one counts.
+        write_disposition: of the root table; None where nothing is stated.
+        schema: of a whole file, which single hints go before; None where there is none.
+    """
+
+    columns: tuple[ColumnHint, ...] = ()
+    write_disposition: str | None = None
+    schema: Schema | None = None
+
+
+def parse_column(text: str) -> ColumnHint:
+    """Return the hint that ``NAME:TYPE,HINT,...`` or ``TABLE.NAME:...`` states.
+
+    >>> parse_column("lines.price:decimal(10,2),not_null").properties
+    {'data_type': 'decimal', 'precision': 10, 'scale': 2, 'nullable': False}
+
+    Raises:
+        InputError: it states no column, or what no column can have.
+    """
+    place, _, stated = text.partition(":")
+    table, _, name = place.strip().rpartition(".")
+    if not name or not stated.strip():
+        raise InputError(f"`{text}` states no column (`--column`)", hint=_EXAMPLE)
+    properties: dict[str, Any] = {}
+    for part in map(str.strip, _COMMA.split(stated)):
+        properties |= _property(part, text)
+    return ColumnHint(table or None, name, properties)
+
+
+def with_hints(schema: Schema, hints: Hints, root: str | None) -> Schema:
+    """Return a schema with what is stated of its tables and columns; names are those of its naming convention.
+
+    Args:
+        schema: what is known.
+        hints: what is stated.
+        root: the root table; None where the hints name all their tables.
+
+    Raises:
+        InputError: a hint names no table, and there is no root table.
+    """
+    if hints.schema is not None:
+        schema = _with_file(schema, hints.schema)
+    naming = naming_of(schema)
+    for hint in hints.columns:
+        name = naming.normalize_path(hint.name)
+        table = _table(schema, naming.normalize_tables_path(hint.table) if hint.table else root, hint.name)
+        known = table.columns.get(name)
+        column = Column(name, {**(known.properties if known else {}), **hint.properties})
+        schema = schema.with_table(replace(table, columns={**table.columns, name: column}))
+    if hints.write_disposition is not None:
+        table = _table(schema, root, "write_disposition")
+        stated = {**table.properties, "write_disposition": hints.write_disposition}
+        schema = schema.with_table(replace(table, properties=stated))
+    return schema
+
+
+def _property(part: str, text: str) -> dict[str, Any]:
+    key, equals, value = part.partition("=")
+    if equals:
+        return {key.strip(): _value(value.strip())}
+    if part in ("not_null", "nullable"):
+        return {"nullable": part == "nullable"}
+    if part in FLAGS:
+        # A key that may be null would not be one: dlt states both.
+        return {part: True, **({"nullable": False} if part == "primary_key" else {})}
+    match = _TYPE.fullmatch(part)
+    if match is None or match["name"] not in set(DataType):
+        known = (*DataType, *FLAGS, "not_null", "nullable")
+        raise InputError(f"`{part}` is no type and no hint (`--column {text}`)", hint=nearest_or_all(part, known))
+    numbers = {key: int(match[key]) for key in ("precision", "scale") if match[key] is not None}
+    return {"data_type": match["name"], **numbers}
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
+
+
+def _table(schema: Schema, name: str | None, what: str) -> Table:
+    if name is None:
+        raise InputError(f"`{what}` names no table, and the schema has several", hint="name it with `--table`")
+    new = Table(name, {}, {"write_disposition": "append", "resource": name})
+    return schema.tables.get(name) or new
+
+
+def _with_file(schema: Schema, stated: Schema) -> Schema:
+    prefix = system_prefix(naming_of(schema))
+    for table in stated.tables.values():
+        if not table.name.startswith(prefix):
+            known = schema.tables.get(table.name) or Table(table.name)
+            columns = dict(known.columns)
+            for name, each in table.columns.items():
+                before = columns[name].properties if name in columns else {}
+                columns[name] = Column(name, {**before, **each.properties})
+            schema = schema.with_table(Table(table.name, columns, {**known.properties, **table.properties}))
+    return replace(schema, settings=_joined(schema.settings, stated.settings))
+
+
+def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with those of a file: by name where both are mappings, else the file's."""
+    joined = dict(known)
+    for key, value in stated.items():
+        before = known.get(key)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        joined[key] = {**before, **value} if both and before is not None else value
+    return joined
+
+
+def only_root(schema: Schema) -> str | None:
+    """Return the only root table of data that a schema has, None where it has none or several."""
+    prefix = system_prefix(naming_of(schema))
+    roots: Iterable[str] = (name for name, table in schema.tables.items() if not table.is_nested)
+    found = [name for name in roots if not name.startswith(prefix)]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,219 @@
+"""Takes an edited import file over without data: what it states wins, what data brought stays.
+
+dlt starts anew from an edited import file, and the next data brings the other columns again. This is the same without
+data: columns that the import file does not state are those that data brought before. Where only data can say what
+becomes of one, that is an open question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from schemactl.schema.changes import Change
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
+from schemactl.schema.renames.pairing import origins
+from schemactl.schema.settings import Settings
+from schemactl.schema.types import Column, Properties, Schema, Table
+
+_INFERRED: Final = ("data_type", "precision", "scale", "timezone", "x-nested-type")
+"""What data alone says of a column; the rest follows from the settings."""
+
+_NOTED: Final = ("x-source-names", "x-detections")
+"""Properties of tables that inference writes down."""
+
+_MARKS: Final = "x-normalizer"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """What a schema becomes by an edit of its import file.
+
+    Attributes:
+        schema: the new content.
+        open_questions: what only data can answer; then the content is a guess.
+    """
+
+    schema: Schema
+    open_questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What became of a schema whose import file was edited, or would.
+
+    Attributes:
+        before: the schema of the export file, None where there was none.
+        after: the schema with the edit taken over; as it is where nothing was edited.
+        changes: what the edit changes.
+        is_pending: whether the import file was edited, and not taken over when the command began.
+        dropped: columns and tables that data brought, and the edit drops.
+        open_questions: what only data can say; then nothing is written.
+        written: the files written.
+    """
+
+    before: Schema | None
+    after: Schema
+    changes: tuple[Change, ...]
+    is_pending: bool
+    dropped: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+
+def take_over(imported: Schema, exported: Schema, earlier: Schema | None) -> TakenOver:
+    """Return what ``exported`` becomes by the import file.
+
+    Args:
+        imported: the import file as it is now.
+        exported: the schema as it is stored.
+        earlier: the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
+            column that inference could have made counts as brought by data.
+    """
+    merge = _Merge(imported, exported, earlier)
+    tables = {name: merge.table(table) for name, table in imported.tables.items()}
+    for name, table in exported.tables.items():
+        if name not in tables and merge.keeps_table(table, tables):
+            tables[name] = merge.table_of_data(table)
+    normalizers = merge.normalizers()
+    return TakenOver(replace(imported, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
+
+
+@dataclass(slots=True)
+class _Merge:
+    imported: Schema
+    exported: Schema
+    earlier: Schema | None
+    open_questions: list[str] = field(default_factory=list)
+    _new: Settings = field(init=False)
+    _old: Settings = field(init=False)
+    _system_prefix: str = field(init=False)
+    _moved: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._new, self._old = Settings.of(self.imported.settings), Settings.of(self.exported.settings)
+        self._system_prefix = system_prefix(naming_of(self.exported))
+        self._moved = frozenset(
+            origin for table in self.imported.tables.values() for origin in origins(table.properties)
+        )
+
+    def table(self, stated: Table) -> Table:
+        """Return a table of the import file with the columns that data brought."""
+        stored = _first(self.exported.tables, (stated.name, *origins(stated.properties)))
+        if stored is None:
+            return stated
+        before = self.earlier.tables.get(stored.name) if self.earlier else None
+        found: dict[str, tuple[str, Column]] = {}
+        for name, column in stated.columns.items():
+            origin = next((each for each in (name, *origins(column.properties)) if each in stored.columns), name)
+            known = stored.columns.get(origin)
+            has_type = column.is_complete or known is None or not known.is_complete
+            found[name] = (origin, column if has_type else self._complete(stated.name, column, known, before))
+        new_names = {origin: name for name, (origin, _) in found.items()}
+        columns = {}
+        # The order is that of the stored columns; new ones come last.
+        for name, column in stored.columns.items():
+            if name in new_names:
+                columns[new_names[name]] = found[new_names[name]][1]
+            elif self._is_of_data(column, before):
+                columns[name] = self._column_of_data(stated.name, column, before)
+        columns |= {name: column for name, (_, column) in found.items() if name not in columns}
+        return replace(stated, columns=columns, properties=_table_properties(stated, stored, before))
+
+    def keeps_table(self, table: Table, kept: Mapping[str, Table]) -> bool:
+        """Return whether data brought a table that the import file does not state."""
+        if table.name in self._moved or (table.parent is not None and table.parent not in kept):
+            return False
+        if table.name.startswith(self._system_prefix):
+            return True
+        if self.earlier is not None:
+            return table.name not in self.earlier.tables
+        return bool(table.normalizer_hint("seen-data"))
+
+    def table_of_data(self, table: Table) -> Table:
+        """Return a table that data brought, under the settings of the import file."""
+        columns = {name: self._column_of_data(table.name, column, None) for name, column in table.columns.items()}
+        return replace(table, columns=columns)
+
+    def normalizers(self) -> Properties:
+        """Return the section of normalizers; what inference adds to it stays."""
+        stated, stored = self.imported.normalizers, self.exported.normalizers
+        before = self.earlier.normalizers if self.earlier is not None else _without_propagation(stored)
+        if stated in (before, stored):
+            return stored
+        if any(table.normalizer_hint("seen-data") for table in self.exported.tables.values()):
+            self.open_questions.append("`normalizers` changed, from which the names of tables and columns follow")
+        return stated
+
+    def _is_of_data(self, column: Column, before: Table | None) -> bool:
+        if not column.is_complete:
+            return False
+        if self.earlier is None:
+            return "nullable" in column.properties  # inference states it always
+        stated = before.columns.get(column.name) if before else None
+        return stated is None or not stated.is_complete
+
+    def _complete(self, table: str, stated: Column, stored: Column, before: Table | None) -> Column:
+        """Return a column of the import file that has hints only, with the type that data gave it."""
+        old = before.columns.get(stored.name) if before else None
+        if old is not None and old.is_complete:
+            self.open_questions.append(f"`{table}.{stated.name}` states no type any more")
+        self._ask_for_type(table, stored)
+        return Column(stated.name, {**self._inferred(stored), **stated.properties})
+
+    def _column_of_data(self, table: str, column: Column, before: Table | None) -> Column:
+        """Return a column that the import file does not state; hints that it stated before are gone."""
+        if not column.is_complete:
+            return column
+        self._ask_for_type(table, column)
+        inferred = self._inferred(column)
+        had_hints = before is not None and column.name in before.columns
+        if self.earlier is None:
+            had_hints = not column.properties.keys() <= inferred.keys()
+        is_as_before = self.imported.settings.get("default_hints") == self.exported.settings.get("default_hints")
+        return column if is_as_before and not had_hints else Column(column.name, inferred)
+
+    def _inferred(self, column: Column) -> dict[str, Any]:
+        """Return what data and the settings say of a column."""
+        kept = (*_INFERRED, "variant", "description") if column.is_variant else _INFERRED
+        found = {key: column.properties[key] for key in kept if key in column.properties}
+        return {**found, **self._new.column_hints(column.name)}
+
+    def _ask_for_type(self, table: str, column: Column) -> None:
+        """Note it where the settings give a column of data another type than it has."""
+        if column.is_variant or column.name.startswith(self._system_prefix) or table.startswith(self._system_prefix):
+            return
+        name = f"`{table}.{column.name}`"
+        preferred = self._new.preferred_type(column.name)
+        if preferred != self._old.preferred_type(column.name) and preferred is not column.data_type:
+            self.open_questions.append(f"`preferred_types` changed for {name}")
+        elif preferred is None and self._new.detections != self._old.detections:
+            question = "`detections` changed, from which the types of columns follow"
+            if question not in self.open_questions:
+                self.open_questions.append(question)
+
+
+def _first(found: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((found[name] for name in names if name in found), None)
+
+
+def _table_properties(stated: Table, stored: Table, before: Table | None) -> Properties:
+    """Return the properties of a table; what inference notes there stays, unless the import file stated it before."""
+    stated_before = before.properties if before else {}
+    noted = {
+        key: stored.properties[key]
+        for key in _NOTED
+        if key in stored.properties and key not in {**stated_before, **stated.properties}
+    }
+    if stored.normalizer_hint("seen-data"):
+        noted[_MARKS] = {**(stated.properties.get(_MARKS) or {}), "seen-data": True}
+    return {**stated.properties, **noted}
+
+
+def _without_propagation(normalizers: Properties) -> Properties:
+    """Return the section without the keys that inference writes down in it (docs/dlt.md §5.5)."""
+    section = dict(normalizers.get("json") or {})
+    config = {key: value for key, value in (section.pop("config", None) or {}).items() if key != "propagation"}
+    return {**normalizers, "json": {**section, "config": config} if config else section}

@@ -1,0 +1,53 @@
+"""Hints from the command line and from files."""
+
+from __future__ import annotations
+
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.formats.dlt import read
+from schemactl.schema.hints import Hints, parse_column, with_hints
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "properties"),
+    [
+        ("id:bigint,primary_key", (None, "id"), {"data_type": "bigint", "primary_key": True, "nullable": False}),
+        ("o__l.p:decimal(10,2)", ("o__l", "p"), {"data_type": "decimal", "precision": 10, "scale": 2}),
+        ("id: unique, not_null", (None, "id"), {"unique": True, "nullable": False}),
+        ("at:timestamp(3),nullable", (None, "at"), {"data_type": "timestamp", "precision": 3, "nullable": True}),
+        ("a:text,x-unit=ms,x-pii=true", (None, "a"), {"data_type": "text", "x-unit": "ms", "x-pii": True}),
+    ],
+)
+def test_a_column_is_read(text, place, properties):
+    hint = parse_column(text)
+    assert ((hint.table, hint.name), hint.properties) == (place, properties)
+
+
+@pytest.mark.parametrize("text", ["id", ":text", "id:", "id:bigin", "id:decimal(x)", "id:primarykey"])
+def test_what_no_column_can_have_is_refused_with_the_nearest(text):
+    with pytest.raises(InputError) as told:
+        parse_column(text)
+    assert told.value.hint
+
+
+def test_hints_are_stated_of_the_root_table_or_the_one_they_name():
+    hints = Hints((parse_column("userId:bigint"), parse_column("orders__lines.sku:text")), "merge")
+    schema = with_hints(new_schema("shop"), hints, "orders")
+    assert schema.tables["orders"].columns["user_id"].properties == {"data_type": "bigint"}
+    assert schema.tables["orders"].properties == {"write_disposition": "merge", "resource": "orders"}
+    assert schema.tables["orders__lines"].columns["sku"].properties == {"data_type": "text"}
+    with pytest.raises(InputError, match="`userId` names no table"):
+        with_hints(new_schema("shop"), hints, None)
+
+
+def test_a_file_adds_to_what_is_known():
+    known = new_schema("shop").with_table(Table("orders", {"id": Column("id", {"data_type": "bigint"})}))
+    text = "settings: {preferred_types: {at: date}}\ntables: {orders: {columns: {id: {unique: true}, note: {}}}}\n"
+    schema = with_hints(known, Hints(schema=read(text, "hints.yaml").schema), "orders")
+    assert schema.name == "shop"
+    assert schema.settings == {**known.settings, "preferred_types": {"at": "date"}}
+    assert schema.tables["orders"].columns["id"].properties == {"data_type": "bigint", "unique": True}
+    assert "note" in schema.tables["orders"].columns

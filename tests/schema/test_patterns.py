@@ -1,0 +1,49 @@
+"""Patterns of a schema: whole names or regular expressions, searched for a bounded time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemactl.errors import InputError
+from schemactl.schema.patterns import compile_pattern
+from schemactl.schema.settings import Settings
+
+ENDLESS = ["(a+)+$", "(a|a)*$", "(aa?)*$", "(.*)*x", "(?:a{1,20}){1,20}$", "a?" * 30 + "a" * 30 + "b"]
+REGEXES = ["a*b+", "(?i)A|b", r"^\d+$", "[a-c]{2,3}x?", r"\w$", "a.c"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("id", "id", True),
+        ("id", "my_id", False),
+        ("a.b", "axb", False),
+        ("re:_ts$", "created_ts", True),
+        ("re:_ts$", "ts_created", False),
+        ("re:^a$", "a", True),
+        ("re:(a+)+$", "aaaa", True),
+    ],
+)
+def test_patterns_are_whole_names_or_regular_expressions(pattern, name, matches):
+    assert compile_pattern(pattern).search(name) is matches
+
+
+@pytest.mark.parametrize("pattern", [f"re:{each}" for each in ENDLESS])
+def test_a_pattern_that_does_not_end_is_given_up(pattern):
+    with pytest.raises(InputError, match="takes too long") as caught:
+        Settings.of({"preferred_types": {pattern: "text"}}).preferred_type("a" * 40 + "!")
+    assert pattern in caught.value.message
+
+
+def test_a_name_of_any_length_is_searched():
+    assert compile_pattern("re:^a+$").search("a" * 1_000_000)
+    assert not compile_pattern("re:^a+b?$").search("a" * 1_000_000 + "!")
+
+
+@given(st.sampled_from(REGEXES), st.text("abcx1\n ", max_size=12))
+def test_what_ends_is_what_python_and_so_dlt_finds(regex, name):
+    assert compile_pattern(f"re:{regex}").search(name) is (re.search(regex, name) is not None)
