@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from schemactl.errors import Location
 from schemactl.schema.changes import Change, TableRenamed
 from schemactl.schema.nested_ddl import structure_in
 from schemactl.schema.nested_types import NestedType
@@ -28,6 +29,7 @@ class Side:
         destination: what the destination whose catalogue it is makes of names; None for a schema file.
         hashes: its own hash and earlier ones, or those that the destination was loaded with; the newest first. Stated
             where one side is a catalogue.
+        open_questions: what only data can say of an edited import file that nobody has taken over yet.
     """
 
     schema: Schema
@@ -36,6 +38,24 @@ class Side:
     stated_engine_version: int = 11
     destination: NameLimits | None = None
     hashes: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A setting that decides reviews, and is another in the head than in the base.
+
+    Attributes:
+        key: its name in settings files.
+        before, after: its value at the base and in the head, defaults included, as plain JSON data.
+        at, base_at: where the head and the base state it, or would; None where they have no settings file.
+    """
+
+    key: str
+    before: Any
+    after: Any
+    at: Location | None = None
+    base_at: Location | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,7 @@ class Comparison:
     Attributes:
         today: the day that announced removals are held against.
         structure_in: reads the types of columns that stand in ``x-database-type``; None where it is not nested.
+        settings: the settings that the head changes; they belong to no schema, so a comparison of their own has them.
     """
 
     base: Side
@@ -52,6 +73,7 @@ class Comparison:
     changes: tuple[Change, ...]
     today: date
     structure_in: Callable[[str], NestedType | None] = structure_in
+    settings: tuple[SettingChange, ...] = ()
 
     def of(self, kind: type[Kind]) -> Iterator[Kind]:
         """Yield the changes of one kind, in their order."""

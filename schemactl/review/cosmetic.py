@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from schemactl.review.hint_names import says_what_fits
 from schemactl.schema.changes import (
     ABSENT,
     Change,
@@ -20,13 +21,8 @@ from schemactl.schema.structure import DATABASE_TYPE
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
 """Keys at the top that are no content: the hash is not made of them (docs/dlt.md §2.1)."""
 
-_MEANT = frozenset(
-    (
-        *("x-merge-strategy", "x-enum", "x-minimum", "x-maximum", "x-pattern", "x-unit"),
-        *("x-source-names", SPARK_TYPE, DATABASE_TYPE),
-    )
-)
-"""Hints that rules read: they say what data is let in, or what becomes of it."""
+_MEANT = frozenset(("x-merge-strategy", "x-source-names", SPARK_TYPE, DATABASE_TYPE))
+"""Hints that say what becomes of the data."""
 
 
 def is_content(change: Change) -> bool:
@@ -63,7 +59,7 @@ def _of_property(name: str, before: Any, after: Any) -> str | None:
     if name == "engine_version":
         return "the engine version"
     if name.startswith("x-"):
-        return None if name in _MEANT else "`x-` hints"
+        return None if name in _MEANT or says_what_fits(name) else "`x-` hints"
     if _is_unset(before) and _is_unset(after):
         return "defaults that are stated or left out"
     return None

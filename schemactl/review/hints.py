@@ -50,7 +50,7 @@ def is_restated(change: HintChange) -> bool:
     return is_unset(change.before) and is_unset(change.after) and not is_given
 
 
-def hint_match(change: HintChange, told: str, impact: Impact | None = None) -> Match:
+def hint_match(change: HintChange, told: str, impact: Impact | None = None, aspect: str = "") -> Match:
     """Return the match whose sentence is the name of the column or table and what is told of it."""
     column = change.column if isinstance(change, ColumnPropertyChanged) else None
     keys = ("tables", change.table, *(("columns", column) if column is not None else ()), change.name)
@@ -62,6 +62,7 @@ def hint_match(change: HintChange, told: str, impact: Impact | None = None) -> M
         before=plain(change.before),
         after=plain(change.after),
         impact=impact,
+        aspect=aspect,
     )
 
 

@@ -159,16 +159,17 @@ def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
 
 
 def _stated(value: Any) -> NestedType | None:
-    """Return the type that ``x-spark-type`` states, JSON texts where it states none; None where it is no type."""
+    """Return the type that ``x-spark-type`` states, with its sizes; JSON texts where it states none.
+
+    None where it is no type.
+    """
     if value is ABSENT or value is None:
         return Json()
     try:
-        found = read_type(str(value))
+        found = read_type(str(value), keeps_sizes=True)
     except ValueError:
         return None
-    if isinstance(found, Leaf):
-        return Json() if found == Leaf(STRING) else None
-    return found
+    return Json() if found == Leaf(STRING) else found
 
 
 # --- what differs ---

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
 from schemactl.review.full_types import grows, is_finer, keeps_integer_digits
 from schemactl.review.severity import Impact, Severity
-from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion
+from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion, crosses_families
 from schemactl.schema.full_types import FullType, conversion_between, full_type
 from schemactl.schema.nested_types import (
     BIGINT,
@@ -48,6 +48,11 @@ class Fate(Enum):
     """D305, D311"""
     SHRINKS = _Consequence("some values may not fit", Impact(Severity.INFO, Severity.ERROR, Severity.DEPENDS))
     """D306"""
+    NARROWED = _Consequence(
+        "integers may not fit, and files that hold the wider ones cannot be read",
+        Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR),
+    )
+    """Worse than D306: nothing narrows what stands inside of stored files."""
     REZONED = _Consequence("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
     """D310"""
     COARSER = _Consequence("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
@@ -62,13 +67,33 @@ class Fate(Enum):
         return self.value.told
 
     @property
-    def impact(self) -> Impact:
-        return self.value.impact
-
-    @property
     def is_open(self) -> bool:
         """Whether the values decide."""
-        return self.impact.data is Severity.DEPENDS
+        return self.value.impact.data is Severity.DEPENDS
+
+
+def impact_of(before: NestedType, after: NestedType) -> Impact:
+    """Return how bad another type of a field is; readers are broken by one of another family, as with columns."""
+    found: Impact = fate(before, after).value.impact
+    return replace(found, readers=Severity.ERROR) if _crosses_families(before, after) else found
+
+
+def _crosses_families(before: NestedType, after: NestedType) -> bool:
+    """Return whether queries on one type are refused on the other; not of types that only a database has.
+
+    Spark and DuckDB look a field up in a struct as they look a key up in a map.
+    """
+    if isinstance(before, Struct | MapOf) and isinstance(after, Struct | MapOf):
+        return False
+    if not (isinstance(before, Leaf | Json) and isinstance(after, Leaf | Json)):
+        return type(before) is not type(after)
+    old, new = _data_type(before), _data_type(after)
+    return old is not None and new is not None and crosses_families(old, new)
+
+
+def _data_type(of: Leaf | Json) -> DataType | None:
+    full = full_leaf(of)
+    return DataType.JSON if isinstance(of, Json) else full.data_type if full else None
 
 
 def fate(before: NestedType, after: NestedType) -> Fate:
@@ -86,6 +111,9 @@ def fate(before: NestedType, after: NestedType) -> Fate:
         return Fate.DEPENDS
     if old is None or new is None:
         return _of_others(before, after)
+    if old == new:
+        # A float and a double, which have no sizes for dlt.
+        return Fate.WIDENED if after == Leaf(DOUBLE) else Fate.LOSES
     if old.data_type == new.data_type:
         return _resized(old, new)
     return _FATES[conversion_between(old, new)]
@@ -120,7 +148,12 @@ def takes_as_it_is(before: NestedType, after: NestedType) -> bool:
 
     What loads keep the type for: values for JSON texts, and integers for doubles and for large integers.
     """
-    return isinstance(after, Json) or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE)))
+    if isinstance(after, Json) or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE))):
+        return True
+    old, new = full_leaf(before), full_leaf(after)
+    # Integers and floats are stored in one size each.
+    kinds = (DataType.BIGINT, DataType.DOUBLE)
+    return old is not None and new is not None and old.data_type == new.data_type and new.data_type in kinds
 
 
 def _of_others(before: NestedType, after: NestedType) -> Fate:
@@ -143,12 +176,18 @@ def _resized(old: FullType, new: FullType) -> Fate:
         return Fate.WIDENED if keeps_integer_digits(old, new) else Fate.DEPENDS
     if is_finer(new, old):
         return Fate.LOSES
-    return Fate.GROWS if grows(old, new) else Fate.SHRINKS
+    if grows(old, new):
+        return Fate.GROWS
+    return Fate.NARROWED if old.data_type is DataType.BIGINT else Fate.SHRINKS
 
 
 _TYPES: Final[Mapping[str, DataType]] = {
     "bigint": DataType.BIGINT,
+    "int": DataType.BIGINT,
+    "smallint": DataType.BIGINT,
+    "tinyint": DataType.BIGINT,
     "double": DataType.DOUBLE,
+    "float": DataType.DOUBLE,
     "boolean": DataType.BOOL,
     "string": DataType.TEXT,
     "binary": DataType.BINARY,
@@ -160,6 +199,9 @@ _TYPES: Final[Mapping[str, DataType]] = {
 }
 
 
+_BITS: Final[Mapping[str, int]] = {"int": 32, "smallint": 16, "tinyint": 8}
+
+
 def full_leaf(of: NestedType) -> FullType | None:
     """Return a scalar's type with its sizes; None for others, and for types that only a database has."""
     if not isinstance(of, Leaf):
@@ -168,5 +210,7 @@ def full_leaf(of: NestedType) -> FullType | None:
     if name not in _TYPES:
         return None
     stated = dict(zip(("precision", "scale"), map(int, sizes.split(",")), strict=False)) if sizes else {}
+    if name in _BITS:
+        stated = {"precision": _BITS[name]}
     zone = {"timezone": False} if name == "timestamp_ntz" else {}
     return full_type({"data_type": _TYPES[name], **stated, **zone})

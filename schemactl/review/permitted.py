@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemactl.review.wording import listed
 
 
 def permitted(stated: Any) -> list[Any] | None:
-    """Return the values of an ``x-enum``, None where there is no list and thus no limit."""
-    return list(stated) if isinstance(stated, list | tuple) else None
+    """Return the values of an ``x-enum``, the codes where it maps them to labels; None where there is no limit."""
+    return list(stated) if isinstance(stated, list | tuple | Mapping) else None
 
 
 def without(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:

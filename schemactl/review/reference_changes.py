@@ -62,8 +62,8 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
     for change in comparison.of(TablePropertyChanged):
         if change.name != "references":
             continue
-        before = _distinct(_renamed(names, reference) for reference in _read(change.table, change.before))
-        after = _distinct(_read(change.table, change.after))
+        before = distinct(_renamed(names, reference) for reference in read_references(change.table, change.before))
+        after = distinct(read_references(change.table, change.after))
         for same in ("meaning", "columns", "target"):
             for one, other in _pairs(before, after, same):
                 before.remove(one)
@@ -74,7 +74,7 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
         yield from (ReferenceChange(change.table, None, new) for new in after)
 
 
-def _distinct(references: Iterable[Reference]) -> list[Reference]:
+def distinct(references: Iterable[Reference]) -> list[Reference]:
     """Return the references without those that say again what another one says."""
     found: list[Reference] = []
     for reference in references:
@@ -92,7 +92,8 @@ def _pairs(before: list[Reference], after: list[Reference], same: str) -> Iterat
             yield one, other
 
 
-def _read(table: str, stated: Any) -> list[Reference]:
+def read_references(table: str, stated: Any) -> list[Reference]:
+    """Return the references that a table states."""
     references: list[Mapping[str, Any]] = [] if stated is ABSENT or not stated else stated
     return [
         Reference(

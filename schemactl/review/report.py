@@ -31,6 +31,8 @@ class Silence:
         reason: why; every silence has one.
         until: the last day on which it holds; None for good.
         at: where it is written.
+        fingerprint: of the one finding that it covers; None for all at that place.
+        severity: of that finding when it was accepted; it does not cover a worse one.
     """
 
     rule: str
@@ -39,6 +41,8 @@ class Silence:
     column: str | None = None
     until: date | None = None
     at: Location | None = None
+    fingerprint: str | None = None
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Finding:
         fingerprint: twelve hexadecimal digits of what changed where, free of lines and prose.
         counted: what the data said, None where it was not asked.
         silence: the silence that covers it; such a finding fails nothing.
+        advice: where it rests on a guess, how to state or to refuse that.
         against: the older version that it breaks, where the base itself is not broken (``--transitive``).
     """
 
@@ -101,6 +106,7 @@ class Finding:
     counted: Counted | None = None
     silence: Silence | None = None
     against: str | None = None
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +130,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What changed in one schema.
+    """What changed in one schema, or in the settings that decide reviews.
 
     Attributes:
         name: the schema's name (the head's).
-        base, head: None where the schema is only on the other side.
+        base, head: None where the schema is only on the other side; both None for settings, which are in no schema.
         changes: all of them; findings speak of those that matter to somebody.
         findings: by severity, worst first, then in the schema's order; silenced and cosmetic ones as well.
         is_cosmetic: whether nothing but hints, wording and order changed the hash.
@@ -140,6 +146,11 @@ class Review:
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
     is_cosmetic: bool = False
+
+    @property
+    def is_of_settings(self) -> bool:
+        """Whether it is about settings, not about a schema."""
+        return self.base is None and self.head is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

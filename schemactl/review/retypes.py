@@ -12,7 +12,7 @@ from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnRetyped
-from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion
+from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion, crosses_families
 from schemactl.schema.full_types import FullType, conversion_between, full_type
 from schemactl.schema.types import DataType
 
@@ -29,6 +29,11 @@ class Retype:
     def where(self) -> str:
         """The column's full name in backquotes."""
         return place(self.change.table, self.change.column)
+
+    @property
+    def crosses_families(self) -> bool:
+        """Whether queries on the old type are refused on the new one."""
+        return crosses_families(self.before.data_type, self.after.data_type)
 
     def match(self, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None) -> Match:
         """Return the match with a sentence."""

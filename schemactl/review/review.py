@@ -16,7 +16,7 @@ from schemactl.review.nested_paths import FieldPath
 from schemactl.review.report import Compatibility, Counted, Finding, Silence
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.silences import silence_for
+from schemactl.review.silences import Found, silence_for
 from schemactl.review.stability import Promises, Stability, softened
 from schemactl.schema.diff import diff
 
@@ -50,6 +50,7 @@ class ReviewSettings:
     Attributes:
         compatibility: whom the changes must not break.
         severities: of single rules, by id, in place of all that is worked out; ``NONE`` drops a rule's findings.
+            Violations of contracts stay errors.
         silences: findings that a team accepts.
         counted: what the data said, by table, column, question and field.
         locate_head, locate_base: give the place of keys in the file of the head and of the base.
@@ -65,7 +66,9 @@ class ReviewSettings:
 
 def compare(base: Side, head: Side, today: date) -> Comparison:
     """Return two schemas with the changes between them, to be judged on a day."""
-    return Comparison(base, head, diff(base.schema, head.schema), today)
+    # A catalogue does not say which names its columns had.
+    has_statements = base.destination is None and head.destination is None
+    return Comparison(base, head, diff(base.schema, head.schema, heeds_moves=has_statements), today)
 
 
 def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, ...]:
@@ -80,7 +83,7 @@ def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, .
     found = [
         judge.finding(rule, match)
         for rule in all_rules()
-        if settings.severities.get(rule.id) is not Severity.NONE
+        if rule.is_contract or settings.severities.get(rule.id) is not Severity.NONE
         for match in rule.find(comparison)
     ]
     return tuple(sorted(found, key=_Order(comparison).key))
@@ -117,17 +120,19 @@ class _Judge:
         settings = self._settings
         counted = self._counted(match)
         impact = _with_counted(match.impact or rule.impact, counted)
+        severity = self._severity(rule, match, impact)
+        mark = fingerprint(rule.id, self._schema, match)
         return Finding(
             rule=rule.id,
             title=rule.title,
-            severity=self._severity(rule, match, impact),
+            severity=severity,
             direction=rule.direction,
             impact=impact,
             message=match.sentence,
             why=rule.why,
             fix=rule.fix,
             schema=self._schema,
-            fingerprint=fingerprint(rule.id, self._schema, match),
+            fingerprint=mark,
             table=match.table,
             column=match.column,
             before=match.before,
@@ -137,8 +142,19 @@ class _Judge:
             location=settings.locate_head(match.keys),
             base_location=settings.locate_base(self._base_keys(match.keys)),
             counted=counted,
-            silence=silence_for(settings.silences, rule.id, match.table, match.column, self._today),
+            advice=match.advice,
+            silence=silence_for(
+                self._silences(rule), rule.id, match.table, match.column, self._today, Found(mark, severity)
+            ),
         )
+
+    def _silences(self, rule: Rule) -> tuple[Silence, ...]:
+        """Return the silences that may cover a rule: one of a single finding may come with what it accepts.
+
+        So it accepts no change of the settings that decide.
+        """
+        every = self._settings.silences
+        return tuple(each for each in every if each.fingerprint is None) if rule.is_gate else every
 
     def _counted(self, match: Match) -> Counted | None:
         if match.question is None or match.table is None or match.column is None:
@@ -146,10 +162,12 @@ class _Judge:
         return self._settings.counted.get((match.table, match.column, match.question, match.field))
 
     def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
+        if rule.is_contract:
+            return Severity.ERROR
         configured = self._settings.severities.get(rule.id)
         if configured is not None:
             return configured
-        if rule.is_contract:
+        if rule.is_gate:
             return Severity.ERROR
         stability = self._promises.of(match.table, match.column)
         if stability is Stability.DRAFT:

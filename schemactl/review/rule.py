@@ -27,6 +27,7 @@ class Match:
             not survive the new type (``type``), or the nulls (``null``) of this column, or the values at ``field``
             inside of it that do not survive (``field``).
         field: where the field of the question is.
+        advice: where the match is a guess, how to state it or to refuse it; a full sentence.
     """
 
     sentence: str
@@ -39,6 +40,7 @@ class Match:
     impact: Impact | None = None
     question: Literal["type", "null", "field"] | None = None
     field: FieldPath = ()
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class Rule:
         find: yields the places where the rule applies.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
         is_cosmetic: whether matches are shown only when asked for.
+        is_gate: whether a match changes the review itself: it is an error in every mode, whoever is broken.
+        is_about_file: whether it is about the file and its history, which older versions of it say nothing about.
     """
 
     id: str
@@ -66,6 +70,8 @@ class Rule:
     find: Callable[[Comparison], Iterator[Match]]
     is_contract: bool = False
     is_cosmetic: bool = False
+    is_gate: bool = False
+    is_about_file: bool = False
 
 
 class RuleModule(Protocol):

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from schemactl.review.comparison import Comparison
-from schemactl.schema.settings import Settings, compile_pattern
+from schemactl.schema.patterns import compile_pattern
+from schemactl.schema.settings import Settings
 
 
 def column_names(comparison: Comparison) -> Mapping[str, str]:

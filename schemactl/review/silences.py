@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
 from schemactl.review.catalogue import rule_ids
 from schemactl.review.report import Finding, Silence
+from schemactl.review.severity import Severity
 
-_KEYS: Final = ("rule", "table", "column", "reason", "until")
+_KEYS: Final = ("rule", "table", "column", "fingerprint", "severity", "reason", "until")
+_SEVERITIES: Final = tuple(each.value for each in (Severity.INFO, Severity.WARN, Severity.ERROR))
+
+
+class Found(NamedTuple):
+    """What tells one finding from others at its place: its fingerprint, and how bad it is."""
+
+    fingerprint: str
+    severity: Severity
 
 
 def silence_for(
-    silences: Iterable[Silence], rule: str, table: str | None, column: str | None, today: date
+    silences: Iterable[Silence],
+    rule: str,
+    table: str | None,
+    column: str | None,
+    today: date,
+    found: Found | None = None,
 ) -> Silence | None:
     """Return the first silence that covers a rule at a place today.
 
@@ -25,9 +40,10 @@ def silence_for(
         table: None for a finding that is about no table; only silences without a table cover it.
         column: None for a finding that is about no column; only silences without a column cover it.
         today: silences whose last day is before it do not hold.
+        found: what the rule found there; without it, silences of one fingerprint do not cover it.
     """
     holding = (silence for silence in silences if not is_over(silence, today))
-    return next((silence for silence in holding if _covers(silence, rule, table, column)), None)
+    return next((silence for silence in holding if _covers(silence, rule, table, column, found)), None)
 
 
 def is_over(silence: Silence, today: date) -> bool:
@@ -69,17 +85,29 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
             column=item.get("column"),
             until=_date(item.get("until")),
             at=at,
+            fingerprint=item.get("fingerprint"),
+            severity=Severity(item["severity"]) if item.get("severity") else None,
         )
         for item, at in items
     )
 
 
 def _covers_any(silence: Silence, findings: Sequence[Finding]) -> bool:
-    return any(_covers(silence, finding.rule, finding.table, finding.column) for finding in findings)
+    return any(
+        _covers(silence, each.rule, each.table, each.column, Found(each.fingerprint, each.severity))
+        for each in findings
+    )
 
 
-def _covers(silence: Silence, rule: str, table: str | None, column: str | None) -> bool:
-    return silence.rule == rule and _fits(silence.table, table) and _fits(silence.column, column)
+def _covers(silence: Silence, rule: str, table: str | None, column: str | None, found: Found | None) -> bool:
+    if silence.rule != rule:
+        return False
+    if silence.severity is not None and found is not None and found.severity.rank > silence.severity.rank:
+        return False
+    if silence.fingerprint is not None:
+        # The fingerprint says where: names may hold what patterns mean something by.
+        return found is not None and silence.fingerprint == found.fingerprint
+    return _fits(silence.table, table) and _fits(silence.column, column)
 
 
 def _fits(pattern: str | None, name: str | None) -> bool:
@@ -94,12 +122,14 @@ def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iter
     for key in item:
         if key not in _KEYS:
             yield Problem(f"{where} has an unknown key `{key}`", at, nearest_or_all(str(key), _KEYS))
-    for key in ("rule", "table", "column", "reason"):
+    for key in ("rule", "table", "column", "fingerprint", "severity", "reason"):
         if item.get(key) is not None and not isinstance(item[key], str):
             yield Problem(f"{where}: `{key}` is `{item[key]}`, not text", at)
     yield from _rule_problems(item.get("rule"), where, at)
     if not str(item.get("reason") or "").strip():
         yield Problem(f"{where} has no `reason`", at, "say why the rule is accepted, for those who read it later")
+    if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
+        yield Problem(f"{where}: `{item['severity']}` is no severity", at, f"known: {', '.join(_SEVERITIES)}")
     if item.get("until") is not None and _date(item["until"]) is None:
         yield Problem(f"{where}: `until` is `{item['until']}`, not a date", at, "write it as `2026-03-31`")
 
@@ -121,3 +151,34 @@ def _date(stated: Any) -> date | None:
         return date.fromisoformat(stated) if isinstance(stated, str) else None
     except ValueError:
         return None
+
+
+def write_silence(finding: Finding, until: date, reason: str, table: str) -> str:
+    """Return the TOML of a silence that covers exactly one finding, as bad as it is.
+
+    Args:
+        finding: what is accepted.
+        until: the last day on which it holds.
+        reason: why; not empty.
+        table: the name of the list of silences in the file.
+    """
+    stated = {
+        "rule": finding.rule,
+        "table": finding.table,
+        "column": finding.column,
+        "fingerprint": finding.fingerprint,
+        "severity": finding.severity.value,
+        "reason": reason,
+    }
+    texts = {
+        key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        for key, value in stated.items()
+        if value is not None
+    }
+    lines = (f"[[{table}]]", *(f"{key} = {text}" for key, text in texts.items()), f"until = {until.isoformat()}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_text(text: str) -> str:
+    """Return a string of TOML, which is one of JSON but for the character DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

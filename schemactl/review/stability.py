@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.hint_names import STABILITY
 from schemactl.review.severity import Impact, Severity
 from schemactl.schema.changes import ColumnRenamed
 from schemactl.schema.nesting import chain_of
 from schemactl.schema.types import Schema
-
-STABILITY: Final = "x-stability"
 
 
 class Stability(StrEnum):
@@ -27,6 +26,11 @@ class Stability(StrEnum):
     DRAFT = "draft"
     BETA = "beta"
     STABLE = "stable"
+
+
+def stability(stated: Any) -> Stability:
+    """Return what a hint promises; nothing stated, and anything unknown, is ``stable``."""
+    return _stability(stated) or Stability.STABLE
 
 
 def softened(impact: Impact, stability: Stability) -> Impact:

@@ -9,7 +9,10 @@ A table announces its columns, the schema its tables::
 
 The date is the last day on which readers may count on the name; nested tables go with their parent. The announcement
 counts where the *base* schema makes it, so nobody can announce and remove in one step. It stays after the removal: the
-name is then retired.
+name is then retired. A mark on the table or column itself announces as well, and goes with it::
+
+    x-deprecated: 2026-06-30
+    x-deprecated: {until: 2026-06-30, reason: "counted anew", use: total}
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
+from schemactl.review.hint_names import DEPRECATED
 from schemactl.schema.nesting import chain_of
 from schemactl.schema.types import Properties, Schema, Table
 
@@ -27,12 +31,22 @@ REMOVED_TABLES: Final = "x-removed-tables"
 
 def column_tombstones(table: Table | None) -> Mapping[str, date]:
     """Return the last days of the table's announced columns, by name; what is no date counts for nothing."""
-    return _dates(table.properties, REMOVED_COLUMNS) if table else {}
+    if table is None:
+        return {}
+    marked = ((column.name, deprecated_until(column.properties)) for column in table.columns.values())
+    return {**{name: day for name, day in marked if day}, **_dates(table.properties, REMOVED_COLUMNS)}
 
 
 def table_tombstones(schema: Schema) -> Mapping[str, date]:
     """Return the last days of the schema's announced tables, by name; what is no date counts for nothing."""
-    return _dates(schema.extensions, REMOVED_TABLES)
+    marked = ((table.name, deprecated_until(table.properties)) for table in schema.tables.values())
+    return {**{name: day for name, day in marked if day}, **_dates(schema.extensions, REMOVED_TABLES)}
+
+
+def deprecated_until(properties: Properties) -> date | None:
+    """Return the last day that ``x-deprecated`` states, None where it states none."""
+    stated = properties.get(DEPRECATED)
+    return _date(stated.get("until") if isinstance(stated, Mapping) else stated)
 
 
 def table_last_day(schema: Schema, name: str) -> date | None:

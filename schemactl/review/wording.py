@@ -42,6 +42,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def typed(column: Column) -> str:
-    """Return the column's name with its data type, where it has one; else with that of its database."""
-    data_type = column.properties.get("data_type") or column.properties.get(DATABASE_TYPE)
-    return f"`{column.name}` (`{data_type}`)" if data_type else f"`{column.name}`"
+    """Return the column's name with its data type and that of its database, as far as it has them."""
+    stated = (column.properties.get("data_type"), column.properties.get(DATABASE_TYPE))
+    types = ", stored as ".join(f"`{each}`" for each in stated if each)
+    return f"`{column.name}` ({types})" if types else f"`{column.name}`"

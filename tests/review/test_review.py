@@ -381,7 +381,7 @@ def test_a_large_schema_with_few_changes_is_reviewed_fast():
     columns = {f"c{number}": TEXT for number in range(30)}
     tables = {f"t{number:04}": table(**columns) for number in range(1000)}
     base = schema({"schema_contract": "freeze"}, **tables)
-    head = base.with_table(table_from_dict("t0500", table(**{**columns, "new": TEXT})))
+    head = base.with_table(table_from_dict("t0500", table(**{**columns, "note": TEXT})))
     comparison = compare(Side(base), Side(head), TODAY)
     review(comparison, ReviewSettings())  # rules are imported once
     started = time.perf_counter()

@@ -2,8 +2,8 @@
 
 A fixture is a list of cases. A case has a ``name``, a ``base`` and a ``head``, the ``finds`` expected of this rule
 (``table``, ``column``, ``sentence``; an empty list where it must find nothing), and an ``impact`` where a match has
-another than its rule. Base and head are parts of stored schemas, the rest is filled in; ``side`` in them says what
-only a file knows (``stated_hash``, ``is_edited``, ``stated_engine_version``).
+another than its rule; ``settings`` that the head changes. Base and head are parts of stored schemas, the rest is
+filled in; ``side`` in them says what only a file knows (``stated_hash``, ``is_edited``, ``stated_engine_version``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from schemactl.review.catalogue import rule_ids
-from schemactl.review.comparison import Comparison, Side
+from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.review import compare
 from schemactl.review.rules import RULES
 from schemactl.review.severity import Severity
@@ -63,7 +63,8 @@ def with_defaults(name: str, table: dict | None) -> dict:
 
 
 def comparison_of(case: dict) -> Comparison:
-    return compare(side(case.get("base")), side(case.get("head")), date.today())
+    settings = tuple(SettingChange(**each) for each in case.get("settings", ()))
+    return replace(compare(side(case.get("base")), side(case.get("head")), date.today()), settings=settings)
 
 
 @pytest.mark.parametrize(("rule_id", "case"), CASES)
@@ -82,6 +83,7 @@ def test_a_rule_finds_what_its_fixture_says(rule_id, case):
 def test_keys_lead_to_something_in_one_of_the_schemas(rule_id, case):
     comparison = comparison_of(case)
     stored = [each.schema.to_dict() for each in (comparison.base, comparison.head)]
+    stored.append({"settings": {each.key: each.after for each in comparison.settings}})
     for match in RULES_BY_ID[rule_id].find(comparison):
         assert match.keys
         assert any(leads_to_something(tree, match.keys) for tree in stored), match.keys

@@ -104,7 +104,7 @@ def test_parsed():
             "silence 1: `until` is `2026-03-31 12:00:00`, not a date",
             "write it as `2026-03-31`",
         ),
-        ("C204", "silence 1 is not a table", "keys: rule, table, column, reason, until"),
+        ("C204", "silence 1 is not a table", "keys: rule, table, column, fingerprint, severity, reason, until"),
     ],
 )
 def test_a_wrong_silence_is_refused(item, message, hint):

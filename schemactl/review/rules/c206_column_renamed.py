@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.guesses import advice
+from schemactl.review.origins import base_table
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import ColumnRenamed
+
+_TAKEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each renamed column."""
     for change in comparison.of(ColumnRenamed):
         verb = "is" if change.is_stated else "seems to be"
+        base = base_table(comparison, change.table)
+        is_taken = base is not None and change.after in base.columns
+        ending = f", and `{change.after}` was another column: queries on it read other values" if is_taken else ""
         yield Match(
-            sentence=f"column `{change.before}` of `{change.table}` {verb} called `{change.after}` now",
+            sentence=f"column `{change.before}` of `{change.table}` {verb} called `{change.after}` now{ending}",
+            impact=_TAKEN if is_taken else None,
             table=change.table,
             column=change.after,
             keys=("tables", change.table, "columns", change.after),
             before=change.before,
             after=change.after,
+            advice="" if change.is_stated else advice(change.before, change.after),
         )
 
 
@@ -31,7 +41,8 @@ RULE = Rule(
     direction=Direction.BOTH,
     why="dlt knows no renames: it adds a column with the new name, null in all stored rows, and leaves the old one, "
     "null in all new rows. Queries on either name see half of the values, and pipelines that still send the old name "
-    "fill the old column.",
+    "fill the old column. Where columns swap their names, or one takes the name of another, no query fails and all "
+    "read other values.",
     fix="Rename the column at the destination before the next load, and give readers a view or a generated column "
     "with the old name. State `x-renamed-from: OLD` on the column, so that nobody has to guess; where it is a new "
     "column, `x-renamed-from: []`.",

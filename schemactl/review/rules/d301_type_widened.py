@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import converted
@@ -10,11 +11,15 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.conversions import Conversion
 
+_ACROSS_FAMILIES: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO)
+
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column whose new type holds every value of the old one."""
     for retype, _ in converted(comparison, Conversion.WHOLE):
-        yield retype.match(f"{retype.where} changes from `{retype.before}` to `{retype.after}`: every value survives")
+        survives = "every value survives, queries on it do not" if retype.crosses_families else "every value survives"
+        sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {survives}"
+        yield retype.match(sentence, impact=_ACROSS_FAMILIES if retype.crosses_families else None)
 
 
 RULE = Rule(
@@ -23,8 +28,10 @@ RULE = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
     why="dlt converts every value of the old type, so pipelines go on. Queries and programs see another type: sums and "
-    "comparisons may work differently, and typed clients have to be generated anew. dlt never alters the type of a "
-    "column that a destination has already: it stays there as it was until it is migrated.",
+    "comparisons may work differently, and typed clients have to be generated anew. Where the new type is of another "
+    "family (numbers, times, texts, bools, JSON, binaries), PostgreSQL and DuckDB refuse most queries: `sum(total)` or "
+    "`total > 10` on a text. dlt never alters the type of a column that a destination has already: it stays there as "
+    "it was until it is migrated.",
     fix="Tell the readers, and migrate the column in the destination in the same release. If readers cannot follow, "
     "add a new column of the new type and keep the old one for a while.",
     find=find,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import converted
@@ -10,12 +11,15 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.conversions import Conversion
 
+_ACROSS_FAMILIES: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.DEPENDS)
+
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column whose new type refuses some values of the old one, or has no room for them."""
     for retype, lost in converted(comparison, Conversion.DEPENDS):
         sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}"
-        yield retype.match(sentence, question="type")
+        impact = _ACROSS_FAMILIES if retype.crosses_families else None
+        yield retype.match(sentence, impact=impact, question="type")
 
 
 RULE = Rule(
@@ -26,7 +30,8 @@ RULE = Rule(
     why="dlt converts the values that fit the new type. Each one that does not fit goes into a variant column such as "
     "`total__v_double` at the next load, or fails the load where the contract freezes data types; a number that is "
     "larger than the new type fails in the destination. Rows that are stored already cannot be converted while one of "
-    "them does not fit.",
+    "them does not fit. Readers are broken where the new type is of another family (numbers, times, texts, bools, "
+    "JSON, binaries): engines refuse most queries then, whatever the values.",
     fix="Count the values that do not fit by giving the data (`--data`). If there are any, repair them at the source, "
     "or add a new column of the new type, fill it where the value fits, and remove the old one later.",
     find=find,

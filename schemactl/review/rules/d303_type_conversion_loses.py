@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import converted
@@ -10,11 +11,14 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.conversions import Conversion
 
+_ACROSS_FAMILIES: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
+
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column whose values lose digits or their meaning in the new type."""
     for retype, lost in converted(comparison, Conversion.LOSES):
-        yield retype.match(f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}")
+        sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}"
+        yield retype.match(sentence, impact=_ACROSS_FAMILIES if retype.crosses_families else None)
 
 
 RULE = Rule(
@@ -23,7 +27,9 @@ RULE = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
     why="dlt converts such values silently: there is no error, no variant column, and no way back to the value that "
-    "was loaded. Values that are stored already lose the same when the column is converted.",
+    "was loaded. Values that are stored already lose the same when the column is converted. Readers are broken where "
+    "the new type is of another family (numbers, times, texts, bools, JSON, binaries): engines refuse most queries "
+    "then.",
     fix="Add a new column of the new type beside the old one. Where integers are points in time, state `x-unit: "
     "epoch_s` on the column if they count seconds since 1970; the change is then rule D302.",
     find=find,

@@ -15,7 +15,10 @@ from schemactl.schema.types import DataType
 
 _SPELLINGS: Final[Mapping[DataType, str]] = {
     DataType.BOOL: "dlt writes `True`, engines write `true`",
+    DataType.DOUBLE: "dlt writes `1.0`, PostgreSQL writes `1`",
+    DataType.DECIMAL: "dlt writes `1.50` as it came, engines fill it up to the scale: `1.500000000`",
     DataType.TIMESTAMP: "dlt writes `2024-01-02T03:04:05+00:00`, engines write `2024-01-02 03:04:05+00`",
+    DataType.TIME: "dlt writes `04:05:06.120000`, engines write `04:05:06.12`",
     DataType.BINARY: "dlt writes Base64, engines write `\\x` and hexadecimal digits",
     DataType.JSON: "dlt writes it without blanks, engines may order keys anew",
 }

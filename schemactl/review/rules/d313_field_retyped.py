@@ -8,7 +8,7 @@ from dataclasses import replace
 from schemactl.review.comparison import Comparison
 from schemactl.review.nested_contracts import freezes_fields
 from schemactl.review.nested_fields import FieldChange, FieldEvent, field_changes, told_type
-from schemactl.review.nested_retypes import fate, takes_as_it_is
+from schemactl.review.nested_retypes import fate, impact_of, takes_as_it_is
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 
@@ -23,7 +23,7 @@ def _match(found: FieldChange, is_frozen: bool) -> Match:
     assert found.before is not None
     assert found.after is not None
     kind = fate(found.before, found.after)
-    impact = kind.impact
+    impact = impact_of(found.before, found.after)
     if is_frozen and not takes_as_it_is(found.before, found.after):
         impact = replace(impact, writers=Severity.ERROR)
     types = f"from `{told_type(found.before)}` to `{told_type(found.after)}`"

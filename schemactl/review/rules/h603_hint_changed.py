@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.hint_names import has_rule
 from schemactl.review.hints import HintChange, extra_hints, hint_match, is_protective, is_unset
 from schemactl.review.nested_fields import fields_of
 from schemactl.review.rule import Match, Rule
@@ -13,21 +13,12 @@ from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.changes import ColumnPropertyChanged
 
-_TOLD_ELSEWHERE: Final = frozenset(
-    (
-        *("x-normalizer", "x-loader", "x-extractor", "x-merge-strategy"),
-        *("x-enum", "x-minimum", "x-maximum", "x-pattern", "x-stability", "x-backfill", "x-unit"),
-        *("x-renamed-from", "x-removed-columns", "x-removed-tables", "x-source-names"),
-    )
-)
-"""Hints that other rules read."""
-
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each such hint of a table or column that is new, gone or another."""
+    """Yield each hint of a table or column that is new, gone or another, and has no rule of its own."""
     for change in extra_hints(comparison):
-        is_removal = is_protective(change.name) and not is_unset(change.before)
-        if change.name not in _TOLD_ELSEWHERE and not is_removal and not _is_told_by_field(comparison, change):
+        has_own_rule = has_rule(change.name) or is_protective(change.name)
+        if not has_own_rule and not _is_told_by_field(comparison, change):
             yield hint_match(change, _told(change))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match
 from schemactl.review.permitted import permitted, values, without
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+
+_REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
@@ -20,7 +23,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
         if after is None:
             yield hint_match(change, f"may have any value now; it was one of {values(before)}")
         elif added := without(after, before):
-            yield hint_match(change, f"may be {values(added)} now")
+            is_replaced = bool(without(before, after))
+            yield hint_match(change, f"may be {values(added)} now", _REPLACED if is_replaced else None)
 
 
 RULE = Rule(
@@ -29,7 +33,9 @@ RULE = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
     why="Readers that tell the values apart (`CASE`, a `match`, an enum in a typed client) meet one that they do not "
-    "know. `x-enum` is the list of all values that a column may have; dlt keeps it and checks nothing by it.",
+    "know. `x-enum` is the list of all values that a column may have; dlt keeps it and checks nothing by it. "
+    "Where others are gone at the same time, values may have been renamed: queries that ask for the old ones find no "
+    "new row.",
     fix="Tell the readers, and let them handle values that they do not know, before a pipeline sends the new one.",
     find=find,
 )

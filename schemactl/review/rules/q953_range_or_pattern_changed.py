@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
+from schemactl.review.bounds import loosens
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, is_unset
 from schemactl.review.rule import Match, Rule
@@ -42,19 +43,10 @@ def _impact(change: ColumnPropertyChanged) -> Impact | None:
         return _LOOSENED
     if is_unset(change.before):
         return None
-    grown = _compare(change.before, change.after)
-    if change.name == "x-pattern" or grown is None:
+    if change.name == "x-pattern":
         return _EITHER
-    return _LOOSENED if grown == (change.name == "x-maximum") else None
-
-
-def _compare(before: Any, after: Any) -> bool | None:
-    """Return whether a bound grew; None where the two are no two numbers or two texts (of dates, for example)."""
-    if isinstance(before, int | float) and isinstance(after, int | float):
-        return after > before
-    if isinstance(before, str) and isinstance(after, str) and len(before) == len(after):
-        return after > before
-    return None
+    found = loosens(change.before, change.after, is_upper=change.name == "x-maximum")
+    return {True: _LOOSENED, False: None, None: _EITHER}[found]
 
 
 RULE = Rule(

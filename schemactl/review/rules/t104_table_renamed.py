@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.guesses import advice
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import counted
@@ -28,6 +29,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             keys=("tables", change.after),
             before=change.before,
             after=change.after,
+            advice="" if change.is_stated else advice(change.before, change.after),
         )
 
 

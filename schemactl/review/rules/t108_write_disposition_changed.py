@@ -6,17 +6,23 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.merging import INSERT_ONLY, SCD2, merge_strategy
+from schemactl.review.origins import base_table
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import plain, shown
+from schemactl.review.wording import listed, plain, shown
 from schemactl.schema.changes import TablePropertyChanged
+from schemactl.schema.nesting import root_of
+from schemactl.schema.types import Table
 
 _DEFAULT: Final = "append"
 
-_TRUNCATES: Final = Impact(readers=Severity.WARN, data=Severity.ERROR)
-_DUPLICATES: Final = Impact(readers=Severity.WARN, data=Severity.WARN)
+_TRUNCATES: Final = Impact(readers=Severity.ERROR, data=Severity.ERROR)
+_DUPLICATES: Final = Impact(readers=Severity.ERROR, data=Severity.WARN)
 _REPLACES_ROWS: Final = Impact(readers=Severity.WARN, data=Severity.WARN)
-_KEEPS_ROWS: Final = Impact(readers=Severity.WARN)
+_LACKS_ROOT_KEYS: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR)
+_PILES_UP: Final = Impact(readers=Severity.ERROR)
+_IS_APART: Final = Impact(readers=Severity.WARN)
 _STOPS: Final = Impact(readers=Severity.WARN, writers=Severity.WARN)
 _STARTS: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
@@ -31,7 +37,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
         before, after = _effective(change.before, is_root), _effective(change.after, is_root)
         if before == after:
             continue
-        effect, impact = _effect(before, after)
+        without_root_key = tuple(_without_root_key(comparison, table)) if table and after == "merge" else ()
+        effect, impact = _effect(before, after, merge_strategy(table), without_root_key)
         yield Match(
             sentence=f"`write_disposition` of `{change.table}` goes from {shown(before)} to {shown(after)}: {effect}",
             table=change.table,
@@ -47,22 +54,44 @@ def _effective(stated: Any, is_root: bool) -> str | None:
     return plain(stated) or (_DEFAULT if is_root else None)
 
 
-def _effect(before: str | None, after: str | None) -> tuple[str, Impact]:
+def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
+    """Yield the tables nested in one that have rows, and no root key for the merges to come; scd2 asks for none."""
+    if merge_strategy(table) == SCD2:
+        return
+    head = comparison.head.schema
+    for name in head.tables:
+        base = base_table(comparison, name)
+        if name == table.name or base is None or base.is_new or root_of(head, name) != table.name:
+            continue
+        if not any(column.properties.get("root_key") for column in base.columns.values()):
+            yield name
+
+
+def _effect(
+    before: str | None, after: str | None, strategy: str | None, without_root_key: tuple[str, ...]
+) -> tuple[str, Impact]:
     match before, after:
         case _, "replace":
             return "the next load drops the rows that are stored", _TRUNCATES
         case _, "skip":
             return "no load writes the table any more", _STOPS
+        case _, "merge" if without_root_key:
+            lack = f"the stored rows of {listed(without_root_key)} have no `_dlt_root_id`"
+            return f"{lack}, so the next load fails", _LACKS_ROOT_KEYS
         case "skip", _:
             return "loads write the table now", _STARTS
+        case _, "merge" if strategy == SCD2:
+            return "each row that changed is stored as a further version", _PILES_UP
+        case _, "merge" if strategy == INSERT_ONLY:
+            return "rows with a new key are added, others left as they are", _REPLACES_ROWS
         case _, "merge":
             return "new rows replace stored rows with the same key", _REPLACES_ROWS
         case "merge", "append":
             return "rows with a key that is stored already are added a second time", _DUPLICATES
         case "replace", _:
-            return "rows of earlier loads stay from now on", _KEEPS_ROWS
+            return "rows of earlier loads stay from now on", _PILES_UP
         case _:
-            return "the table and its parent are written in different ways, or no longer are", _KEEPS_ROWS
+            return "the table and its parent are written in different ways, or no longer are", _IS_APART
 
 
 RULE = Rule(
@@ -70,10 +99,14 @@ RULE = Rule(
     title="write disposition changed",
     impact=_TRUNCATES,
     direction=Direction.NONE,
-    why="The next load already works in the new way. `replace` empties the table first, so the history is lost; from "
-    "`merge` to `append`, keys that were unique come in duplicates; with `merge`, dlt adds `_dlt_root_id`, which may "
-    "not be null, to nested tables, and that fails where they hold rows.",
+    why="The next load already works in the new way, and queries that count or sum all rows get other numbers. "
+    "`replace` empties the table first, so the history is lost; from `merge` or `replace` to `append`, rows that came "
+    "before are stored once more; with `merge`, dlt adds `_dlt_root_id`, which may not be null, to nested tables, and "
+    "that fails where they hold rows.",
     fix="Save the table before the next load if the history matters. Load the new way into a new table where readers "
-    "count on one row a key, or on all rows ever loaded.",
+    "count on one row a key, or on all rows ever loaded. Give nested tables their root key before the next load: "
+    "`ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, then `UPDATE orders__items SET _dlt_root_id = "
+    "_dlt_parent_id` in tables nested in the root table itself, and the `_dlt_root_id` of the parent's row in those "
+    "further down; or load the table anew (`refresh`).",
     find=find,
 )

@@ -7,46 +7,46 @@ from typing import Final
 
 from schemactl.review.additions import base_table
 from schemactl.review.comparison import Comparison
+from schemactl.review.merging import INSERT_ONLY, SCD2, STRATEGY, UPSERT, has_primary_key, merge_strategy
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.changes import TablePropertyChanged
 from schemactl.schema.types import Table
 
-STRATEGY: Final = "x-merge-strategy"
-_DEFAULT: Final = "delete-insert"
-_SCD2: Final = "scd2"
-
 _OF_SCD2: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
+_LACKS_KEY: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.WARN)
+_TRIGGERS: Final = ("write_disposition", STRATEGY)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each table that merges by another strategy; to merge at all or no more is T108, unless by scd2."""
+    """Yield each table that merges by another strategy; to merge at all or no more is T108, unless by another one."""
     changed = (change.table for change in comparison.of(TablePropertyChanged) if change.name in _TRIGGERS)
     for name in dict.fromkeys(changed):
-        before = _strategy(base_table(comparison, name))
-        after = _strategy(comparison.head.schema.tables.get(name))
-        is_scd2 = _SCD2 in (before, after)
-        if before == after or (None in (before, after) and not is_scd2):
+        head = comparison.head.schema.tables.get(name)
+        before, after = merge_strategy(base_table(comparison, name)), merge_strategy(head)
+        is_special = SCD2 in (before, after) or after in (INSERT_ONLY, UPSERT)
+        if before == after or (None in (before, after) and not is_special):
             continue
+        told, impact = _effect(before, after, head)
         yield Match(
-            sentence=f"rows of `{name}` are merged by {_named(after)} now, before by {_named(before)}",
+            sentence=f"rows of `{name}` are merged by {_named(after)} now, before by {_named(before)}{told}",
             table=name,
             keys=("tables", name, STRATEGY),
             before=before,
             after=after,
-            impact=_OF_SCD2 if is_scd2 else None,
+            impact=impact,
         )
 
 
-_TRIGGERS: Final = ("write_disposition", STRATEGY)
-
-
-def _strategy(table: Table | None) -> str | None:
-    """Return how rows are merged, None where they are not."""
-    if table is None or table.properties.get("write_disposition") != "merge":
-        return None
-    return str(table.properties.get(STRATEGY) or _DEFAULT)
+def _effect(before: str | None, after: str | None, head: Table | None) -> tuple[str, Impact | None]:
+    if after in (INSERT_ONLY, UPSERT) and head and not has_primary_key(head):
+        return ", which needs a primary key, and there is none", _LACKS_KEY
+    if SCD2 in (before, after):
+        return "", _OF_SCD2
+    if after == INSERT_ONLY:
+        return ": rows that changed keep their old values", _OF_SCD2
+    return "", None
 
 
 def _named(strategy: str | None) -> str:
@@ -60,7 +60,8 @@ RULE = Rule(
     direction=Direction.NONE,
     why="Which stored rows the next load replaces, keeps or deletes is another matter under each strategy. `scd2` "
     "keeps every version of a row, with the columns `_dlt_valid_from` and `_dlt_valid_to`: queries that expect one "
-    "row a key count some rows several times. Without it, the old versions stay among the current rows.",
+    "row a key count some rows several times. Without it, the old versions stay among the current rows. `insert-only` "
+    "leaves stored rows as they are, so readers see old values. `upsert` and `insert-only` fail without a primary key.",
     fix="Try the new strategy on a copy of the table. For `scd2`, give readers a view of the current rows (those "
     "whose `_dlt_valid_to` is null) under the old name.",
     find=find,

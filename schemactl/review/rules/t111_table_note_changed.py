@@ -11,11 +11,11 @@ from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import plain, shown
 from schemactl.schema.changes import TablePropertyChanged
 
-_PROPERTIES: Final = ("description", "file_format", "resource")
+_PROPERTIES: Final = ("description", "file_format")
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each change of a table's description, file format or resource."""
+    """Yield each change of a table's description or file format."""
     for change in comparison.of(TablePropertyChanged):
         before, after = plain(change.before), plain(change.after)
         if change.name in _PROPERTIES and before != after:
@@ -31,12 +31,11 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 RULE = Rule(
     id="T111",
-    title="description, file format or resource changed",
+    title="description or file format changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
     direction=Direction.NONE,
-    why="The description is for people, the file format is that of the files between dlt and the destination, and "
-    "the resource is the part of the source that the rows come from. The table itself stays as it is.",
-    fix="Nothing has to be done. Where a pipeline selects resources by name (`with_resources`, `refresh`), look "
-    "whether it still names the right one.",
+    why="The description is for people, and the file format is that of the files between dlt and the destination. The "
+    "table itself stays as it is.",
+    fix="Nothing has to be done.",
     find=find,
 )

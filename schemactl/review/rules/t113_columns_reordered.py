@@ -7,25 +7,31 @@ from collections.abc import Iterator
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.schema.changes import ColumnsReordered
+from schemactl.schema.changes import ColumnAdded, ColumnsReordered
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each table whose columns stand in another order."""
+    """Yield each table whose columns stand in another order among each other; where a new one stands says nothing."""
+    added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
     for change in comparison.of(ColumnsReordered):
-        yield Match(
-            sentence=f"the columns of `{change.table}` stand in another order{_first_move(change)}",
-            table=change.table,
-            keys=("tables", change.table, "columns"),
-            before=list(change.before),
-            after=list(change.after),
+        before, after = (
+            tuple(name for name in order if (change.table, name) not in added)
+            for order in (change.before, change.after)
         )
+        if before != after:
+            yield Match(
+                sentence=f"the columns of `{change.table}` stand in another order: {_first_move(before, after)}",
+                table=change.table,
+                keys=("tables", change.table, "columns"),
+                before=list(before),
+                after=list(after),
+            )
 
 
-def _first_move(change: ColumnsReordered) -> str:
-    places = zip(change.before, change.after, strict=False)
-    moved = next(((place, new, old) for place, (old, new) in enumerate(places, 1) if old != new), None)
-    return f": number {moved[0]} is `{moved[1]}`, no longer `{moved[2]}`" if moved else ""
+def _first_move(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    places = enumerate(zip(before, after, strict=True), 1)
+    number, old, new = next((number, old, new) for number, (old, new) in places if old != new)
+    return f"number {number} is `{new}`, no longer `{old}`"
 
 
 RULE = Rule(

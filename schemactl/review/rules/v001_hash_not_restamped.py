@@ -30,6 +30,8 @@ RULE = Rule(
     "hash, as dlt does in `_dlt_version`, takes the edited schema for the one before. dlt itself notices the edit "
     "when it loads the file, and gives the schema a new version that is not the one in this file.",
     fix="Let dlt or schemactl write the file after an edit, so that `version`, `version_hash` and `previous_hashes` "
-    "fit the content. Where a team edits its import schemas by hand, as dlt means it, set this rule to `info`.",
+    "fit the content. Edits by hand belong into the import file; `schemactl sync` takes them over.",
     find=find,
+    is_about_file=True,
+    is_cosmetic=True,  # the review says in one line that the file was edited
 )

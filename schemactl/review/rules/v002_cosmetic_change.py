@@ -34,4 +34,5 @@ RULE = Rule(
     "the hash, and with it the version, changes although tables, columns and types are the same.",
     fix="Nothing has to be done. A new version is stored in `_dlt_version` with the next load.",
     find=find,
+    is_about_file=True,
 )

@@ -50,4 +50,5 @@ RULE = Rule(
     "`previous_hashes` holds the base's hash. A schema that was inferred from nothing should start from the stored "
     "one.",
     find=find,
+    is_about_file=True,
 )

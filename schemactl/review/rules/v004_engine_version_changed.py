@@ -30,4 +30,5 @@ RULE = Rule(
     "older dlt stop with an error when they meet the new file.",
     fix="Upgrade dlt in every pipeline that shares the schema before the new file is put to use.",
     find=find,
+    is_about_file=True,
 )

@@ -8,12 +8,13 @@ from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import HeaderChanged
+from schemactl.schema.renames import is_related
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield a match where the name at the top changed."""
+    """Yield a match where the name at the top changed; not where one schema stands in the place of another."""
     for change in comparison.of(HeaderChanged):
-        if change.name == "name":
+        if change.name == "name" and is_related(comparison.base.schema, comparison.head.schema):
             yield Match(
                 sentence=f"the schema `{change.before}` is called `{change.after}` now",
                 keys=("name",),

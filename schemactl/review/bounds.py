@@ -1,0 +1,23 @@
+"""Compares limits of values: whether another one lets more in."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+
+def loosens(before: Any, after: Any, *, is_upper: bool) -> bool | None:
+    """Return whether a bound lets more in; None where the two are no two numbers or two texts (of dates, say)."""
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return (after > before) is is_upper
+    if isinstance(before, str) and isinstance(after, str) and len(before) == len(after):
+        return (after > before) is is_upper
+    return None
+
+
+def is_multiple(number: Any, of: Any) -> bool:
+    """Return whether one number is a whole multiple of another; decimal fractions count as they are written."""
+    try:
+        return Decimal(str(number)) % Decimal(str(of)) == 0
+    except (InvalidOperation, ZeroDivisionError):
+        return False

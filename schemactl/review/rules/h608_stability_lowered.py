@@ -1,0 +1,41 @@
+"""H608: a table or column promises less than before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hint_names import STABILITY
+from schemactl.review.hints import extra_hints, hint_match
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.stability import Stability, stability
+
+_PROMISES: Final = (Stability.DRAFT, Stability.BETA, Stability.STABLE)
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table and column that is less stable now; what is not stated is ``stable``."""
+    for change in extra_hints(comparison):
+        if change.name != STABILITY:
+            continue
+        before, after = stability(change.before or None), stability(change.after or None)
+        if _PROMISES.index(after) < _PROMISES.index(before):
+            told = "from then on its changes break nobody" if after is Stability.DRAFT else "readers are promised less"
+            yield hint_match(change, f"goes from `{before}` to `{after}`: {told}")
+
+
+RULE = Rule(
+    id="H608",
+    title="stability lowered",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.LOOSENS,
+    why="`x-stability` decides how bad later changes are: under `draft` none fails a review, under `beta` none does "
+    "for readers alone. Lowering it takes back what readers and pipelines were promised, and removes every gate from "
+    "the next review on.",
+    fix="Keep the stability of what people use. Where it has to be lowered, agree with those who read the table, and "
+    "silence this finding with the reason.",
+    find=find,
+    is_gate=True,
+)

@@ -1,0 +1,31 @@
+"""H609: a column or table is marked as holding personal or confidential data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import extra_hints, hint_match, is_protective, is_unset
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import shown
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each table and column that gets such a mark; of new ones it is told with them."""
+    for change in extra_hints(comparison):
+        if is_protective(change.name) and is_unset(change.before):
+            yield hint_match(change, f"is marked `{change.name}` now: {shown(change.after)}")
+
+
+RULE = Rule(
+    id="H609",
+    title="classification added",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="Masking and access rules go by such hints (names with pii, classification, sensitiv, gdpr or confidential): "
+    "readers may see masked values or none from now on. Values that are stored already, in copies and backups too, "
+    "were treated like any other until today.",
+    fix="Tell the readers, and treat the stored values as the mark asks: mask them, or restrict who may read them.",
+    find=find,
+)

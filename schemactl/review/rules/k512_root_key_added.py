@@ -1,0 +1,50 @@
+"""K512: nested rows that are stored get a root key that must not be null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.origins import base_table
+from schemactl.review.places import place
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.schema.changes import ColumnAdded
+from schemactl.schema.types import Column
+
+_ROOT_ID = "_dlt_root_id"
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each root key that is new in a nested table with rows, and may not be null."""
+    for change in comparison.of(ColumnAdded):
+        base = base_table(comparison, change.table)
+        if base and base.is_nested and not base.is_new and _is_root_key(change.column) and not change.column.nullable:
+            where = place(change.table, change.column.name)
+            yield Match(
+                sentence=f"{where} is new and may not be null; the rows of {place(change.table)} have none",
+                table=change.table,
+                column=change.column.name,
+                keys=("tables", change.table, "columns", change.column.name),
+                after=change.column.to_dict(),
+            )
+
+
+def _is_root_key(column: Column) -> bool:
+    return bool(column.properties.get("root_key")) or column.name.casefold() == _ROOT_ID
+
+
+RULE = Rule(
+    id="K512",
+    title="root key added to nested rows",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="dlt adds the column with `NOT NULL`, which databases refuse on a table that has rows: the next load fails, "
+    "with `NOT NULL constraint failed` or the like. dlt adds `_dlt_root_id` where the root table is merged, or "
+    "`root_key_propagation` is set.",
+    fix="Add the column before the next load and fill it: `ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, "
+    "then `UPDATE orders__items SET _dlt_root_id = _dlt_parent_id` in tables nested in the root table itself, and the "
+    "`_dlt_root_id` of the parent's row in those further down. dlt takes the column as it finds it. Or load the table "
+    "anew (`refresh`).",
+    find=find,
+)

@@ -1,0 +1,46 @@
+"""M907: a new name is a word of SQL in one of the usual warehouses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.new_names import columns_newly_named, tables_newly_named
+from schemactl.review.places import place
+from schemactl.review.reserved_words import warehouses_reserving
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each new or renamed table and column with such a name."""
+    for table in tables_newly_named(comparison):
+        yield from _match(table, None)
+    for table, column in columns_newly_named(comparison):
+        yield from _match(table, column)
+
+
+def _match(table: str, column: str | None) -> Iterator[Match]:
+    name = table if column is None else column
+    warehouses = warehouses_reserving(name)
+    if warehouses:
+        yield Match(
+            sentence=f"{place(table, column)} is a reserved word in {', '.join(warehouses)}",
+            table=table,
+            column=column,
+            keys=("tables", table) if column is None else ("tables", table, "columns", column),
+            after=name,
+        )
+
+
+RULE = Rule(
+    id="M907",
+    title="reserved word",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.NONE,
+    why="dlt and schemactl quote all names, so loads go on. A query that names it without quotes is refused, or means "
+    "something else: `SELECT user FROM orders` is the name of the session's user in PostgreSQL. Looked at are "
+    "BigQuery, Databricks, DuckDB, PostgreSQL, Redshift and Snowflake, whichever of them is in use.",
+    fix="Choose another name while nobody reads it: `order_no` for `order`. Else tell the readers to quote it.",
+    find=find,
+)

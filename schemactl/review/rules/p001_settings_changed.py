@@ -1,0 +1,51 @@
+"""P001: the settings that decide reviews change with the change that is reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each setting that will be another one after the merge."""
+    for change in comparison.settings:
+        yield Match(
+            sentence=f"`{change.key}` becomes {_told(change.after)} with the merge; this review goes by "
+            f"{_told(change.before)}, as the base does",
+            keys=("settings", change.key),
+            before=change.before,
+            after=change.after,
+        )
+
+
+def _told(value: Any) -> str:
+    match value:
+        case []:
+            return "none"
+        case list():
+            return ", ".join(map(_told, value))
+        case dict():
+            return f"`{' '.join(str(value[key]) for key in ('rule', 'table', 'column') if key in value)}`"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case _:
+            return f"`{value}`"
+
+
+RULE = Rule(
+    id="P001",
+    title="settings of the review changed",
+    impact=Impact(),
+    direction=Direction.NONE,
+    why="Whoever sets the rules by which a change is judged can let anything pass: severities, silences, whom a change "
+    "must not break, what fails, and in which folder the schemas are. So the settings of the base decide, and those of "
+    "the head hold from the merge on, for every review after it.",
+    fix="Change the settings in a pull request of their own that somebody who may decide it merges in spite of this "
+    "finding. `--policy` takes the rules from elsewhere, such as an organization's file.",
+    find=find,
+    is_gate=True,
+)

@@ -1,0 +1,58 @@
+"""Q954: a permitted value stands for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hint_names import ENUM
+from schemactl.review.hints import column_hints, hint_match
+from schemactl.review.origins import head_column
+from schemactl.review.permitted import permitted, values, without
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import shown
+from schemactl.schema.changes import ColumnPropertyChanged
+from schemactl.schema.types import DataType
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each column where a code has another label, or names have other numbers."""
+    for change in column_hints(comparison, ENUM):
+        if isinstance(change.before, Mapping) and isinstance(change.after, Mapping):
+            for code in change.before:
+                old, new = change.before[code], change.after.get(code)
+                if new is not None and new != old:
+                    told = f"says that {shown(code)} stands for {shown(new)}, no longer for {shown(old)}"
+                    yield hint_match(change, told, aspect=str(code))
+        elif _are_numbered(comparison, change):
+            moved = _moved(permitted(change.before) or [], permitted(change.after) or [])
+            if moved:
+                yield hint_match(change, f"gives other numbers to {values(moved)}")
+
+
+def _are_numbered(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
+    """Return whether the column holds numbers and names are permitted: then the place of a name is its number."""
+    column = head_column(comparison, change.table, change.column)
+    names = [*(permitted(change.before) or []), *(permitted(change.after) or [])]
+    is_number = column is not None and column.data_type is DataType.BIGINT
+    return is_number and bool(names) and all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in names)
+
+
+def _moved(before: list[Any], after: list[Any]) -> list[Any]:
+    kept = [name for name in before if not without([name], after)]
+    return [name for name in kept if before.index(name) != after.index(name)]
+
+
+RULE = Rule(
+    id="Q954",
+    title="permitted value means something else",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="`x-enum` says what the codes of a column stand for: by a mapping of codes to labels, or by the place of a "
+    "name where the column holds numbers. Readers tell the codes apart by it; stored rows, and pipelines that do not "
+    "know of the change, go on with the old meaning.",
+    fix="Give a new meaning a new code: add it at the end, and leave codes that are no longer used where they are.",
+    find=find,
+)

@@ -1,0 +1,56 @@
+"""T114: the rows of a table come from a resource of another name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.origins import base_table
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import plain, shown
+from schemactl.schema.changes import TablePropertyChanged
+from schemactl.schema.types import Table
+
+_LOSES_CURSOR: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield each root table with another ``resource``; where none is stated it is the table's name."""
+    for change in comparison.of(TablePropertyChanged):
+        base, head = base_table(comparison, change.table), comparison.head.schema.tables.get(change.table)
+        if change.name != "resource" or base is None or head is None or head.is_nested:
+            continue
+        before, after = plain(change.before) or base.name, plain(change.after) or head.name
+        follows_table = base.name != head.name and (before, after) == (base.name, head.name)
+        if before == after or follows_table:
+            continue
+        loses_cursor = _has_cursor(base) and head.properties.get("write_disposition") != "replace"
+        told = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
+        yield Match(
+            sentence=f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{told}",
+            table=change.table,
+            keys=("tables", change.table, "resource"),
+            before=before,
+            after=after,
+            impact=_LOSES_CURSOR if loses_cursor else None,
+        )
+
+
+def _has_cursor(table: Table) -> bool:
+    return any(column.properties.get("incremental") for column in table.columns.values())
+
+
+RULE = Rule(
+    id="T114",
+    title="resource renamed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
+    direction=Direction.NONE,
+    why="dlt keeps the state of a pipeline by the names of its resources. Under another name an incremental cursor "
+    "starts at the beginning: all rows are loaded again, and stand twice in a table that is appended to. Pipelines "
+    "that choose resources by name (`with_resources`, `refresh`) no longer find it.",
+    fix="Keep the name: `@dlt.resource(name=OLD, table_name=NEW)` gives the table another one. Where it has to change, "
+    "load the table anew (`refresh`), or give the cursor its `initial_value`.",
+    find=find,
+)

@@ -1,0 +1,48 @@
+"""X706: a contract is gone, and what it held evolves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.contracts import CONTRACT, shifts
+from schemactl.review.hints import is_unset
+from schemactl.review.rule import Match, Rule
+from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import shown
+from schemactl.schema.changes import SettingChanged, TablePropertyChanged
+from schemactl.schema.contract import Mode
+
+
+def find(comparison: Comparison) -> Iterator[Match]:
+    """Yield the schema, and each table, whose contract was taken out, where that lets everything in somewhere."""
+    freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
+    for change in comparison.of(SettingChanged):
+        if change.name == CONTRACT and is_unset(change.after) and not is_unset(change.before) and freed:
+            yield Match(
+                sentence=f"the schema states no contract any more; it was {shown(change.before)}",
+                keys=("settings", CONTRACT),
+                before=change.before,
+            )
+    for stated in comparison.of(TablePropertyChanged):
+        is_gone = is_unset(stated.after) and not is_unset(stated.before)
+        if stated.name == CONTRACT and is_gone and stated.table in freed:
+            yield Match(
+                sentence=f"`{stated.table}` states no contract any more; it was {shown(stated.before)}",
+                table=stated.table,
+                keys=("tables", stated.table, CONTRACT),
+                before=stated.before,
+            )
+
+
+RULE = Rule(
+    id="X706",
+    title="contract removed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="The contract was what later changes are held against (rule X703): without it every new table, column and "
+    "variant comes in by itself, and no review fails for it any more. Rule X701 says what is let in from now on.",
+    fix="Keep the contract, and loosen only what has to change, by name: `schema_contract: {columns: evolve}` says "
+    "that it is meant.",
+    find=find,
+)
