@@ -47,6 +47,25 @@ def running() -> Iterator[str]:
             _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
 
 
+@contextmanager
+def standby(url: str) -> Iterator[str]:
+    """Run a hot standby of a server; yield its address."""
+    with tempfile.TemporaryDirectory(prefix="schemactl-pg-", ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        programs = _programs(folder)
+        if os.geteuid() == 0:
+            shutil.chown(folder, "nobody")
+        data, port = folder / "data", _free_port()
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c hot_standby=on"
+        _run(programs / "pg_basebackup", "-D", data, "-R", "-c", "fast", "-X", "stream", "-d", url)
+        _run(programs / "pg_ctl", "-D", data, "-w", "-l", folder / "data" / "log", "-o", options, "start")
+        try:
+            address, _, _ = url.rpartition("@")
+            yield f"{address}@127.0.0.1:{port}/postgres"
+        finally:
+            _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+
+
 def _programs(folder: Path) -> Path:
     """Return the folder of PostgreSQL's programs: of the package that carries them, else the machine's."""
     found = find_spec(PACKAGE)

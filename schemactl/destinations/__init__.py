@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
-from schemactl.destinations._package import LoadPackage, PastLoads, Progress
-from schemactl.migration.abilities import Abilities
-from schemactl.migration.steps import Step
 from schemactl.registry import Registry
-from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Properties, Schema, Table
+
+if TYPE_CHECKING:
+    from schemactl.destinations._catalogue import Catalogue
+    from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
+    from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+    from schemactl.migration.abilities import Abilities
+    from schemactl.migration.steps import ChangeType, Step
+    from schemactl.schema.structure import NameLimits
+    from schemactl.schema.types import Column, Properties, Schema, Table
 
 
 class Destination(Protocol):
@@ -186,14 +188,24 @@ class MigrationSession(Protocol):
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
         """Return what of the data stands in a step's way, by one query over its table as it is now.
 
-        ``ChangeType``, ``Backfill``: values that dlt's coercion refuses or that would lose something; spellings that
-        the database itself cannot convert as dlt does count as such. ``SetNotNull``: nulls. ``AddUnique``: rows whose
+        ``ChangeType``, ``Backfill``: values that dlt's coercion refuses, that would lose something, or that the column
+        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose
         value another row has. Nothing stands in the way of other steps.
 
         Args:
             step: what is to be done.
             table: the name that its table has now, where an earlier step of the plan will rename it.
             column: the name that its column (of ``Backfill``: the source) has now.
+        """
+        ...
+
+    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
+        """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`.
+
+        Args:
+            step: what is to be done.
+            table: as in ``unfit``.
+            column: as in ``unfit``.
         """
         ...
 
@@ -282,3 +294,21 @@ class MergingSession(MigrationSession, Protocol):
 
 DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destinations")
 """All destinations by the scheme of their addresses."""
+
+_ALIASES: Final = {"postgres": "postgresql"}
+"""Other names of schemes, which other programs print."""
+
+
+def find_address(text: str) -> tuple[str, str] | None:
+    """Return a destination's scheme and the address as the destination reads it; None where the scheme is none.
+
+    Blanks around the address and capital letters in the scheme do not matter (RFC 3986, 3.1).
+
+    >>> find_address(" Postgres://ann@db/shop")
+    ('postgresql', 'postgresql://ann@db/shop')
+    """
+    scheme, _, rest = text.strip().partition(":")
+    kind = _ALIASES.get(scheme.lower(), scheme.lower())
+    # A scheme of a third party is spelled as its package spells it.
+    kind = scheme if scheme in DESTINATIONS else kind
+    return (kind, f"{kind}:{rest}") if rest and kind in DESTINATIONS else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -58,7 +59,18 @@ def dataset_of(query: str, kind: str) -> str | None:
     others = [key for key, _ in asked if key != "dataset"]
     if others or (query and not asked):
         raise InputError(f"`{others[0] if others else query}` means nothing to `{kind}`", hint="`?dataset=NAME`")
-    return asked[-1][1] or None if asked else None
+    check_dataset(asked)
+    return asked[-1][1] if asked else None
+
+
+def check_dataset(asked: Iterable[tuple[str, str]]) -> None:
+    """Refuse ``?dataset=`` without a name: a variable that was not set in a script would choose another dataset.
+
+    Raises:
+        InputError: it names none.
+    """
+    if any(key == "dataset" and not value.strip() for key, value in asked):
+        raise InputError("`?dataset=` names no dataset", hint="`?dataset=NAME`, or leave it out")
 
 
 def _absolute(address: FileAddress) -> str | None:

@@ -23,6 +23,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.nesting import ancestors
+from schemactl.schema.renames import table_renames
 from schemactl.schema.renames.pairing import RENAMED_FROM
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import Stored, structure_of
@@ -83,16 +84,18 @@ def compare(
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
     catalogue, target = _with_parents(_own(catalogue), known), _own(schema)
+    # All tables get their names first: those whose columns change places may be among them.
     table_moves = table_moves_of(catalogue, target, known, names)
+    there = renamed(catalogue, table_moves)
+    further = table_renames(
+        _before(there, target, stored), _after(there, target, stored), is_guessing=options.guesses_renames
+    )
+    table_moves = tuple(settled(table_moves, further))
     there = renamed(catalogue, table_moves)
     moves = moves_of(there, target, known and renamed(known, table_moves), names)
     before, after = _before(moved(there, moves), target, stored), _after(there, target, stored)
-    differing = diff(before, after, guess_renames=options.guesses_renames)
-    changes = (
-        *settled(table_moves, differing),
-        *moves,
-        *(each for each in differing if not isinstance(each, TableRenamed)),
-    )
+    differing = diff(before, after, guess_renames=options.guesses_renames, renamed_tables=())
+    changes = (*table_moves, *moves, *differing)
     is_guessable = not options.guesses_renames and any(
         isinstance(each, TableRemoved | ColumnRemoved) for each in changes
     )

@@ -45,6 +45,7 @@ from schemactl.schema.changes import (
     TableRemoved,
 )
 from schemactl.schema.nesting import ancestors
+from schemactl.schema.renames.pairing import is_dlts_own
 from schemactl.schema.types import Column, Table
 
 
@@ -163,7 +164,10 @@ class _Drafter:
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
         name, known = change.table.name, self.comparison.known
         is_there = self.lookup.old_table(name) == name  # one that this plan sets aside, or that follows another, stays
-        if is_there and known is not None and name in known.tables and name not in self.comparison.schema.tables:
+        was_removed = (known is not None and name in known.tables) or (name, None) in self.options.removed_before
+        if self.options.keeps_removed or name in self.comparison.schema.tables:
+            return
+        if is_there and was_removed:
             depth = -len(ancestors(self.comparison.catalogue, name))
             yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name]), change, depth)
 
@@ -178,9 +182,13 @@ class _Drafter:
             yield Draft(phase, DropColumn(table, self.lookup.found_column(table, name)), change)
 
     def _was_removed(self, table: str, column: str) -> bool:
-        """Return whether the last schema had a column that this one has no more."""
+        """Return whether a column is dropped: the last schema had it, this one has it no more, and it is not dlt's."""
         known = self.comparison.known
-        if known is None or column in self.comparison.schema.tables[table].columns:
+        if self.options.keeps_removed or is_dlts_own(column) or column in self.comparison.schema.tables[table].columns:
+            return False
+        if (self.lookup.old_table(table), column) in self.options.removed_before:
+            return True
+        if known is None:
             return False
         stated = known.tables.get(self.lookup.old_table(table))
         if stated is None and table not in self.comparison.catalogue.tables:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from schemactl.schema.changes import ColumnRenamed
-from schemactl.schema.renames.pairing import RENAMED_FROM, origins
+from schemactl.schema.renames.moves import column_claims, is_newly_stated
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
@@ -40,12 +40,6 @@ def is_fresh(column: Column, last: Table | None) -> bool:
     """Return whether a column states a name that the last schema did not state for it."""
     before = last.columns.get(column.name) if last is not None else None
     return is_newly_stated(column, before)
-
-
-def is_newly_stated(found: Table | Column, last: Table | Column | None) -> bool:
-    """Return whether a table or column states a name that it did not state in the last schema."""
-    stated = found.properties.get(RENAMED_FROM)
-    return stated is not None and (last is None or last.properties.get(RENAMED_FROM) != stated)
 
 
 def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
@@ -97,18 +91,7 @@ def free_name(name: str, word: str, taken: Collection[str], limits: NameLimits) 
 
 def _moved(table: Table, there: Table, last: Table, limits: NameLimits) -> dict[str, str]:
     """Return new names by old ones for one table; none where no two are in each other's way."""
-    claims: dict[str, str] = {}
-    for column in table.columns.values():
-        if not is_fresh(column, last):
-            continue
-        open_origins = (each for each in origins(column.properties) if each in there.columns and each not in claims)
-        origin = next(open_origins, column.name)
-        if origin != column.name:
-            claims[origin] = column.name
-    # A name that stays another's is not given away: then nothing says which values are meant.
-    while stuck := [old for old in claims if old in table.columns and old not in claims.values()]:
-        for old in stuck:
-            del claims[old]
+    claims = column_claims(table, there, last)
     if not any(new in there.columns for new in claims.values()):
         return {}
     displaced = [new for new in claims.values() if new in there.columns and new not in claims]

@@ -11,6 +11,8 @@ class NoteKind(StrEnum):
 
     DRIFT = "drift"
     """The destination has it, and no schema that is known; it is left alone."""
+    LEFT_OUT = "left out"
+    """The schema has it no more; to drop it loses data, which nobody has allowed."""
     KEPT = "kept"
     """An old column that an earlier plan kept beside its successor."""
     STAYS = "stays"

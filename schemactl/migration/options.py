@@ -26,6 +26,9 @@ class PlanOptions:
         compares_unique: whether unique constraints are planned; dlt makes none on most destinations.
         compares_primary_keys: whether primary keys are planned; dlt makes none on most destinations.
         guesses_renames: whether what looks like a rename is one; else only ``x-renamed-from`` counts.
+        keeps_removed: whether what the schema has no more is left alone, and named, in place of being dropped.
+        removed_before: columns, by table, that earlier schemas of the destination had; no column for a table. What the
+            schema has no more is dropped if it is one of them, too.
         drops_kept: whether old columns that an earlier plan kept are dropped now.
         empty_tables: names in the destination of tables that hold no rows.
     """
@@ -34,5 +37,7 @@ class PlanOptions:
     compares_unique: bool = False
     compares_primary_keys: bool = False
     guesses_renames: bool = False
+    keeps_removed: bool = False
+    removed_before: frozenset[tuple[str, str | None]] = field(default_factory=frozenset)
     drops_kept: bool = False
     empty_tables: frozenset[str] = field(default_factory=frozenset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.comparison import Comparison, compare
@@ -110,6 +110,12 @@ def _looked_at(comparison: Comparison) -> tuple[str, ...]:
     known = comparison.known.tables if comparison.known else ()
     missing = (table.name for table in comparison.missing)
     return tuple(sorted({*comparison.schema.tables, *known, *renamed, *missing}))
+
+
+def planned_as(planned: PlannedStep, abilities: Abilities) -> PlannedStep:
+    """Return a planned step with the way, the risk and the undo that its step has at a destination."""
+    way = way_of(planned.step, abilities)
+    return replace(planned, way=way, risk=risk_of(planned.step, way), undo=undo_of(planned.step, abilities))
 
 
 def _planned(draft: Draft, abilities: Abilities) -> PlannedStep:

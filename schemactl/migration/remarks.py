@@ -8,7 +8,7 @@ from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
 from schemactl.migration.lookup import Lookup
-from schemactl.migration.moves import is_fresh, is_newly_stated
+from schemactl.migration.moves import is_fresh
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import kept_origin, variant_origin
@@ -30,12 +30,14 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames.pairing import origins
+from schemactl.schema.renames.moves import is_newly_stated
+from schemactl.schema.renames.pairing import is_dlts_own, origins
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 _LEFT = "is left alone: the schema does not know it"
 _TAKE_OVER = "take it over into the schema"
+_ALLOW = "`--allow-destructive` drops it"
 _RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
 
 
@@ -45,7 +47,7 @@ def remarks(
     """Yield what is to tell of a comparison for which these steps were found."""
     yield from _guesses(comparison)
     yield from _unheeded(comparison)
-    yield from _left_alone(comparison, steps)
+    yield from _left_alone(comparison, steps, options)
     yield from _added(comparison, steps)
     yield from _of_structure(comparison, abilities)
     yield from _of_keys(comparison, steps)
@@ -90,28 +92,50 @@ def _unheeded_tables(lookup: Lookup) -> Iterator[Note]:
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
 
 
-def _left_alone(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOptions) -> Iterator[Note]:
     tables = {step.table.name for step in steps if isinstance(step, DropTable)}
     columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
     of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
+    lookup = Lookup(comparison)
     for change in comparison.changes:
         if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
-            yield _table_left(change.table.name, of_schema)
+            is_known = _was_stated(lookup, change.table.name, None, options)
+            yield _table_left(change.table.name, of_schema, is_known)
         if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
             table = of_schema[change.table]
-            if change.column.name in table.columns:
+            if change.column.name in table.columns or is_dlts_own(change.column.name):
                 continue
             if origin := variant_origin(change.column.name, table.columns, naming):
                 message = f"takes values that do not fit `{origin}`; the schema does not know it yet"
                 yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _TAKE_OVER)
+            elif _was_stated(lookup, change.table, change.column.name, options):
+                yield _left_out(change.table, change.column)
             else:
                 yield _column_left(change.table, change.column, kept_origin(change.column.name) in table.columns)
 
 
-def _table_left(name: str, of_schema: Collection[str]) -> Note:
+def _was_stated(lookup: Lookup, table: str, column: str | None, options: PlanOptions) -> bool:
+    """Return whether an earlier schema of the destination had a table, or a column of it."""
+    old, known = lookup.old_table(table), lookup.comparison.known
+    if (old, column) in options.removed_before:
+        return True
+    if known is None or old not in known.tables:
+        return False
+    return column is None or column in known.tables[old].columns
+
+
+def _left_out(table: str, column: Column | None) -> Note:
+    name = column.name if column else None
+    hint = _ALLOW
+    if column is not None and not column.nullable:
+        hint = f"{_ALLOW}; until then loads by the schema will fail: allow nulls there"
+    return Note(NoteKind.LEFT_OUT, table, name, "is not dropped: its values would be lost", hint)
+
+
+def _table_left(name: str, of_schema: Collection[str], is_known: bool) -> Note:
     origin = kept_table_origin(name)
     if origin not in of_schema:
-        return Note(NoteKind.DRIFT, name, None, _LEFT)
+        return _left_out(name, None) if is_known else Note(NoteKind.DRIFT, name, None, _LEFT)
     message = f"holds rows of `{origin}` from before another table took that name"
     return Note(NoteKind.KEPT, name, None, message, "drop it by hand once nobody needs it")
 

@@ -64,6 +64,7 @@ class PlanReport:
     Attributes:
         done: how many of its steps an earlier run has done, which stands half done; None where there is none.
         is_recorded: whether the destination's ledger names the schema already.
+        not_undone: values that survive, and that an undo of the step spells in another way.
     """
 
     plan: MigrationPlan
@@ -71,6 +72,7 @@ class PlanReport:
     refusals: tuple[Refusal, ...] = ()
     done: int | None = None
     is_recorded: bool = False
+    not_undone: tuple[Counted, ...] = ()
 
     @property
     def stops(self) -> bool:

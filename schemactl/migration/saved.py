@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -18,6 +19,8 @@ from schemactl.migration.undo import Undo
 MARK: Final = "schemactl_plan"
 FORMAT: Final = 1
 ENDING: Final = ".plan.json"
+
+_SIGNATURE: Final = "signature"
 
 _SAVING: Final = "`schemactl migrate plan REF --to DEST --out FILE.plan.json` saves one"
 _PLACE_KEYS: Final = frozenset(("kind", "origin", "dataset"))
@@ -39,9 +42,12 @@ def plan_document(plan: MigrationPlan) -> dict[str, Any]:
     return {MARK: FORMAT, "hash": content_hash(content), **content}
 
 
-def write_plan(plan: MigrationPlan) -> str:
-    """Return a plan as the text of a file that ends in ``.plan.json``."""
-    return json.dumps(plan_document(plan), indent=1, allow_nan=False) + "\n"
+def write_plan(plan: MigrationPlan, key: bytes | None = None) -> str:
+    """Return a plan as the text of a file that ends in ``.plan.json``, signed with a key if there is one."""
+    document = plan_document(plan)
+    if key is not None:
+        document = {**document, _SIGNATURE: _sign(document["hash"], key)}
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
 def plan_text(plan: MigrationPlan) -> str:
@@ -49,13 +55,25 @@ def plan_text(plan: MigrationPlan) -> str:
     return json.dumps(plan_document(plan), allow_nan=False)
 
 
-def read_plan(text: str, path: str) -> MigrationPlan:
+def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     """Read what ``write_plan`` has written.
 
+    Args:
+        text: of the file.
+        path: for messages.
+        key: that the plan must be signed with; None for any plan, signed or not.
+
     Raises:
-        InputError: the text is no plan, of another format, or was changed since.
+        InputError: the text is no plan, of another format, was changed since, or is not signed with the key.
     """
     at = Location(path)
+    try:
+        return _read_plan(text, at, key)
+    except RecursionError:
+        raise InputError("this is no plan: it is nested too deeply to be one", at=at) from None
+
+
+def _read_plan(text: str, at: Location, key: bytes | None) -> MigrationPlan:
     try:
         document = json.loads(text)
     except ValueError as error:
@@ -67,8 +85,11 @@ def read_plan(text: str, path: str) -> MigrationPlan:
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
         hint = "make the plan anew with this version of schemactl"
         raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=at, hint=hint)
-    content = {key: value for key, value in document.items() if key not in (MARK, "hash")}
-    if document.get("hash") != content_hash(content):
+    content = {name: value for name, value in document.items() if name not in (MARK, "hash", _SIGNATURE)}
+    found = content_hash(content)
+    if key is not None:
+        _check_signature(document.get(_SIGNATURE), found, key, at)
+    if document.get("hash") != found:
         hint = "make the plan anew: what is applied must be what was shown"
         raise InputError("this plan was changed after it was made", at=at, hint=hint)
     try:
@@ -94,6 +115,19 @@ def mistaken_for_schema(text: str, path: str) -> InputError | None:
         hint = f"`schemactl migrate apply` runs it, from a file whose name ends in `{ENDING}`"
         return InputError("this is a plan, not a schema", at=at, hint=hint)
     return None
+
+
+def _sign(found: str, key: bytes) -> str:
+    """Return the HMAC-SHA256, in hex, of a plan's hash."""
+    return hmac.new(key, found.encode(), hashlib.sha256).hexdigest()
+
+
+def _check_signature(stated: Any, found: str, key: bytes, at: Location) -> None:
+    if stated is None:
+        raise InputError("the plan is not signed", at=at, hint="`schemactl migrate plan --sign-key NAME` signs it")
+    if not isinstance(stated, str) or not hmac.compare_digest(stated.encode(), _sign(found, key).encode()):
+        hint = "sign it where it is made, with the same key; or it was changed since"
+        raise InputError("the plan was not signed with this key", at=at, hint=hint)
 
 
 def _is_report(document: Any) -> bool:
@@ -148,7 +182,7 @@ def _step_document(planned: PlannedStep) -> dict[str, Any]:
 
 
 def _plan(document: Mapping[str, Any]) -> MigrationPlan:
-    if document.keys() != _KEYS:
+    if document.keys() - {_SIGNATURE} != _KEYS:
         raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
     steps = tuple(_planned(each) for each in document["steps"])
     _check_groups(steps)

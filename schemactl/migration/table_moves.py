@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from schemactl.migration.moves import free_name, is_newly_stated
-from schemactl.schema.changes import Change, TableRenamed
+from schemactl.migration.moves import free_name
+from schemactl.schema.changes import TableRenamed
+from schemactl.schema.nesting import ancestors
+from schemactl.schema.renames.moves import is_newly_stated
 from schemactl.schema.renames.pairing import origins
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Schema, Table
@@ -33,7 +35,7 @@ def table_moves_of(
         known: the last schema of the ledger; without one nothing can be told to be new.
         limits: of names.
     """
-    claims = _claims(catalogue, schema, known) if known is not None else {}
+    claims = table_claims(catalogue, schema, known) if known is not None else {}
     if not any(new in catalogue.tables for new in claims.values()):
         return ()
     moves = _with_all_that_move(claims, catalogue, schema, limits)
@@ -55,14 +57,14 @@ def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
     return replace(schema, tables={name: _under(table, names) for name, table in tables.items()})
 
 
-def settled(moves: Iterable[TableRenamed], changes: Iterable[Change]) -> Iterator[TableRenamed]:
+def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> Iterator[TableRenamed]:
     """Yield all renames of tables, each from the name that is there to the last one.
 
     Args:
         moves: those that are done first.
-        changes: what differs after them.
+        others: those that are done after them.
     """
-    further = {change.before: change for change in changes if isinstance(change, TableRenamed)}
+    further = {change.before: change for change in others}
     for move in moves:
         last = further.pop(move.after, None)
         yield move if last is None else replace(last, before=move.before)
@@ -75,8 +77,11 @@ def kept_table_origin(name: str) -> str | None:
     return match[1] if match else None
 
 
-def _claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
-    """Return new names by old ones, as they are stated; files order tables freely, so the first by name counts."""
+def table_claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
+    """Return new names by old ones, as tables state them for the first time.
+
+    Files order tables freely, so of two that state one name the first by name counts.
+    """
     claims: dict[str, str] = {}
     for name in sorted(schema.tables):
         table, last = schema.tables[name], known.tables.get(name)
@@ -87,10 +92,16 @@ def _claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
         if origin != name:
             claims[origin] = name
     # A name that stays another's is not given away: then nothing says which rows are meant.
-    while stuck := [old for old in claims if old in schema.tables and old not in claims.values()]:
+    while stuck := [old for old in claims if _stays(old, claims, catalogue, schema)]:
         for old in stuck:
             del claims[old]
     return claims
+
+
+def _stays(name: str, claims: Mapping[str, str], catalogue: Schema, schema: Schema) -> bool:
+    """Return whether the schema has a table of this name that is still the same one; nested ones go with parents."""
+    is_left = any(parent in claims for parent in ancestors(catalogue, name))
+    return name in schema.tables and name not in claims.values() and not is_left
 
 
 def _has_columns(table: Table) -> bool:

@@ -42,6 +42,20 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Values that a run of the ledger has not moved to where ``x-renamed-from`` says that they go.
+
+    Attributes:
+        column: None where it is about the rows of the whole table.
+        origin: the name of the column, or table, that they were to come from.
+    """
+
+    table: str
+    column: str | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyReport:
     """Whether tables and values are as a schema says.
 
@@ -54,6 +68,7 @@ class VerifyReport:
         all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
         variants: columns for values that do not fit another one, which the schema does not have yet.
         disagreements: tables whose files say different things.
+        misplaced: values that stand under wrong names, as the runs of the ledger tell.
         unfinished: the run that stands half done, if there is one; what differs may be its doing.
     """
 
@@ -67,9 +82,11 @@ class VerifyReport:
     all_rows: int = 0
     variants: tuple[ColumnAdded, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
+    misplaced: tuple[Misplaced, ...] = ()
     unfinished: PastRun | None = None
 
     @property
     def is_clean(self) -> bool:
         """Whether all is as the schema says; while a run stands half done, it is not settled what will be there."""
-        return self.unfinished is None and not (self.drift or self.odd or self.variants or self.disagreements)
+        found = self.drift or self.odd or self.variants or self.disagreements or self.misplaced
+        return self.unfinished is None and not found

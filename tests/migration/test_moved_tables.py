@@ -102,7 +102,7 @@ def test_rows_of_a_nested_table_stay_with_those_of_its_parent_where_the_schema_k
     assert RenameTable("a__items", "b__items") in [each.step for each in found.steps]
     assert [each.step.table.name for each in found.steps if isinstance(each.step, CreateTable)] == ["a__items"]
     assert not any(isinstance(each.step, DropTable) for each in found.steps)
-    assert [(note.kind, note.table) for note in found.notes] == [(NoteKind.DRIFT, "b__items")]
+    assert [(note.kind, note.table) for note in found.notes] == [(NoteKind.LEFT_OUT, "b__items")]
 
 
 def test_a_table_whose_name_is_taken_is_kept_beside_with_what_is_nested_in_it():

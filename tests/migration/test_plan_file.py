@@ -151,6 +151,12 @@ def test_what_is_no_plan_or_was_changed_is_refused(text, told):
     assert str(caught.value.at) == "shop.plan.json"
 
 
+@pytest.mark.parametrize("nested", ["[" * 50_000, '{"schemactl_plan": 1, "schema": ' + '{"a": ' * 50_000])
+def test_json_that_is_nested_too_deeply_is_no_plan(nested):
+    with pytest.raises(InputError, match="nested too deeply"):
+        read_plan(nested, "a.plan.json")
+
+
 REPORTS = [
     {"plan": plan_document(plan_for(THERE, WANTED)), "done": 0, "counted": [], "refusals": []},
     {"outcome": "done", "seconds": 0.1, "plan": plan_document(plan_for(THERE, WANTED)), "refusals": []},

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from hypothesis import HealthCheck, event, given, settings
 from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas
 
+from schemactl.flows.migrate.genuine import check_reached
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import run
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
-from schemactl.migration.planner import plan_steps
+from schemactl.migration.planner import plan_steps, planned_as
 from schemactl.migration.risk import Risk
 from schemactl.migration.steps import (
     AddColumn,
@@ -96,6 +98,16 @@ def test_once_the_steps_ran_nothing_is_left_but_what_was_told(case):
         else:
             assert isinstance(step, SetNotNull)
             assert (step.table, step.column.name) in lenient
+
+
+@LAW
+@given(cases())
+def test_a_check_for_forged_plans_takes_every_plan_that_was_made(case):
+    engine, abilities, _, schema, _, _ = case
+    proposal = plan_of(case)
+    module = SimpleNamespace(stored=engine.stored, ABILITIES=abilities)
+    check_reached(dict(proposal.catalogue.tables), [each.step for each in proposal.steps], schema, module)
+    assert [planned_as(each, abilities) for each in proposal.steps] == list(proposal.steps)
 
 
 @LAW

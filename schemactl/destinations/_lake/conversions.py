@@ -90,9 +90,12 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
         import duckdb
     except ModuleNotFoundError:
         raise missing_driver("duckdb", "duckdb") from None
+    from schemactl.destinations.duckdb._words import register
+
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": ""}
     with duckdb.connect(config=offline) as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        register(connection)
         yield connection
 
 

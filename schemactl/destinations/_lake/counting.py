@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._lake.conversions import ask, coarse, duckdb_session, duckdb_type
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
-from schemactl.destinations._migration.unfit import count_query, unfit_of
+from schemactl.destinations._migration.rendering import Dialect
+from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.migration.steps import Backfill, ChangeType
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,26 +34,56 @@ def count_values(store: LakeStore, table: str, column: str, step: ChangeType | B
     Raises:
         DestinationError: DuckDB is not installed, or the rows cannot be read.
     """
+    source = step.before if isinstance(step, ChangeType) else step.source
+    keys = _keys(store, table)
+    query = count_query(step, _VALUE, _rows_of(source, keys), [_KEY for _ in keys], _dialect())
+    batches = _batches(store, table, (column, *keys), share)
+    return added_up(_ask_each(batches, query, unfit_of, column, keys))
+
+
+def count_not_undone(store: LakeStore, table: str, column: str, step: ChangeType) -> Unfit:
+    """Return how many texts of a column an undo of a step does not bring back as they are.
+
+    Raises:
+        DestinationError: as ``count_values``.
+    """
+    keys = _keys(store, table)
+    query = undo_query(step, _VALUE, _rows_of(step.before, keys), [_KEY for _ in keys], _dialect())
+    batches = _batches(store, table, (column, *keys), 1.0)
+    return added_up(_ask_each(batches, query, undone_of, column, keys))
+
+
+def _dialect() -> Dialect:
     from schemactl.destinations.duckdb.migration import DIALECT
 
-    keys = _keys(store, table)
-    source = step.before if isinstance(step, ChangeType) else step.source
+    return DIALECT
+
+
+def _rows_of(source: Column, keys: Sequence[str]) -> str:
     kind = duckdb_type(source)
     given = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
-    rows = f"(SELECT {', '.join([given, *(_KEY for _ in keys)])} FROM given_rows)"
-    query = count_query(step, _VALUE, rows, [_KEY for _ in keys], DIALECT)
+    return f"(SELECT {', '.join([given, *(_KEY for _ in keys)])} FROM given_rows)"
+
+
+def _ask_each(
+    batches: Iterator[pyarrow.RecordBatch],
+    query: str | None,
+    read: Callable[[Sequence[tuple[Any, ...]], Sequence[str]], Unfit],
+    column: str,
+    keys: Sequence[str],
+) -> Iterator[Unfit]:
+    """Yield what a query says of each batch of a column; nothing where there is no query."""
     if query is None:
-        return Unfit()
+        return
     with duckdb_session() as connection:
-
-        def count(batch: pyarrow.RecordBatch) -> Unfit:
+        for batch in batches:
             given_rows = _given(batch, column, keys)
-            if (fine := _parts_of_microseconds(given_rows)).count:
-                return fine
-            found = ask(connection, given_rows, query, f"count values of `{table}.{column}`")
-            return unfit_of([tuple(row.values()) for row in found.to_pylist()], keys)
-
-        return added_up(count(batch) for batch in _batches(store, table, (column, *keys), share))
+            fine = _parts_of_microseconds(given_rows)
+            if fine.count:
+                yield fine
+                continue
+            found = ask(connection, given_rows, query, f"count values of `{column}`")
+            yield read([tuple(row.values()) for row in found.to_pylist()], keys)
 
 
 def added_up(parts: Iterator[Unfit]) -> Unfit:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.lock import WAIT_SECONDS, locked
+from schemactl.store.private_folder import private_folder
 
 LOAD_PATIENCE_SECONDS: Final = 600.0
 """How long a load waits for others: what it brings may have taken as long to make."""
@@ -30,10 +30,16 @@ def machine_folder(*known: str) -> Path:
 
     Args:
         known: what tells the destination from others.
+
+    Raises:
+        DestinationError: the user's private folder is another user's, or others may write to it: they could hold locks,
+            or have files written where they like.
     """
-    user = os.getuid() if hasattr(os, "getuid") else ""
     key = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir(), f"schemactl-locks-{user}", key)
+    try:
+        return private_folder() / "locks" / key
+    except InputError as error:
+        raise DestinationError(error.message, hint=error.hint) from error
 
 
 @contextmanager

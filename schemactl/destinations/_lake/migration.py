@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._lake.counting import count_nulls, count_values
+from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
 from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
@@ -151,6 +151,11 @@ class LakeMigration:
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()
+
+    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
+        place, source = table or step.table, column or step.before.name
+        self._check_column(place, source)
+        return count_not_undone(self.store, place, source, step)
 
     def obstacle(self, step: Step) -> Hindrance | None:
         return self.store.obstacle(step, way_of(step, self.abilities))

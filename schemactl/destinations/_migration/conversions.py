@@ -1,8 +1,8 @@
 """How a SQL database converts values as dlt's coercion does, and which values it cannot convert so.
 
 ``schema.coercion`` is the rule. What ``convert`` calls fit is converted to the very value that ``coerce`` gives;
-what is not fit is refused by ``coerce``, or loses something, or is spelt in a way that the database cannot read as
-Python does (digits of other scripts, ``2024-W05``, seconds as text): such values count as unfit, nothing is guessed.
+what is not fit is refused by ``coerce``, or loses something. Texts that the database cannot read as Python does (digits
+of other scripts, ``2024-W05``, seconds as text) are spelled anew by ``coercing`` first; nothing is guessed.
 Decimals become texts without the zeros that a column's scale pads them with, as their source most likely wrote them.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.destinations._migration import moments, numbers, texts
+from schemactl.destinations._migration.coercing import is_spelled, write_retype
 from schemactl.destinations._migration.words import FALSE, Converted, Maker, Retype, Words, conjoin, is_short
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
@@ -38,7 +39,31 @@ def convert(retype: Retype, value: str, words: Words) -> Converted:
     if after is DataType.TEXT:  # a cast would cut what is too long
         check = conjoin(found.check, is_short(retype, found.value, "length"))
         return replace(_cast(found, words.text), check=check)
-    return _cast(found, kind)
+    return _cast(_or_anew(found, retype, value, words) if is_spelled(retype) else found, kind)
+
+
+def _or_anew(found: Converted, retype: Retype, value: str, words: Words) -> Converted:
+    """Return a conversion that also takes what only dlt's coercion can read."""
+    anew = words.spelled_anew(value, written_retype(retype, words))
+    if anew is None:
+        return found
+    match retype.after.data_type:
+        case DataType.BINARY:
+            made = words.unhex(anew)
+        case DataType.JSON:
+            made = words.to_json(anew)
+        case _:
+            made = anew
+    return replace(found, anew=anew, anew_value=f"CAST({made} AS {words.type_of(retype.after)})")
+
+
+def written_retype(retype: Retype, words: Words) -> str:
+    """Return a retype as ``coercing.spelled_anew`` takes it: with the sizes that the database gives to decimals."""
+    column = retype.after
+    if column.data_type in (DataType.DECIMAL, DataType.WEI):
+        precision, scale = numbers.sizes_of(column, words)
+        column = replace(column, properties={**column.properties, "precision": precision, "scale": scale})
+    return write_retype(replace(retype, after=column))
 
 
 def _convert_other(retype: Retype, value: str, words: Words) -> Converted | None:

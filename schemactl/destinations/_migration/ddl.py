@@ -15,6 +15,19 @@ _PART_OF_TYPE: Final = re.compile(r"""[A-Za-z0-9_ .:<>\[\]]+|"(?:[^"\0]|"")*"|'(
 _SIZES: Final = ("precision", "scale")
 
 
+def check_name(name: str) -> None:
+    """Refuse what can name nothing in a database, or would begin a line of a script as a statement of its own.
+
+    Raises:
+        InputError: it is such a name.
+    """
+    if not name or "\0" in name:
+        raise InputError(f"{name!r} cannot name anything in a database")
+    if len(f"{name}.".splitlines()) > 1:
+        hint = "rename it: a naming convention such as `snake_case` makes no such names"
+        raise InputError(f"{name!r} has a line break, and goes into no statement", hint=hint)
+
+
 def quoted(name: str, limits: NameLimits) -> str:
     """Return a name as SQL quotes it.
 
@@ -25,8 +38,7 @@ def quoted(name: str, limits: NameLimits) -> str:
         size = len(name.encode())
     except UnicodeEncodeError:
         raise InputError(f"{name!r} cannot name anything: it is not Unicode") from None
-    if not name or "\0" in name:
-        raise InputError(f"{name!r} cannot name anything in a database")
+    check_name(name)
     if limits.max_bytes is not None and size > limits.max_bytes:
         raise InputError(f"`{name}` is longer than the {limits.max_bytes} bytes that the destination keeps of a name")
     return quote(name)

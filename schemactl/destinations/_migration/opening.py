@@ -34,13 +34,15 @@ def choose(database: Database, asked: str | None, schema: str) -> str:
 
 
 @contextmanager
-def waiting(opens: Callable[[], AbstractContextManager[Opened]], patience: float, sign: str) -> Iterator[Opened]:
+def waiting(
+    opens: Callable[[], AbstractContextManager[Opened]], patience: float, is_held: Callable[[DestinationError], bool]
+) -> Iterator[Opened]:
     """Open what another process may hold.
 
     Args:
         opens: opens it anew each time.
         patience: seconds to go on trying.
-        sign: what an error's message says where another process holds it.
+        is_held: whether an error says that another process holds it.
 
     Raises:
         DestinationError: it cannot be opened, or not in time.
@@ -52,7 +54,7 @@ def waiting(opens: Callable[[], AbstractContextManager[Opened]], patience: float
             found = opened.__enter__()
             break
         except DestinationError as error:
-            if sign not in error.message or time.monotonic() >= end:
+            if not is_held(error) or time.monotonic() >= end:
                 raise
             time.sleep(_PAUSE_SECONDS)
     try:

@@ -19,10 +19,12 @@ class Example:
         row: the key of a row that holds it: values by column (``_dlt_id``, or the primary key); empty where the
             table has none.
         value: as the database writes it, cut to 200 characters; None for null.
+        becomes: what an undo of the step would make of it, where that is looked at.
     """
 
     row: Mapping[str, str]
     value: str | None
+    becomes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

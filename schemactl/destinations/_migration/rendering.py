@@ -108,9 +108,7 @@ def dialect_of(words: Words, limits: NameLimits, sql: str) -> Dialect:
         return f"CASE WHEN {made.first} THEN {made.quick} ELSE {rest} END"
 
     def refusing(retype: Retype, value: str) -> str:
-        made = found(retype, value)
-        refused = words.refuse(value, words.type_of(retype.after))
-        return f"CASE WHEN {made.holds} THEN {made.value} ELSE {refused} END"
+        return found(retype, value).or_else(words.refuse(value, words.type_of(retype.after)))
 
     def fits(retype: Retype, value: str) -> str:
         return found(retype, value).fits

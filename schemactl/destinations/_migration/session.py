@@ -13,7 +13,7 @@ from schemactl.destinations._migration.known import Known
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.destinations._migration.rendering import Dialect, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
-from schemactl.destinations._migration.unfit import count_query, unfit_of
+from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._migration.unguarded import Unguarded
 from schemactl.destinations._session import Relation, qualify
 from schemactl.errors import DestinationError, InputError
@@ -242,17 +242,28 @@ class SqlMigration(Generic[D]):
             raise InputError(f"there is no table `{name}` in `{self.origin}`")
         return found
 
-    def _count(self, step: Step, column: str | None, place: str, relation: Relation) -> Unfit:
+    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
+        name = table or table_of(step)
+        with self.database.telling("count values that an undo spells in another way"):
+            relation = self._relation(name)
+            return self._count(step, column, qualify(self._place, name), relation, is_undone=True)
+
+    def _count(
+        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
+    ) -> Unfit:
+        def count(keys: tuple[str, ...]) -> Unfit:
+            if is_undone and isinstance(step, ChangeType):
+                query = undo_query(step, column, place, keys, self.dialect)
+                return undone_of(self.database.query(query), keys) if query else Unfit()
+            query = count_query(step, column, place, keys, self.dialect)
+            return unfit_of(self.database.query(query), keys) if query else Unfit()
+
         if "_dlt_id" in relation.columns:
-            return self._count_by(("_dlt_id",), step, column, place)
-        found = self._count_by((), step, column, place)
+            return count(("_dlt_id",))
+        found = count(())
         # The whole catalogue is read for a table's key: only where there is a row to name.
         keys = self._primary_key(relation.name) if found.count else ()
-        return self._count_by(keys, step, column, place) if keys else found
-
-    def _count_by(self, keys: tuple[str, ...], step: Step, column: str | None, place: str) -> Unfit:
-        query = count_query(step, column, place, keys, self.dialect)
-        return unfit_of(self.database.query(query), keys) if query else Unfit()
+        return count(keys) if keys else found
 
     def _primary_key(self, table: str) -> tuple[str, ...]:
         found = self.reads(self.database, self.dataset).schema.tables[table]

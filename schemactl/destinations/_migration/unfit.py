@@ -1,12 +1,15 @@
-"""The query that counts what of a table's data stands in a step's way, with examples."""
+"""The queries that count what of a table's data stands in a step's way, or does not come back, with examples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from schemactl.destinations._migration.coercing import is_spelled
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.rendering import Dialect, retype_of
+from schemactl.destinations._migration.words import Retype
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 
 _SHOWN_CHARACTERS = 200
@@ -34,6 +37,47 @@ def count_query(step: Step, column: str | None, table: str, keys: Sequence[str],
     bad = f"SELECT {listed} FROM {table} WHERE {condition} LIMIT {MOST_EXAMPLES}"
     total = f"SELECT count(*) AS all_rows FROM {table}"
     return f"SELECT total.all_rows, bad.* FROM ({total}) AS total LEFT JOIN ({bad}) AS bad ON 1 = 1"
+
+
+def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[str], dialect: Dialect) -> str | None:
+    """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
+
+    Args:
+        step: what is to be done.
+        column: as in ``count_query``.
+        table: as in ``count_query``.
+        keys: as in ``count_query``.
+        dialect: of the database.
+
+    Returns:
+        A query whose rows ``unfit_of`` reads; None where all values come back as they are.
+    """
+    retype = retype_of(step)
+    if not is_spelled(retype):
+        return None
+    name, back = dialect.name(column or step.before.name), Retype(step.after, step.before, is_strict=False)
+    again = f"CASE WHEN {dialect.fits(back, 'made')} THEN {dialect.value(back, 'made')} END"
+    listed = "".join(f", CAST({dialect.name(key)} AS {dialect.text}) AS k{number}" for number, key in enumerate(keys))
+    named = "".join(f", k{number}" for number in range(len(keys)))
+    converted = f"CASE WHEN {dialect.fits(retype, name)} THEN {dialect.value(retype, name)} END"
+    # Each in a part of its own: a conversion mentions its value many times.
+    return (
+        f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{listed} FROM {table} "
+        f"WHERE {name} IS NOT NULL), "
+        f"undone AS MATERIALIZED (SELECT given, {again} AS again{named} FROM converted WHERE made IS NOT NULL), "
+        f"other AS (SELECT count(*) OVER () AS unfit, {dialect.shown('given', _SHOWN_CHARACTERS)} AS shown, "
+        f"{dialect.shown('again', _SHOWN_CHARACTERS)} AS again{named} FROM undone "
+        f"WHERE coalesce(again <> given, TRUE) LIMIT {MOST_EXAMPLES}) "
+        f"SELECT total.all_rows, other.* FROM (SELECT count(*) AS all_rows FROM {table}) AS total "
+        "LEFT JOIN other ON 1 = 1"
+    )
+
+
+def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
+    """Return what the rows of an ``undo_query`` say."""
+    found = unfit_of([(*row[:3], *row[4:]) for row in rows], keys)
+    examples = tuple(replace(each, becomes=row[3]) for each, row in zip(found.examples, rows, strict=False))
+    return replace(found, examples=examples)
 
 
 def _condition(step: Step, column: str | None, table: str, dialect: Dialect) -> tuple[str, str] | None:

@@ -45,7 +45,7 @@ def guarded_value(step: ChangeType, dialect: Dialect, once: Once = _plainly) -> 
     """
     name = dialect.name(step.before.name)
     found = _converted(step, dialect)
-    if found is not None and TRUE in (found.goes_well, found.trusted):
+    if found is not None and TRUE in (found.goes_well, found.first):
         return found.quick
 
     def convert(each: str) -> str:

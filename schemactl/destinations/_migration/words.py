@@ -26,6 +26,9 @@ class Converted:
             it fails for no value that ``fits``.
         quick: the value in the new type where ``usual`` or ``trusted`` holds; null of a null.
         plain: a condition under which ``quick`` is right for a value that survives.
+        anew: the text of a value that is not of the form, from which dlt's coercion reads it; null where it refuses
+            the value; empty where there is no such text.
+        anew_value: the value in the new type, of ``anew``.
     """
 
     form: str
@@ -35,28 +38,36 @@ class Converted:
     trusted: str = FALSE
     quick: str = ""
     plain: str = FALSE
+    anew: str = ""
+    anew_value: str = ""
 
     @property
     def first(self) -> str:
-        """The condition that is asked first where values are converted: ``quick`` is right, or fails."""
-        return self.usual if self.trusted == FALSE else self.trusted
+        """The condition that is asked first where values are converted: ``quick`` is right, or fails.
+
+        It does not fail where a text of which the cast fails may be spelled anew.
+        """
+        return self.usual if self.anew or self.trusted == FALSE else self.trusted
 
     @property
     def goes_well(self) -> str:
         """The condition that a value survives, and ``quick`` is right."""
-        if self.plain == TRUE:
-            return self.fits
-        rest = FALSE if FALSE in (self.plain, self.holds) else where(self.holds, self.plain)
+        rest = self.holds if self.plain == TRUE else FALSE
+        if FALSE not in (self.plain, self.holds) and self.plain != TRUE:
+            rest = where(self.holds, self.plain)
         return rest if self.usual == FALSE else f"(CASE WHEN {self.usual} THEN TRUE ELSE {rest} END)"
 
     @property
     def fits(self) -> str:
         """The condition that a value survives."""
-        return self.holds if self.usual == FALSE else f"(CASE WHEN {self.usual} THEN TRUE ELSE {self.holds} END)"
+        taken = self.holds
+        if self.anew:
+            taken = f"(CASE WHEN {self.holds} THEN TRUE ELSE {self.anew} IS NOT NULL END)"
+        return taken if self.usual == FALSE else f"(CASE WHEN {self.usual} THEN TRUE ELSE {taken} END)"
 
     @property
     def holds(self) -> str:
-        """The same without ``usual``; databases do not promise to ask for parts of an AND in their order."""
+        """The condition that ``value`` is right; databases do not promise to ask for parts of an AND in their order."""
         if FALSE in (self.form, self.check):
             return FALSE
         if self.form == self.check == TRUE:
@@ -64,6 +75,11 @@ class Converted:
         if self.form == TRUE or self.check == TRUE:
             return f"({self.check if self.form == TRUE else self.form})"
         return f"(CASE WHEN {self.form} THEN {self.check} ELSE FALSE END)"
+
+    def or_else(self, refusal: str) -> str:
+        """Return the value in the new type, ``refusal`` where it does not survive."""
+        rest = f"coalesce({self.anew_value}, {refusal})" if self.anew else refusal
+        return f"CASE WHEN {self.holds} THEN {self.value} ELSE {rest} END"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +166,15 @@ class Words(Protocol):
 
     def is_readable(self, text: str, kind: str) -> str:
         """Return whether a cast of a trusted text does not fail, where the database can tell at little cost."""
+        ...
+
+    def spelled_anew(self, text: str, retype: str) -> str | None:
+        """Return a text as ``coercing.spelled_anew`` spells it; None where no text is known that is to be spelled so.
+
+        Args:
+            text: not null.
+            retype: from what to what, as ``coercing.write_retype`` writes it.
+        """
         ...
 
     def trim(self, text: str) -> str:

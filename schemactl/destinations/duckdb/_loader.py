@@ -22,9 +22,6 @@ _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 60.0
 """More, as what they bring took long to make; not for ever, as a tool may have the file open all day."""
 
-_IN_USE: Final = "Could not set lock"
-"""What DuckDB says where another process has the file open."""
-
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return what the file knows of earlier loads; nothing where it is not there yet.
@@ -36,7 +33,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     address = parse_file_address(url)
     if not address.path.exists():
         return PastLoads()
-    with waiting(lambda: open_session(address, is_read_only=True), _PATIENCE_SECONDS, _IN_USE) as session:
+    with waiting(lambda: open_session(address, is_read_only=True), _PATIENCE_SECONDS, is_in_use) as session:
         return past_loads(session, address.dataset, schema_name)
 
 
@@ -49,7 +46,7 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     address = parse_file_address(url)
     if address.path.exists():
-        with waiting(lambda: open_session(address), _PATIENCE_SECONDS, _IN_USE) as session:
+        with waiting(lambda: open_session(address), _PATIENCE_SECONDS, is_in_use) as session:
             check_schema(session, address.dataset, schema)
     else:
         check_names(schema, NAMES, str(address))
@@ -90,7 +87,7 @@ def _opened(address: FileAddress, is_absent: bool) -> Iterator[DuckDbSession]:
     """Open a transaction; where that fails, nothing is left of a file that was not there before."""
     with ExitStack() as stack:
         try:
-            opened = waiting(lambda: open_session(address), _PATIENCE_OF_LOADS_SECONDS, _IN_USE)
+            opened = waiting(lambda: open_session(address), _PATIENCE_OF_LOADS_SECONDS, is_in_use)
             session = stack.enter_context(opened)
         except DestinationError as error:
             if is_absent and not is_in_use(error):

@@ -18,6 +18,7 @@ from schemactl.destinations._catalogue import (
     schema_of,
 )
 from schemactl.destinations._session import quote
+from schemactl.destinations.duckdb._session import is_lock
 from schemactl.destinations.duckdb._types import kind_of
 from schemactl.errors import DestinationError
 
@@ -54,8 +55,7 @@ def read_catalogue(url: str) -> Catalogue:
         with duckdb.connect(address.path, read_only=True) as connection:
             return read_connection(connection, address, address.dataset)
     except duckdb.Error as error:
-        is_locked = "lock" in str(error)
-        hint = "another process has it open for writing: end that first, or name a copy" if is_locked else None
+        hint = "another process has it open for writing: end that first, or name a copy" if is_lock(error) else None
         raise DestinationError(f"cannot read `{address}`: {str(error).splitlines()[0]}", hint=hint) from error
 
 

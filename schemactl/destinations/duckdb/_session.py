@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,7 +61,6 @@ _IS_EMPTY: Final = """
 """
 
 _HINTS: Final[dict[str, str]] = {
-    "lock": "another process has it open; DuckDB lets one process write at a time: end that first",
     "No space left": "make room on the disk, then load again",
     "File too large": "make room on the disk, then load again",
     "Permission denied": "check the rights of the file and its folder",
@@ -68,6 +68,13 @@ _HINTS: Final[dict[str, str]] = {
     "not a valid DuckDB": "name a DuckDB file, or one that is not there yet",
     "Out of Memory": "give the load more memory, or load fewer files at a time",
 }
+
+
+_QUOTED: Final = re.compile(r'"[^"]*"')
+"""Names of files and tables, which may say anything."""
+
+_IN_USE: Final = "IO Error: Could not set lock on file"
+_END_FIRST: Final = "another process has it open; DuckDB lets one process write at a time: end that first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +195,20 @@ def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[N
         yield
     except (duckdb.Error, OSError) as error:
         first = next(iter(str(error).splitlines()), "")
-        known = next((each for part, each in _HINTS.items() if part in str(error)), hint)
+        known = next((each for part, each in _HINTS.items() if part in _QUOTED.sub("", str(error))), hint)
+        known = _END_FIRST if is_lock(error) else known
         raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=known) from error
 
 
 def is_in_use(error: DestinationError) -> bool:
     """Return whether it is that another process has the file open."""
-    return "lock" in str(error.__cause__)
+    return is_lock(error.__cause__)
+
+
+def is_lock(error: BaseException | None) -> bool:
+    """Return whether DuckDB says that another process has the file open."""
+    # DuckDB's errors have no codes: the class, and how it begins before it names the file.
+    return type(error).__name__ == "IOException" and str(error).startswith(_IN_USE)
 
 
 @contextmanager

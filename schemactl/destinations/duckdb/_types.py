@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._stated_type import stated_type
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
 from schemactl.destinations.duckdb._nested import duckdb_type, spelt
 from schemactl.schema.nested_columns import structure_of
@@ -72,9 +73,10 @@ def column_type(column: Column) -> str:
 
     Raises:
         ValueError: the column is incomplete.
+        InputError: it states a type that is none.
     """
     if DATABASE_TYPE in column.properties:
-        return str(column.properties[DATABASE_TYPE])
+        return stated_type(column, "duckdb")
     match column.data_type:
         case DataType.BIGINT:
             return _integer(column.properties.get("precision") or 64)

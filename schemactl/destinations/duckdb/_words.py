@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._migration.coercing import spelled_anew
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.words import TRUE
 from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb._types import column_type
 from schemactl.schema.types import Column
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _BLANKS: Final = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
 _EMPTY: Final = '""'
@@ -20,6 +24,20 @@ _NOT_AS_DLT: Final = r"[A-DF-Z]|nan|inf|[0-9]{18}|[eE][+-]?[0-9]{3}|,[ \t\n\r]*[
 """DuckDB reads NaN and a comma too many, and keeps numbers that Python cannot."""
 
 _WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM", "VARINT"))
+
+
+SPELLED: Final = "_schemactl_spelled"
+"""Calls ``coercing.spelled_anew``: sessions that convert values have it, see ``register``."""
+
+
+def register(connection: DuckDBPyConnection) -> None:
+    """Make the function that spells texts anew known to a connection."""
+
+    def spelled(text: str | None, retype: str) -> str | None:
+        return None if text is None else spelled_anew(text, retype)
+
+    handling: Any = "special"  # its enum has moved from version to version
+    connection.create_function(SPELLED, spelled, ["VARCHAR", "VARCHAR"], "VARCHAR", null_handling=handling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +99,9 @@ class DuckDbWords:
     def once(self, value: str, body: Callable[[str], str]) -> str:
         """Return an expression that mentions a text many times; ALTER TABLE reads a column anew for each."""
         return f"list_transform([{value}], lambda {_ONCE}: {body(_ONCE)})[1]"
+
+    def spelled_anew(self, text: str, retype: str) -> str | None:
+        return f"{SPELLED}({text}, {literal(retype)})"
 
     def trim(self, text: str) -> str:
         return f"trim({text}, {_BLANKS})"

@@ -37,9 +37,9 @@ from schemactl.destinations.duckdb._hanging import (
 )
 from schemactl.destinations.duckdb._nested import gains, structure_in
 from schemactl.destinations.duckdb._reader import read_connection
-from schemactl.destinations.duckdb._session import DuckDbSession, open_session
+from schemactl.destinations.duckdb._session import DuckDbSession, is_in_use, open_session
 from schemactl.destinations.duckdb._types import NAMES
-from schemactl.destinations.duckdb._words import FORGIVING_WORDS, WORDS
+from schemactl.destinations.duckdb._words import FORGIVING_WORDS, WORDS, register
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
@@ -252,8 +252,9 @@ def connect(
     def catalogue(session: DuckDbSession, dataset: str) -> Catalogue:
         return read_connection(session.connection, address, dataset)
 
-    with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, "lock") as session:
+    with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, is_in_use) as session:
         session.execute("COMMIT")
+        register(session.connection)
         dataset = choose(session, address.dataset, schema_name)
         yield DuckDbMigration(
             session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, _unguarded

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from schemactl.destinations._address import dataset_of
+from schemactl.destinations._busy import is_busy
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "catalog.db"
 _USUAL_NAME: Final = "default"
-_LOCKED: Final = "database is locked"
 _END_FIRST: Final = "another process writes to the catalogue: end that first, or wait, then load again"
 _SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE)
 
@@ -137,7 +137,7 @@ def _name_in(database: Path) -> str:
         with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as connection:
             found = connection.execute("select distinct catalog_name from iceberg_tables").fetchall()
     except sqlite3.Error as error:
-        if _LOCKED in str(error):
+        if is_busy(error):
             raise DestinationError(f"cannot read the catalogue `{database}`: {error}", hint=_END_FIRST) from error
         raise DestinationError(f"`{database}` is no catalogue of Iceberg: {error}") from error
     return str(found[0][0]) if len(found) == 1 else _USUAL_NAME
@@ -160,4 +160,4 @@ def told(what: str, again: str = "load again") -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy", "sqlite3", "requests"):
             raise
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DestinationError(f"{what}: {message}", hint=_END_FIRST if _LOCKED in message else None) from error
+        raise DestinationError(f"{what}: {message}", hint=_END_FIRST if is_busy(error) else None) from error

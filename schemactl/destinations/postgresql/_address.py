@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from schemactl.destinations._address import check_dataset
 from schemactl.errors import InputError
+from schemactl.redaction import HIDDEN
 
 _PATIENCE_SECONDS: Final = "10"
 
@@ -34,7 +36,7 @@ def parse_address(url: str) -> Address:
     )
     try:
         parts = urlsplit(url)
-        asked = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
+        asked = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)) if parts.query else {}
         port = parts.port
     except ValueError:
         raise problem from None
@@ -42,6 +44,7 @@ def parse_address(url: str) -> Address:
     # A password with an unescaped `@`, `/`, `#` would have its rest taken for a host, and shown.
     if "@" in user or "@" in parts.path or parts.fragment or not url.startswith(f"{parts.scheme}://"):
         raise problem
+    check_dataset(asked.items())
     dataset = asked.pop("dataset", None)
     stated = {
         "host": parts.hostname,
@@ -58,4 +61,4 @@ def parse_address(url: str) -> Address:
 def without_password(message: str, address: Address) -> str:
     """Return a message in which the password does not stand."""
     password = address.parameters.get("password")
-    return message.replace(password, "***") if password else message
+    return message.replace(password, HIDDEN) if password else message

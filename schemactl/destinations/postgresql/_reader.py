@@ -17,6 +17,7 @@ from schemactl.destinations._catalogue import (
     schema_of,
 )
 from schemactl.destinations.postgresql._address import Address, parse_address, without_password
+from schemactl.destinations.postgresql._session import hint_of
 from schemactl.destinations.postgresql._types import kind_of
 from schemactl.errors import DestinationError
 
@@ -69,7 +70,8 @@ def read_catalogue(url: str) -> Catalogue:
     except psycopg.Error as error:
         # The driver's own error may hold the address with its password.
         message = " ".join(str(error).split())
-        raise DestinationError(f"cannot read `{address.shown}`: {without_password(message, address)}") from None
+        shown = f"cannot read `{address.shown}`: {without_password(message, address)}"
+        raise DestinationError(shown, hint=hint_of(error, is_read_only=True)) from None
 
 
 def read_connection(connection: Connection[Any], address: Address, asked: str | None) -> Catalogue:

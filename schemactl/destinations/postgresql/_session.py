@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations.postgresql._address import Address, without_password
 from schemactl.destinations.postgresql._copy import csv_of
 from schemactl.destinations.postgresql._types import NAMES, column_type
-from schemactl.errors import DestinationError
+from schemactl.errors import ChangedMeanwhile, DestinationError
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
@@ -67,6 +68,13 @@ _HINTS: Final[dict[str, str]] = {
 }
 """What to do about errors, by SQLSTATE."""
 
+_DENIED: Final = "42501"
+_DENIED_FOR: Final = re.compile(r"permission denied for (?P<kind>\w+) (?P<name>.+)")
+_TO_READ: Final = "grant the user USAGE on the dataset, and SELECT on its tables"
+
+_CHANGED: Final = frozenset({"40001", "40P01", "42P01", "42703", "42704", "42804", "42883", "3F000", "XX000"})
+"""Codes of statements about what another session has changed since the catalogue was read."""
+
 _LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
 
 
@@ -76,6 +84,7 @@ class PostgresSession:
 
     connection: Connection[Any]
     address: Address
+    is_read_only: bool = False
 
     @property
     def dialect(self) -> str:
@@ -157,21 +166,48 @@ class PostgresSession:
             yield
         except psycopg.Error as error:
             # The driver's own error may hold the address with its password.
-            raise _told(error, task, self.address, _LOST if self.connection.closed else hint) from None
+            found = _LOST if self.connection.closed else hint
+            raise _told(error, task, self.address, found, self.is_read_only) from None
 
 
-def _told(error: Error, task: str, address: Address, hint: str | None = None) -> DestinationError:
+def _told(
+    error: Error, task: str, address: Address, hint: str | None = None, is_read_only: bool = False
+) -> DestinationError:
     said = error.diag
     context = "; ".join((said.context or "").splitlines())
     stated = ". ".join(part.rstrip(".") for part in (said.message_primary, said.message_detail, context) if part)
     message = without_password(" ".join((stated or str(error)).split()), address)
-    found = hint if hint == _LOST else _HINTS.get(said.sqlstate or "", hint)
-    return DestinationError(f"cannot {task} in `{address.shown}`: {message}", hint=found)
+    found = hint if hint == _LOST else hint_of(error, is_read_only) or hint
+    kind = ChangedMeanwhile if said.sqlstate in _CHANGED else DestinationError
+    return kind(f"cannot {task} in `{address.shown}`: {message}", hint=found)
+
+
+def hint_of(error: Error, is_read_only: bool) -> str | None:
+    """Return what to do about an error; None where its code says nothing.
+
+    Args:
+        error: PostgreSQL's.
+        is_read_only: whether nothing was to be written: less is to be granted then.
+    """
+    if error.sqlstate != _DENIED:
+        return _HINTS.get(error.sqlstate or "")
+    denied = _DENIED_FOR.fullmatch(error.diag.message_primary or "")
+    if denied is None or denied["kind"] not in ("schema", "table", "view"):
+        return _TO_READ if is_read_only else _HINTS[_DENIED]
+    if denied["kind"] == "schema":
+        privilege = "USAGE" if is_read_only else "CREATE, USAGE"
+        return f"grant the user what is missing: GRANT {privilege} ON SCHEMA {quote(denied['name'])} TO ..."
+    privilege = "SELECT" if is_read_only else "SELECT, INSERT, UPDATE, DELETE"
+    return f"grant the user what is missing: GRANT {privilege} ON {quote(denied['name'])} TO ..."
 
 
 @contextmanager
-def open_session(address: Address) -> Iterator[PostgresSession]:
+def open_session(address: Address, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
     """Open a transaction; it is taken back unless ``commit`` was called.
+
+    Args:
+        address: of the server.
+        is_read_only: whether nothing is to be written, for hints.
 
     Raises:
         DestinationError: the server cannot be reached, or psycopg is not installed.
@@ -187,7 +223,7 @@ def open_session(address: Address) -> Iterator[PostgresSession]:
         raise _told(error, "reach the server", address) from None
     # Under the others, a load that has waited for another one would not see what that one has loaded.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-    session = PostgresSession(connection, address)
+    session = PostgresSession(connection, address, is_read_only)
     try:
         with session.telling("begin a load"):
             # Files may hold moments without their zone; all of them are in UTC.

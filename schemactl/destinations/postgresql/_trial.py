@@ -23,13 +23,19 @@ def refusal_of(session: PostgresSession, dataset: str, table: str, statements: S
         dataset: the schema of the table.
         table: the table that is copied, without its rows, to ``SCHEMA.TRIAL``.
         statements: about that copy.
+
+    Where nothing may be made, not even for the session (a hot standby, a user without TEMPORARY), nothing is tried.
     """
     import psycopg
+    from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction
 
     said = psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError
     with session.connection.transaction(force_rollback=True):
-        session.execute("SET TRANSACTION READ WRITE")
-        session.execute(f"CREATE TEMPORARY TABLE {quote(TRIAL)} (LIKE {qualify(dataset, table)} INCLUDING ALL)")
+        try:
+            session.execute("SET TRANSACTION READ WRITE")
+            session.execute(f"CREATE TEMPORARY TABLE {quote(TRIAL)} (LIKE {qualify(dataset, table)} INCLUDING ALL)")
+        except (FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction):
+            return None
         try:
             for statement in statements:
                 session.execute(statement)

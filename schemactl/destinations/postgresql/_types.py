@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._stated_type import stated_type
 from schemactl.destinations._types import DatabaseType, decimal, decimal_sizes, integer, parse_type
+from schemactl.errors import InputError
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -32,8 +35,12 @@ _KINDS: Final[dict[str, Properties]] = {
     "TIMESTAMP WITHOUT TIME ZONE": {"data_type": "timestamp", "timezone": False},
 }
 
-_SIZED: Final = frozenset(("text", "time", "timestamp"))
 _USUAL_PRECISION: Final = 6
+_MOST: Final[dict[DataType | None, tuple[int, str]]] = {
+    DataType.BIGINT: (64, "integers of {} bits"),
+    DataType.TIMESTAMP: (_USUAL_PRECISION, "timestamps of {} digits of a second"),
+}
+_SIZED: Final = frozenset(("text", "time", "timestamp"))
 
 
 def kind_of(written: str) -> Properties:
@@ -106,11 +113,13 @@ def column_type(column: Column) -> str:
 
     Raises:
         ValueError: the column is incomplete.
+        InputError: PostgreSQL has no type of this size, or what is stated is none.
     """
     if DATABASE_TYPE in column.properties:
-        return str(column.properties[DATABASE_TYPE])
+        return stated_type(column, "postgres")
     properties = column.properties
     precision = properties.get("precision")
+    _check_size(column)
     size = "" if precision is None else f"({precision})"
     match column.data_type:
         case DataType.TEXT:
@@ -129,3 +138,17 @@ def column_type(column: Column) -> str:
             raise ValueError(f"column `{column.name}` has no type")
         case other:
             return _DATABASE_TYPES[other]
+
+
+def _check_size(column: Column) -> None:
+    """Refuse the sizes that dlt refuses.
+
+    Raises:
+        InputError: PostgreSQL has no such type.
+    """
+    precision = column.properties.get("precision")
+    most, what = _MOST.get(column.data_type, (math.inf, ""))
+    if precision is not None and precision > most:
+        message = f"column `{column.name}` is {column.data_type} of precision {precision}"
+        hint = "lower the precision in the schema, or leave it out"
+        raise InputError(f"{message}; PostgreSQL has {what.format(most)} at most", hint=hint)

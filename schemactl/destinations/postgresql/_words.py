@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from schemactl.destinations._migration.ddl import checked_type
@@ -59,13 +62,27 @@ FUNCTIONS: Final = {
 """What makes each function of the session, by how a call of it begins."""
 
 
+class Reading(Enum):
+    """Where a server says whether it reads a text as a type."""
+
+    SESSION = "functions of the session, which plans name so that they run on any version"
+    BUILT_IN = "since version 16, a function of its own: nothing is made"
+    NOWHERE = "before, where nothing may be made: a hot standby, or a user without TEMPORARY"
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresWords:
-    """See ``destinations._migration.words.Words``."""
+    """See ``destinations._migration.words.Words``.
+
+    Attributes:
+        spellings: texts that are spelled anew, for one retype of one table; None where they are not known.
+    """
 
     wide: str = "numeric"
     double: str = "double precision"
     text: str = "text"
+    reading: Reading = Reading.SESSION
+    spellings: Mapping[str, str] | None = None
 
     def type_of(self, column: Column) -> str:
         return checked_type(column, column_type)
@@ -124,9 +141,13 @@ class PostgresWords:
             case "BOOLEAN":
                 return TRUE
             case "DATE" | "TIME" | "TIMESTAMPTZ":
-                return f"pg_temp._schemactl_reads({text}, {literal(kind.lower())})"
+                return self._reads(text, kind.lower())
             case _:  # before version 16, a number's regular expression is quicker
                 return FALSE
+
+    def spelled_anew(self, text: str, retype: str) -> str | None:  # noqa: ARG002
+        # An object of JSON is the one mapping that a statement can hold, and that is searched and not walked through.
+        return f"(CAST({literal(json.dumps(self.spellings))} AS jsonb) ->> {text})" if self.spellings else None
 
     def trim(self, text: str) -> str:
         return f"btrim({text}, {_BLANKS})"
@@ -150,10 +171,7 @@ class PostgresWords:
 
     def is_json(self, text: str) -> str:
         outside = f"regexp_replace({text}, {literal(_STRING)}, {literal(_EMPTY)}, 'g')"
-        return (
-            f"(pg_temp._schemactl_is_json({text}) AND {outside} !~ {literal(_NOT_AS_DLT)} "
-            f"AND {self.trim(text)} <> 'null')"
-        )
+        return f"({self._reads(text, 'jsonb')} AND {outside} !~ {literal(_NOT_AS_DLT)} AND {self.trim(text)} <> 'null')"
 
     def to_json(self, text: str) -> str:
         return f"CAST({text} AS jsonb)"
@@ -170,7 +188,21 @@ class PostgresWords:
 
     def is_other_text(self, text: str, kind: str) -> str:
         again = self.other_text(f"CAST({text} AS {kind})", kind)
-        return f"(CASE WHEN pg_temp._schemactl_reads({text}, {literal(kind)}) THEN {again} = {text} ELSE FALSE END)"
+        # dlt's coercion knows nothing of such types: without a test, the cast fails on what is none of the type.
+        reads = TRUE if self.reading is Reading.NOWHERE else self._reads(text, kind)
+        return f"(CASE WHEN {reads} THEN {again} = {text} ELSE FALSE END)"
+
+    def _reads(self, text: str, kind: str) -> str:
+        """Return whether PostgreSQL reads a text as a type; FALSE where it cannot say without an error."""
+        match self.reading:
+            case Reading.BUILT_IN:
+                return f"pg_catalog.pg_input_is_valid({text}, {literal(kind)})"
+            case Reading.NOWHERE:
+                return FALSE
+            case Reading.SESSION if kind == "jsonb":
+                return f"pg_temp._schemactl_is_json({text})"
+            case Reading.SESSION:
+                return f"pg_temp._schemactl_reads({text}, {literal(kind)})"
 
     def double_text(self, number: str) -> str:
         text = f"CAST(CAST({number} AS double precision) AS text)"

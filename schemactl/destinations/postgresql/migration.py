@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.coercing import is_spelled, spelled_anew
+from schemactl.destinations._migration.conversions import written_retype
 from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import Hindrance, Unfit
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
@@ -19,6 +21,7 @@ from schemactl.destinations._migration.rendering import (
     render_of_constraint,
     render_of_table,
     render_of_values,
+    retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unguarded import guarded_value
@@ -29,7 +32,7 @@ from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
 from schemactl.destinations.postgresql._trial import SCHEMA, TRIAL, refusal_of
 from schemactl.destinations.postgresql._types import NAMES, kind_of
-from schemactl.destinations.postgresql._words import FUNCTIONS, WORDS
+from schemactl.destinations.postgresql._words import FUNCTIONS, WORDS, PostgresWords, Reading
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
@@ -54,6 +57,7 @@ from schemactl.schema.types import Column, DataType, Table
 
 _PAUSE_SECONDS: Final = 0.2
 _STATEMENT_PATIENCE: Final = "60s"
+_SAVEPOINT: Final = "_schemactl_step"
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -88,6 +92,11 @@ ABILITIES: Final = Abilities(
 DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "postgres")
 
 
+def _dialect_with(spellings: Mapping[str, str], words: PostgresWords = WORDS) -> Dialect:
+    """Return the same for a column of which some texts are spelled anew."""
+    return dialect_of(replace(words, spellings=spellings), NAMES, "postgres")
+
+
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
@@ -95,11 +104,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return render_of_table(step, DIALECT, dataset)
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, dataset)
-        case Backfill() | FillColumn():
-            return _with_functions(render_of_values(step, DIALECT, dataset, table))
-        case ChangeType():
-            value = "" if _is_cast(step.before, step.after) else guarded_value(step, DIALECT)
-            return _with_functions(_change_type(step, dataset, value))
+        case Backfill() | FillColumn() | ChangeType():
+            return _write_values(step, table, dataset, DIALECT)
         case SetNotNull() | DropNotNull() | AddUnique() | AddPrimaryKey():
             return render_of_constraint(step, DIALECT, dataset)
         case DropUnique():
@@ -108,6 +114,15 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return (_drop_primary_key(step, dataset),)
         case _:
             assert_never(step)
+
+
+def _write_values(
+    step: Backfill | FillColumn | ChangeType, table: Table | None, dataset: str, dialect: Dialect
+) -> tuple[str, ...]:
+    if not isinstance(step, ChangeType):
+        return _with_functions(render_of_values(step, dialect, dataset, table))
+    value = "" if _is_cast(step.before, step.after) else guarded_value(step, dialect)
+    return _with_functions(_change_type(step, dataset, value))
 
 
 def _with_functions(statements: tuple[str, ...]) -> tuple[str, ...]:
@@ -173,9 +188,27 @@ END
 """
 
 
+_STORAGE: Final = """
+    SELECT a.attstorage::text, t.typstorage::text
+    FROM pg_catalog.pg_attribute a
+        JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    WHERE n.nspname = {0} AND c.relname = {1} AND a.attname = {2}
+"""
+
+_STORAGES: Final = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresMigration(SqlMigration[PostgresSession]):
-    """See ``destinations.MigrationSession``."""
+    """See ``destinations.MigrationSession``.
+
+    Attributes:
+        words: those of its dialect.
+    """
+
+    words: PostgresWords = WORDS
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
@@ -186,6 +219,86 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.telling("look at what hangs on a column"):
             return tuple(hanging_on(self.database, self.dataset, table, column))
+
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        """Run the statements of a step; texts that only dlt's coercion can read are spelled anew."""
+        match step:
+            case Backfill() if spellings := self._spellings(step, None, self._table(step)):
+                statements = _write_values(step, None, self.dataset, _dialect_with(spellings))
+                SqlMigration.run(self, step, statements)
+            case ChangeType():
+                self._retype(step, statements)
+            case _:
+                SqlMigration.run(self, step, statements)
+
+    def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:
+        """Run the statements, and look for texts to spell anew where they fail: to look first costs a scan."""
+        with self._kept_storage(step):
+            self._retype_values(step, statements)
+
+    @contextmanager
+    def _kept_storage(self, step: ChangeType) -> Iterator[None]:
+        """Give a column its STORAGE again, which PostgreSQL sets to the new type's when a type changes."""
+        asked = _STORAGE.format(*map(literal, (self.dataset, step.table, step.before.name)))
+        with self.database.telling("look at how a column is stored"):
+            before = self.database.query(asked)
+        yield
+        with self.database.telling("keep how a column is stored"):
+            after = self.database.query(asked)
+            # Of a type of fixed length there is only one way.
+            if before and after and before[0][0] != before[0][1] and after[0][1] != "p" and before[0][0] != after[0][0]:
+                column = DIALECT.name(step.before.name)
+                action = f"ALTER COLUMN {column} SET STORAGE {_STORAGES[before[0][0]]}"
+                self.database.execute(alter(DIALECT, self.dataset, step.table, action))
+
+    def _retype_values(self, step: ChangeType, statements: Sequence[str]) -> None:
+        try:
+            with self._savepoint():
+                SqlMigration.run(self, step, statements)
+        except DestinationError:
+            spellings = self._spellings(step, None, self._table(step))  # none where dlt's coercion reads no more
+            if not spellings:
+                raise
+            SqlMigration.run(self, step, _write_values(step, None, self.dataset, _dialect_with(spellings)))
+
+    @contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        """Take back what is done inside where it fails; a statement that stands alone needs none."""
+        if not self.known.is_open:
+            yield
+            return
+        with self.database.telling("set a savepoint"):
+            self.database.execute(f"SAVEPOINT {_SAVEPOINT}")
+        try:
+            yield
+        except DestinationError:
+            with self.database.telling("go back to a savepoint"):
+                self.database.execute(f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
+            raise
+        with self.database.telling("release a savepoint"):
+            self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
+
+    def _table(self, step: ChangeType | Backfill) -> str:
+        return DIALECT.table(self.dataset, step.table)
+
+    def _count(
+        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
+    ) -> Unfit:
+        spellings = self._spellings(step, column, place)
+        session = replace(self, dialect=_dialect_with(spellings, self.words)) if spellings else self
+        return SqlMigration._count(session, step, column, place, relation, is_undone=is_undone)
+
+    def _spellings(self, step: Step, column: str | None, place: str) -> Mapping[str, str]:
+        """Return the texts of a column that PostgreSQL does not read and dlt's coercion does, spelled anew."""
+        if not isinstance(step, ChangeType | Backfill) or not is_spelled(retype := retype_of(step)):
+            return {}
+        name = DIALECT.name(column or retype.before.name)
+        is_odd = f"NOT coalesce({self.dialect.fits(retype, name)}, FALSE)"
+        with self.database.telling("look for texts that are spelled in other ways"):
+            rows = self.database.query(f"SELECT DISTINCT {name} FROM {place} WHERE {name} IS NOT NULL AND {is_odd}")
+        written = written_retype(retype, WORDS)
+        found = {text: spelled for (text,) in rows if (spelled := spelled_anew(text, written)) is not None}
+        return {text: spelled for text, spelled in found.items() if r"\u0000" not in spelled}  # jsonb holds none
 
     def _try(self, step: ChangeType) -> str | None:
         relation = self.database.relation(self.dataset, step.table)
@@ -214,7 +327,7 @@ def connect(
     def catalogue(session: PostgresSession, dataset: str) -> Catalogue:
         return read_connection(session.connection, address, dataset)
 
-    with open_session(address) as session:
+    with open_session(address, is_read_only=is_read_only) as session:
         with session.telling("begin a migration"):
             session.connection.rollback()
             session.connection.autocommit = True
@@ -223,8 +336,8 @@ def connect(
                 session.execute(f"SET {setting}")
             session.execute(f"SET lock_timeout = '{_STATEMENT_PATIENCE}'")
             session.execute("SET extra_float_digits = 1")
+            words = _reading_words(session) if is_read_only else WORDS
             if is_read_only:
-                _make_functions(session)  # what is read-only may not make them afterwards
                 session.execute("SET default_transaction_read_only = on")
             dataset = choose(session, address.dataset, schema_name)
         if not is_read_only:
@@ -232,10 +345,24 @@ def connect(
                 _lock(session, dataset, patience)
                 _make_functions(session)
         try:
-            yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+            dialect = DIALECT if words is WORDS else _dialect_with({}, words)
+            yield PostgresMigration(session, dataset, dialect, catalogue, _sampled, is_read_only, words=words)
         finally:
             if not is_read_only:
                 _unlock(session)
+
+
+def _reading_words(session: PostgresSession) -> PostgresWords:
+    """Return how a session that writes nothing finds out what the server reads: standbys take no functions."""
+    from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
+
+    if session.connection.info.server_version >= 160000:
+        return replace(WORDS, reading=Reading.BUILT_IN)
+    try:
+        _make_functions(session)
+    except (InsufficientPrivilege, ReadOnlySqlTransaction):
+        return replace(WORDS, reading=Reading.NOWHERE)
+    return WORDS
 
 
 def _make_functions(session: PostgresSession) -> None:

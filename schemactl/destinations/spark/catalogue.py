@@ -57,7 +57,7 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: Spark failed.
         EngineError: Spark cannot be started.
     """
-    from schemactl.engine.running import running_session
+    from schemactl.engine.session.running import running_session
 
     namespace = read_address(url)
     with running_session() as spark:

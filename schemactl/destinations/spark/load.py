@@ -49,7 +49,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """
     from schemactl.engine.catalogue import held_tables
     from schemactl.engine.catalogue_pending import Target, read_pending
-    from schemactl.engine.running import running_session
+    from schemactl.engine.session.running import running_session
 
     namespace = read_address(url)
     with running_session() as spark:
@@ -111,7 +111,7 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     from schemactl.engine.catalogue import held_tables
     from schemactl.engine.catalogue_pending import Target
-    from schemactl.engine.running import active_session, running_session
+    from schemactl.engine.session.running import active_session, running_session
 
     namespace = read_address(url)
     chains = chains_of(as_stored(schema))
@@ -135,7 +135,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     from schemactl.engine.catalogue_pending import Pending, Target, commit, forget, recover, refreshed
     from schemactl.engine.catalogue_tables import mend_tables
     from schemactl.engine.rewrite import configured
-    from schemactl.engine.running import running_session
+    from schemactl.engine.session.running import running_session
 
     package = package_as_stored(package)
     namespace, kept = read_address(url), bookkeeping_of(package.schema)

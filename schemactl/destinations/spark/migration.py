@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._migration.coercing import is_spelled
 from schemactl.destinations._migration.records import (
     MOST_EXAMPLES,
     Example,
@@ -22,6 +23,7 @@ from schemactl.destinations._migration.records import (
     Unfit,
     Version,
 )
+from schemactl.destinations._migration.words import Retype
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import ledger
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
@@ -82,7 +84,7 @@ def connect(
     from schemactl.engine.catalogue_pending import Target, recover, refreshed
     from schemactl.engine.catalogue_tables import find_tables, mend_tables
     from schemactl.engine.rewrite import configured
-    from schemactl.engine.running import running_session, telling
+    from schemactl.engine.session.running import running_session, telling
 
     namespace = read_address(url)
     with running_session() as spark, configured(spark):
@@ -111,7 +113,7 @@ class SparkMigration:
         return ORIGIN
 
     def catalogue(self) -> Catalogue:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("read the catalogue"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
@@ -126,7 +128,7 @@ class SparkMigration:
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         if way_of(step, ABILITIES) is Way.COPY:
             self.run_together((step,))
@@ -142,7 +144,7 @@ class SparkMigration:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
         from schemactl.engine.catalogue_copy import rewrite
         from schemactl.engine.catalogue_steps import changes_of
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         self._make_schema()
         with telling("migrate"):
@@ -154,7 +156,7 @@ class SparkMigration:
 
     def _make_schema(self) -> None:
         from schemactl.engine.catalogue_tables import make_schema
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
@@ -163,14 +165,14 @@ class SparkMigration:
 
     def row_count(self, table: str) -> int:
         from schemactl.engine.catalogue_rows import row_count
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("count rows"):
             return row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         from schemactl.engine.catalogue_rows import empty_tables
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("look for rows"):
             return empty_tables(self.tables, tables)
@@ -181,7 +183,7 @@ class SparkMigration:
 
     def obstacle(self, step: Step) -> Hindrance | None:
         from schemactl.engine.catalogue_copy import BY_HAND, copy_obstacle
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         if way_of(step, ABILITIES) is not Way.COPY:
             return None
@@ -193,68 +195,80 @@ class SparkMigration:
         """See ``destinations.SamplingSession``."""
         return self._unfit(table_of(step), step, None, share)
 
-    def _unfit(self, table: str, step: Step, column: str | None, share: float) -> Unfit:
-        from schemactl.engine.catalogue_steps import count_unfit, sampled
-        from schemactl.engine.running import telling
+    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
+        if not is_spelled(Retype(step.before, step.after)):
+            return Unfit()
+        return self._unfit(table or step.table, step, column, 1.0, is_undone=True)
+
+    def _unfit(self, table: str, step: Step, column: str | None, share: float, *, is_undone: bool = False) -> Unfit:
+        from schemactl.engine.catalogue_steps import Counted, count_not_undone, count_unfit, sampled
+        from schemactl.engine.session.running import telling
 
         with telling("count values that do not survive"):
             if not self.tables.has(table):
                 raise InputError(f"there is no table `{table}` in `{self.dataset}`")
             frame = self.tables.frame(table)
             key = _ROW_KEY if _ROW_KEY in frame.columns else None
-            found = count_unfit(step, sampled(frame, share, key), column, key, MOST_EXAMPLES)
+            found: Counted | None
+            if is_undone and isinstance(step, ChangeType):
+                found = count_not_undone(step, frame, column, key, MOST_EXAMPLES)
+            else:
+                found = count_unfit(step, sampled(frame, share, key), column, key, MOST_EXAMPLES)
         if found is None:
             return Unfit()
-        examples = tuple(Example({_ROW_KEY: row} if row is not None else {}, value) for row, value in found.examples)
+        examples = tuple(
+            Example({_ROW_KEY: row} if row is not None else {}, value, becomes)
+            for row, value, becomes in found.examples
+        )
         return Unfit(found.count, found.rows, examples)
 
     def runs(self) -> tuple[Run, ...]:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("read the ledger"):
             return ledger.read_runs(self.tables)
 
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("read the ledger"):
             return ledger.read_steps(self.tables, run_id)
 
     def write_run(self, run: Run) -> None:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         self._make_schema()
         with telling("write the ledger"):
             ledger.write_run(self.tables, run)
 
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         self._make_schema()
         with telling("write the ledger"):
             ledger.write_steps(self.tables, steps)
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("read dlt's ledger"):
             return ledger.read_versions(self.tables, schema_name)
 
     def schema_of(self, version_hash: str) -> Schema | None:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         with telling("read dlt's ledger"):
             return ledger.read_schema(self.tables, version_hash)
 
     def write_version(self, schema: Schema) -> None:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         self._make_schema()
         with telling("write dlt's ledger"):
             ledger.write_version(self.tables, schema)
 
     def forget_version(self, version_hash: str) -> None:
-        from schemactl.engine.running import telling
+        from schemactl.engine.session.running import telling
 
         self._make_schema()
         with telling("write dlt's ledger"):

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from schemactl.destinations._migration import ddl
 from schemactl.destinations._migration.composing import Written, composed
+from schemactl.destinations._stated_type import stated_type
 from schemactl.destinations.spark.catalogue import NAMES, namespace_of
 from schemactl.errors import InputError
 from schemactl.migration.effects import run
@@ -77,6 +78,8 @@ def column_type(column: Column) -> str:
     structure = structure_in(stated)
     if structure is not None and write_type(structure, has_comments=False) == stated:
         return stated  # whose names may hold what no other type does
+    if stated and stated != "void":  # which sqlglot does not know
+        stated_type(column, "spark")
     return ddl.checked_type(column, _spark_type)
 
 

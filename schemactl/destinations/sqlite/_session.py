@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress
+from schemactl.destinations._busy import is_busy
 from schemactl.destinations._session import Relation
 from schemactl.destinations.sqlite._reader import MAIN
 from schemactl.destinations.sqlite._types import column_type
@@ -83,8 +84,7 @@ class SqliteDatabase:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            is_locked = "locked" in str(error)
-            found = "another process has it open: end that first, or wait" if is_locked else hint
+            found = "another process has it open: end that first, or wait" if is_busy(error) else hint
             raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=found) from error
 
 

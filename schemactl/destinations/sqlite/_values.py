@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, time
-from decimal import Context, Decimal
-from functools import lru_cache
+from decimal import Decimal
+from math import copysign
 from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._migration.coercing import coerced, plain_number, read_retype, write_retype
 from schemactl.destinations._migration.words import Retype
 from schemactl.destinations._session import literal
-from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 FITS: Final = "_schemactl_fits"
 VALUE: Final = "_schemactl_value"
 
-_NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI))
-_DECIMALS: Final = frozenset((DataType.DECIMAL, DataType.WEI))
-_MIDNIGHT: Final = time()
+_KEPT: Final = ("data_type", "timezone")
 
 
 def register(connection: Connection) -> None:
@@ -35,40 +33,24 @@ def register(connection: Connection) -> None:
 
 def fits_call(retype: Retype, value: str) -> str:
     """Return the condition that a value survives."""
-    return f"{FITS}({value}, {literal(_spec(retype))})"
+    return f"{FITS}({value}, {literal(write_retype(retype, _KEPT))})"
 
 
 def value_call(retype: Retype, value: str) -> str:
     """Return the value in its new type; it fails where the value does not survive."""
-    return f"{VALUE}({value}, {literal(_spec(retype))})"
-
-
-def _spec(retype: Retype) -> str:
-    sides = [_kind(column) for column in (retype.before, retype.after)]
-    return json.dumps([*sides, retype.counts_seconds, retype.is_strict])
-
-
-def _kind(column: Column) -> dict[str, Any]:
-    kept = ("data_type", "timezone")
-    return {key: column.properties[key] for key in kept if column.properties.get(key) is not None}
-
-
-@lru_cache(maxsize=64)
-def _read_spec(spec: str) -> Retype:
-    before, after, counts_seconds, is_strict = json.loads(spec)
-    return Retype(Column("", before), Column("", after), counts_seconds, is_strict)
+    return f"{VALUE}({value}, {literal(write_retype(retype, _KEPT))})"
 
 
 def _fits(stored: Any, spec: str) -> bool:
     try:
-        convert_stored(stored, _read_spec(spec))
+        convert_stored(stored, read_retype(spec))
     except (ValueError, ArithmeticError):
         return False
     return True
 
 
 def _value(stored: Any, spec: str) -> Any:
-    return convert_stored(stored, _read_spec(spec))
+    return convert_stored(stored, read_retype(spec))
 
 
 def convert_stored(stored: Any, retype: Retype) -> Any:
@@ -81,33 +63,7 @@ def convert_stored(stored: Any, retype: Retype) -> Any:
     Raises:
         ValueError: the value does not survive.
     """
-    before, after = retype.before.data_type, retype.after.data_type
-    if before is None or after is None:
-        raise ValueError("dlt has no type for it")
-    value = _decode(stored, retype.before)
-    found = coerce(value, before, after)
-    if found is None:
-        raise ValueError("JSON's null")
-    _refuse_loss(value, found, retype)
-    return _encode(found, retype)
-
-
-def _refuse_loss(value: Any, found: Any, retype: Retype) -> None:
-    before, after = retype.before.data_type, retype.after.data_type
-    if before is after:
-        return
-    if after is DataType.BOOL and before in _NUMBERS and value not in (0, 1):
-        raise ValueError("a number as truth")
-    if after in (DataType.TIMESTAMP, DataType.DATE) and before in _NUMBERS and not retype.counts_seconds:
-        raise ValueError("a number as a moment")
-    if after is DataType.DATE:
-        moment = value if isinstance(value, datetime) else coerce(value, before, DataType.TIMESTAMP)  # type: ignore[arg-type]
-        in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
-        if retype.is_strict and in_utc.time() != _MIDNIGHT:
-            raise ValueError("its time of day")
-    is_cut = before in (DataType.BIGINT, *_DECIMALS) and after is DataType.DOUBLE
-    if is_cut and Decimal(repr(found)) != value:
-        raise ValueError("digits")
+    return _encode(coerced(_decode(stored, retype.before), retype), retype)
 
 
 def _decode(stored: Any, column: Column) -> Any:
@@ -120,7 +76,7 @@ def _decode(stored: Any, column: Column) -> Any:
         case (DataType.BOOL, 0 | 1):
             return bool(stored)
         case (DataType.DECIMAL | DataType.WEI, float() | int() | str()):
-            return _plain(Decimal(str(stored)))
+            return plain_number(Decimal(str(stored)))
         case (DataType.JSON, str()):
             return json.loads(stored)
         case (DataType.TIMESTAMP, str()):
@@ -135,15 +91,6 @@ def _decode(stored: Any, column: Column) -> Any:
             raise ValueError(f"a value of another type than the column's: {type(stored).__name__}")
 
 
-def _plain(number: Decimal) -> Decimal:
-    """Return a number without zeros at its end, and without an exponent."""
-    if not number.is_finite():
-        raise ValueError(number)
-    # The usual context would round to 28 digits.
-    exact = Context(prec=len(number.as_tuple().digits))
-    return Decimal(f"{number.normalize(exact):f}") if number else Decimal(0)
-
-
 def _encode(value: Any, retype: Retype) -> Any:
     """Return what dlt's loader would store."""
     match value:
@@ -153,6 +100,8 @@ def _encode(value: Any, retype: Retype) -> Any:
             return int(value)
         case Decimal():
             return _number(value, retype.is_strict)
+        case float() if value != value or (value == 0 and copysign(1, value) < 0):
+            raise ValueError("SQLite makes null of NaN, and 0.0 of -0.0")
         case int() if not -(2**63) <= value < 2**63:
             raise ValueError("beyond 64 bits")
         case datetime():
@@ -168,7 +117,7 @@ def _encode(value: Any, retype: Retype) -> Any:
 
 def _number(number: Decimal, is_strict: bool) -> int | float:
     """Return a decimal as SQLite keeps it: as an integer or a floating-point number."""
-    plain = _plain(number)
+    plain = plain_number(number)
     if plain == plain.to_integral_value() and abs(plain) < 2**63:
         return int(plain)
     if is_strict and Decimal(repr(float(plain))) != plain:

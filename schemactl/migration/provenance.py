@@ -1,0 +1,93 @@
+"""Checks finished runs of the ledger: whether the values of each renamed column are where ``x-renamed-from`` says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
+    CreateTable,
+    RenameColumn,
+    RenameTable,
+    Step,
+    table_of,
+)
+from schemactl.migration.table_moves import table_claims
+from schemactl.migration.verification import Misplaced
+from schemactl.schema.renames.moves import column_claims
+from schemactl.schema.types import Schema, Table
+
+Place = tuple[str, str]
+"""A table and a column; an empty column stands for the rows of the table."""
+
+
+def misplaced_after(
+    found: Mapping[Place, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
+) -> dict[Place, Misplaced]:
+    """Return the values that are misplaced after a run, by their place.
+
+    Args:
+        found: those that were misplaced before it.
+        before: the schema that the run began with.
+        after: the schema that it led to.
+        steps: what it did.
+    """
+    tables = {new: old for old, new in table_claims(before, after, before).items()}
+    left: dict[Place, Misplaced] = {}
+    for name, table in after.tables.items():
+        if is_bookkeeping(name):
+            continue
+        source = origin_of((name, ""), steps)
+        stated: dict[str, Place] = {"": (tables[name], "")} if name in tables else {}
+        if source is not None and (last := before.tables.get(source[0])) is not None:
+            claims = column_claims(table, _complete(last), last)
+            stated |= {new: (source[0], old) for old, new in claims.items()}
+        for column in ("", *table.columns):
+            origin, wanted = origin_of((name, column), steps), stated.get(column)
+            if wanted is not None and wanted != origin:
+                if _was_there(wanted[0], before, steps):
+                    left[name, column] = Misplaced(name, column or None, wanted[1] or wanted[0])
+            elif origin is not None and origin in found and not _is_mended((name, column), origin, found):
+                left[name, column] = replace(found[origin], table=name, column=column or None)
+    return left
+
+
+def origin_of(place: Place, steps: Sequence[Step]) -> Place | None:
+    """Return where the values of a place stood before some steps; None for what the steps made."""
+    table, column = place
+    for step in reversed(steps):
+        match step:
+            case CreateTable() if step.table.name == table:
+                return None
+            case RenameTable() if step.after == table:
+                table = step.before
+            case RenameColumn() if (step.table, step.after) == (table, column):
+                column = step.before
+            case Backfill() if (step.table, step.target.name) == (table, column):
+                column = step.source.name
+            case AddColumn() if (step.table, step.column.name) == (table, column):
+                return None
+            case _:
+                pass
+    return table, column
+
+
+def _is_mended(place: Place, origin: Place, found: Mapping[Place, Misplaced]) -> bool:
+    """Return whether a place has got at last what an earlier run did not move there."""
+    before = found.get(place)
+    return before is not None and before.origin == (origin[1] or origin[0])
+
+
+def _complete(table: Table) -> Table:
+    return replace(table, columns={name: column for name, column in table.columns.items() if column.is_complete})
+
+
+def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:
+    """Return whether a table of the schema had rows: some tables wait for their first data."""
+    is_seen = bool(before.tables[table].normalizer_hint("seen-data"))
+    return is_seen or any(
+        origin_of((table_of(step), ""), steps[:place]) == (table, "") for place, step in enumerate(steps)
+    )

@@ -1,0 +1,73 @@
+"""Files that other processes hold are recognized by the engine's own words, not by their names."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from schemactl.destinations._address import parse_file_address
+from schemactl.destinations._busy import is_busy
+from schemactl.destinations._migration.opening import waiting
+from schemactl.destinations.duckdb._session import DuckDbSession, is_in_use, open_session
+from schemactl.errors import DestinationError
+
+ADDRESS = parse_file_address("duckdb:///Could not set lock.blocks.duckdb")
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_file_that_is_no_database_is_not_waited_for_whatever_its_name() -> None:
+    ADDRESS.path.write_text("no database " * 1000)
+    opened = []
+
+    @contextmanager
+    def opens() -> Iterator[DuckDbSession]:
+        opened.append(1)
+        assert len(opened) == 1
+        with open_session(ADDRESS) as session:
+            yield session
+
+    with pytest.raises(DestinationError, match="not a valid DuckDB") as told, waiting(opens, 60.0, is_in_use):
+        pass
+
+    assert told.value.hint == "name a DuckDB file, or one that is not there yet"
+
+
+def test_duckdb_file_of_another_process_is_in_use() -> None:
+    held = "import duckdb, sys; kept = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", held, ADDRESS.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "1\n"
+        with pytest.raises(DestinationError) as told, open_session(ADDRESS):
+            pass
+    finally:
+        holder.communicate()
+
+    assert is_in_use(told.value)
+    assert "another process has it open" in str(told.value.hint)
+
+
+def test_sqlite_file_is_busy_by_its_result_code() -> None:
+    with sqlite3.connect("locked.db") as holder, sqlite3.connect("locked.db", timeout=0) as other:
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError) as held:
+            other.execute("CREATE TABLE a (b)")
+        with pytest.raises(sqlite3.OperationalError) as missing:
+            holder.execute("SELECT * FROM locked")
+
+    assert is_busy(held.value)
+    assert "locked" in str(missing.value)
+    assert not is_busy(missing.value)
