@@ -4,6 +4,7 @@
     ├── InputError          the call or its input is wrong            exit 2
     ├── EngineError         Spark failed                              exit 3
     └── DestinationError    the destination failed                    exit 3
+        └── ChangedMeanwhile    others changed it meanwhile           exit 3
 
 Findings (a broken contract, a pending change) are values with exit code 1, never exceptions.
 """
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+
+from schemactl.redaction import redact_text
 
 
 class ExitCode(IntEnum):
@@ -52,7 +55,7 @@ class Problem:
 
 
 class SchemactlError(Exception):
-    """An error that is told to the user without a traceback.
+    """An error that is told to the user without a traceback; addresses in it lose their passwords and tokens.
 
     Args:
         message: what is wrong; lower case, things in backquotes, no advice.
@@ -71,16 +74,26 @@ class SchemactlError(Exception):
         hint: str | None = None,
         problems: tuple[Problem, ...] = (),
     ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.at = at
-        self.hint = hint
-        self.problems = problems
+        shown = _without_secrets(Problem(message, at, hint))
+        super().__init__(shown.message)
+        self.message = shown.message
+        self.at = shown.at
+        self.hint = shown.hint
+        self.problems = tuple(map(_without_secrets, problems))
 
     def __str__(self) -> str:
         place = f"{self.at}: " if self.at else ""
         lines = [f"{place}{self.message}", *(f"  {problem}" for problem in self.problems)]
         return "\n".join(lines)
+
+
+def _without_secrets(problem: Problem) -> Problem:
+    at, hint = problem.at, problem.hint
+    return Problem(
+        redact_text(problem.message),
+        replace(at, path=redact_text(at.path)) if at else None,
+        redact_text(hint) if hint else hint,
+    )
 
 
 class InputError(SchemactlError):
@@ -97,13 +110,23 @@ class DestinationError(SchemactlError):
     """A destination could not be reached or refused a step."""
 
 
+class ChangedMeanwhile(DestinationError):
+    """A destination was changed by others while it was read: to read it again may go well."""
+
+
 class CommandWarning(UserWarning):
     """What a person should know of a command that goes on; it is told at the command's end, each once."""
 
 
+_LONGEST_SLIP = 128
+"""Letters of a name that may be a slip of the pen; the time that it takes to find out grows with their square."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a hint such as ``did you mean `text`?``, or None when nothing known is near."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if len(name) > _LONGEST_SLIP:
+        return None
+    near = difflib.get_close_matches(name, [each for each in known if len(each) <= _LONGEST_SLIP], n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else None
 
 

@@ -2,21 +2,45 @@
 
 A name costs a directory listing, a value costs one import. Third parties add theirs through entry points of the
 group ``schemactl.KIND`` (``schemactl.detector``, ``schemactl.input_format`` ...; docs/extending.md).
+
+A schema file may be a stranger's: what it names is built in or installed. Another module is imported only where the
+user has admitted it, on the command line or in the environment, never because a file names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import entry_points
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Generic, TypeVar, cast
 
-from schemactl.errors import InputError, nearest_or_all
+from schemactl.errors import InputError, did_you_mean, nearest_or_all
 
 Plugin = TypeVar("Plugin")
+
+
+_admitted: frozenset[str] = frozenset()
+
+
+@contextmanager
+def admit_modules(modules: Iterable[str]) -> Iterator[None]:
+    """Let schemas name these modules while the context is open; files must not decide which."""
+    global _admitted
+    before, _admitted = _admitted, _admitted | frozenset(modules)
+    try:
+        yield
+    finally:
+        _admitted = before
+
+
+def is_admitted(reference: str) -> bool:
+    """Return whether the user has admitted the module of this path."""
+    return reference in _admitted
 
 
 def import_if_there(reference: str, kind: str) -> ModuleType | None:
@@ -38,11 +62,11 @@ def import_if_there(reference: str, kind: str) -> ModuleType | None:
         if error.name and f"{reference}.".startswith(f"{error.name}."):
             return None
         raise _broken(reference, kind, error) from error
-    except Exception as error:  # somebody else's module may raise anything
+    except (Exception, SystemExit) as error:  # somebody else's module may raise anything
         raise _broken(reference, kind, error) from error
 
 
-def _broken(reference: str, kind: str, error: Exception) -> InputError:
+def _broken(reference: str, kind: str, error: BaseException) -> InputError:
     return InputError(f"the {kind} `{reference}` does not import: {str(error) or type(error).__name__}")
 
 
@@ -67,9 +91,18 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     @cached_property
     def _installed(self) -> dict[str, str]:
+        from importlib.metadata import distributions
+
         # The group's name must be one that packaging tools take, which no blank is in.
-        found = entry_points(group=f"schemactl.{self.kind.replace(' ', '_')}")
-        return {entry.name: entry.value for entry in sorted(found, key=lambda entry: entry.name)}
+        group = f"schemactl.{self.kind.replace(' ', '_')}"
+        # What lies in the working folder itself is a file of whoever wrote it, and not installed.
+        places = [place for place in sys.path if Path(place).resolve() != Path.cwd()]
+        found: dict[str, str] = {}
+        for distribution in distributions(path=places):
+            for entry in distribution.entry_points:
+                if entry.group == group:
+                    found.setdefault(entry.name, entry.value)
+        return dict(sorted(found.items()))
 
     @property
     def installed(self) -> tuple[str, ...]:
@@ -105,3 +138,11 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
     def unknown(self, name: str) -> InputError:
         """Return the error for a name that no plug-in has, with the nearest one that there is."""
         return InputError(f"there is no {self.kind} `{name}`", hint=nearest_or_all(name, self))
+
+    def refused(self, reference: str) -> InputError:
+        """Return the error for what a schema names that is no plug-in, and no module that the user has admitted."""
+        is_path = all(part.isidentifier() for part in reference.split("."))
+        if is_admitted(reference) or not is_path or did_you_mean(reference.rpartition(".")[2], self):
+            return self.unknown(reference)
+        hint = f"a module of your own: `--naming-module {reference}`, or SCHEMACTL_NAMING_MODULE; no file can admit it"
+        return InputError(f"there is no {self.kind} `{reference}`", hint=hint)

@@ -16,8 +16,9 @@ from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
+from schemactl.redaction import redact
 from schemactl.review.catalogue import all_rules
-from schemactl.review.comparison import Comparison, Side
+from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic
 from schemactl.review.report import Compatibility, Counted, Finding, Report, Review, Silence, Version
 from schemactl.review.review import CountKey, ReviewSettings, compare, review
@@ -27,6 +28,7 @@ from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.nested_ddl import structure_in
 from schemactl.schema.nested_types import NestedType
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.history import versions_of
@@ -48,6 +50,7 @@ class DiffRequest:
         severities: of single rules, in place of their own.
         silences: what the team accepts.
         today: silences that ended before it do not hold.
+        settings: what the head makes of the settings by which it is judged.
         data: what decides the changes that depend on the rows; None where nothing was named.
     """
 
@@ -59,6 +62,7 @@ class DiffRequest:
     is_transitive: bool = False
     severities: Mapping[str, Severity] = field(default_factory=dict)
     silences: tuple[Silence, ...] = ()
+    settings: tuple[SettingChange, ...] = ()
     data: DataRequest | None = None
 
 
@@ -76,7 +80,7 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
             f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them"
         )
     reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
-    return _report(reviews, request)
+    return _report((*_review_settings(request), *reviews), request)
 
 
 def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:
@@ -123,6 +127,22 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
     )
 
 
+def _review_settings(request: DiffRequest) -> tuple[Review, ...]:
+    if not request.settings:
+        return ()
+    nothing = Side(new_schema("settings"))
+    places = {each.key: each for each in request.settings}
+    settings = ReviewSettings(
+        compatibility=request.compatibility,
+        severities=request.severities,
+        silences=request.silences,
+        locate_head=lambda keys: places[str(keys[-1])].at,
+        locate_base=lambda keys: places[str(keys[-1])].base_at,
+    )
+    comparison = replace(compare(nothing, nothing, request.today), settings=request.settings)
+    return (Review(name="settings", base=None, head=None, findings=review(comparison, settings)),)
+
+
 def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
         return compare(*_sides(pair), today)
@@ -154,13 +174,13 @@ def _sides(pair: Pair) -> tuple[Side, Side]:
 def _side(referred: Referred) -> Side:
     document = referred.document
     if document is None:
-        return Side(referred.schema)
+        questions = referred.meaning.taken_over.open_questions if referred.meaning else ()
+        return Side(referred.schema, open_questions=questions)
     return Side(document.schema, document.stated_hash, document.is_edited, document.stated_engine_version)
 
 
 def _locator(referred: Referred | None) -> Callable[[tuple[str | int, ...]], Location | None]:
-    document = referred.document if referred else None
-    return (lambda keys: document.locate(*keys)) if document else lambda _keys: None
+    return referred.locate if referred else lambda _keys: None
 
 
 def _versions(pair: Pair, comparison: Comparison) -> tuple[Version | None, Version | None]:
@@ -220,12 +240,14 @@ def _with_older(
 ) -> tuple[Finding, ...]:
     """Add what breaks older versions of the base, each finding with the newest version that it breaks."""
     known = {finding.fingerprint for finding in findings}
+    about_file = {rule.id for rule in all_rules() if rule.is_about_file}
     further = []
     older = replace(settings, locate_base=_locator(None), counted={})
     for name, document in _older_versions(pair):
         version = Pair(Referred.of(document, name), pair.head)
         for finding in review(_compare(version, comparison.today), older):
-            if finding.fingerprint not in known and finding.severity is not Severity.INFO:
+            is_new = finding.fingerprint not in known and finding.rule not in about_file
+            if is_new and finding.severity is not Severity.INFO:
                 known.add(finding.fingerprint)
                 further.append(replace(finding, against=name))
     return tuple(sorted((*findings, *further), key=lambda finding: -finding.severity.rank))
@@ -256,5 +278,5 @@ def _report(reviews: tuple[Review, ...], request: DiffRequest) -> Report:
         is_transitive=request.is_transitive,
         reviews=reviews,
         unmatched=unmatched(request.silences, findings, request.today),
-        data=request.data.sources if request.data else (),
+        data=tuple(map(redact, request.data.sources)) if request.data else (),
     )

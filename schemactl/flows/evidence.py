@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
@@ -18,7 +18,7 @@ from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.engine.survey import Survey
+    from schemactl.kernel.partitions import BadRecord
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
@@ -77,22 +77,38 @@ def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     return evidence
 
 
-def check_bad_records(survey: Survey, on_bad_record: Literal["stop", "skip"]) -> None:
+def check_bad_records(found: Records, on_bad_record: Literal["stop", "skip"]) -> None:
     """Refuse records that cannot be read, unless they are to be skipped.
 
     Raises:
         InputError: there are such records.
     """
-    if survey.bad_records and on_bad_record == "stop":
-        raise bad_records_error(survey)
+    if found.bad_records and on_bad_record == "stop":
+        raise bad_records_error(found)
 
 
-def bad_records_error(survey: Survey) -> InputError:
+class Records(Protocol):
+    """The records of sources, as a scan or a survey found them."""
+
+    @property
+    def files(self) -> Mapping[str, FileEvidence]:
+        """What was read, by input."""
+
+    @property
+    def bad_records(self) -> tuple[BadRecord, ...]:
+        """The first ones."""
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """All that was read."""
+
+
+def bad_records_error(found: Records) -> InputError:
     """Return the error for records that cannot be read, with their places."""
     from schemactl.engine.bad_records import explain_bad_records
 
-    count, told = sum(file.bad for file in survey.files.values()), len(survey.bad_records)
-    problems = explain_bad_records(survey.bad_records, survey.inputs)
+    count, told = sum(file.bad for file in found.files.values()), len(found.bad_records)
+    problems = explain_bad_records(found.bad_records, found.inputs)
     if count > told:
         problems.append(Problem(f"and {count - told:,} more"))
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"

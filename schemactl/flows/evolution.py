@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from schemactl.errors import InputError
+from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of
-from schemactl.flows.resolution import resolve_data
+from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.findings import find_collisions, find_files, find_nulls, find_tables, find_violations
+from schemactl.inference.findings import (
+    find_collisions,
+    find_files,
+    find_nulls,
+    find_numbers_in_texts,
+    find_tables,
+    find_violations,
+)
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.resolve import Resolution
+from schemactl.inference.text_columns import DETECTIONS
 from schemactl.normalization.choose import module_of
-from schemactl.schema.hash import bump
-from schemactl.schema.judgement import Judgement, judge
+from schemactl.schema.hints import with_hints
+from schemactl.schema.judgement import Judgement, judge, leave_out
 from schemactl.schema.naming import convention_name
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
@@ -26,6 +36,14 @@ if TYPE_CHECKING:
     from schemactl.flows.infer import InferRequest
 
 
+MOST_NAMES: Final = 3
+"""Columns that a hint names."""
+
+
+Unfilled: TypeAlias = frozenset[tuple[str, str | None]]
+"""Columns, and tables (column None), that nothing is loaded into."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evolution:
     """What becomes of a schema by evidence.
@@ -34,6 +52,8 @@ class Evolution:
         report: what is found; nothing is saved so far.
         schema: for ``save``.
         stored: the schema as ``save`` would store it, with its version and hash.
+        hints: what a new import file holds: no column that data brought, as dlt writes it. None for a schema that is
+            there: of that dlt writes all.
         resolution: all that the data asks for.
         judgement: what the contract says of it.
     """
@@ -41,40 +61,46 @@ class Evolution:
     report: InferenceReport
     schema: Schema
     stored: Schema
+    hints: Schema | None
     resolution: Resolution
     judgement: Judgement
 
 
 def evolve_schema(
     request: InferRequest,
-    folder: SchemasFolder,
     opened: Opened,
     evidence: Evidence,
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
+    unfilled: Unfilled = frozenset(),
 ) -> Evolution:
     """Return what the evidence makes of a schema; nothing is written.
 
     Args:
         request: what was asked for.
-        folder: what ``opened`` was read from.
         opened: the schema.
         evidence: what the data holds.
         max_identifier_length: of the destination; None for no limit.
         is_loaded: whether the data is loaded there.
+        unfilled: what only rejected rows ask for, which does not come about.
 
     Raises:
         InputError: the schema does not allow such data.
     """
-    before = schema_before(opened, request.naming, request.normalizer)
+    before = with_held(schema_before(opened, request.naming, request.normalizer), request.held)
     table = table_of(request.table, request.sources, evidence, request.name)
+    root = root_table(before, table, max_identifier_length)
+    if request.hints is not None:
+        before = with_hints(before, request.hints, root)
+    start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
     resolution = resolve_data(
-        evidence, before, table, request.resolve_collisions, max_identifier_length, is_loaded=is_loaded
+        evidence, start, table, request.resolve_collisions, max_identifier_length, is_loaded=is_loaded
     )
-    judgement = judge(before, resolution.schema, request.contract)
+    judgement = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     evolved = before if judgement.is_refused else judgement.schema
-    after = to_save(folder, opened, evolved)
-    stored = _stored(opened)
+    hints = _hints(before, evolved, resolution.root) if opened.schema is None else None
+    after = to_save(SchemasFolder.at(request.schemas), opened, evolved, hints)
+    stored = opened.stored or opened.schema
     report = InferenceReport(
         name=request.name,
         table=resolution.root,
@@ -91,14 +117,48 @@ def evolve_schema(
         is_check=request.is_check,
         saved=False,
         import_adopted=opened.import_adopted,
+        dropped=tuple(_dropped(opened.stored, evolved)) if opened.import_adopted and opened.stored else (),
         export_edited=stored is not None and _is_edited(opened, stored),
+        hints=(*_say_detection(before, start, root), *_say_numbers(request, start, resolution, evidence)),
     )
-    return Evolution(report, evolved, after, resolution, judgement)
+    return Evolution(report, evolved, after, hints, resolution, judgement)
 
 
-def _stored(opened: Opened) -> Schema | None:
-    """Return the schema of the export file, with the hash of its content."""
-    return bump(opened.export_document.schema) if opened.export_document else opened.schema
+def _hints(before: Schema, evolved: Schema, root: str) -> Schema:
+    """Return what is known of a new schema before data comes: what was stated, and the root table."""
+    table = evolved.tables.get(root)
+    stated = before.tables.get(root)
+    return before.with_table(replace(table, columns=stated.columns if stated else {})) if table else before
+
+
+def _say_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
+    """Tell what another list of detectors does, where the table was there before."""
+    if after == before or root not in before.tables:
+        return
+    names = detectors_of(after, root)
+    listed = ", ".join(f"`{name}`" for name in names) or "none"
+    yield f"detectors of table `{root}` are now {listed}; columns that are there keep their types"
+
+
+def _say_numbers(request: InferRequest, start: Schema, resolution: Resolution, evidence: Evidence) -> Iterator[str]:
+    """Point to ``--detect`` where new columns hold texts that are numbers."""
+    if request.detect is not None or resolution.schema.tables[resolution.root].properties.get(DETECTIONS):
+        return
+    found = [f"`{table}.{column}`" for table, column in find_numbers_in_texts(start, resolution, evidence)]
+    if found:
+        more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
+        listed = ", ".join(found[:MOST_NAMES])
+        yield f"texts of {listed}{more} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+
+
+def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:
+    """Yield what data brought to the stored schema and the evolved one lacks."""
+    for name, table in stored.tables.items():
+        if name not in evolved.tables:
+            yield name
+        else:
+            known = evolved.tables[name].columns
+            yield from (f"{name}.{each.name}" for each in table.columns.values() if each.name not in known)
 
 
 def _is_edited(opened: Opened, stored: Schema) -> bool:
@@ -127,6 +187,18 @@ def schema_before(opened: Opened, naming: str | None = None, normalizer: str | N
     if normalizer is not None and module_of(stated) != module:
         raise _began_otherwise(opened.name, "normalizer", "normalizer", stated)
     return opened.schema
+
+
+def with_held(schema: Schema, held: Schema | None) -> Schema:
+    """Return a schema with the tables and columns that another one has besides."""
+    tables = dict(schema.tables)
+    for name, table in held.tables.items() if held else ():
+        own = tables.get(name)
+        if own is None:
+            tables[name] = table
+        elif not table.columns.keys() <= own.columns.keys():
+            tables[name] = replace(own, columns={**table.columns, **own.columns})
+    return replace(schema, tables=tables)
 
 
 def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputError:

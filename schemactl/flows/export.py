@@ -12,6 +12,7 @@ from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format
 from schemactl.schema.hash import bump
+from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
@@ -57,10 +58,12 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
 
     Raises:
         InputError: the reference names no schema, there is no such format, several schemas would become one text,
-            or a file cannot be written.
+            its naming convention is unknown, or a file cannot be written.
     """
     target = FORMATS[request.to]
     schemas = list(_find(request))
+    for schema in schemas:
+        naming_of(schema)  # dlt does not load a schema whose convention is unknown
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
     if len(schemas) > 1 and is_file:

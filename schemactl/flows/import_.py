@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError, nearest_or_all
-from schemactl.flows.schemas import open_schemas, save, to_save
+from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, ReadableFormat, is_readable
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
@@ -61,9 +61,6 @@ class Imported:
         return self.before is None or bool(self.changes)
 
 
-_LINEAGE = ("version", "version_hash", "previous_hashes", "imported_version_hash")
-
-
 def import_files(request: ImportRequest) -> Imported:
     """Read schemas from files and make their tables the content of the named schema.
 
@@ -79,12 +76,14 @@ def import_files(request: ImportRequest) -> Imported:
     opened = open_schemas(folder, request.name)
     new = _with_lineage(replace(content, name=request.name), opened.schema)
     after = to_save(folder, opened, new)
-    changes = diff(opened.schema, new) if opened.schema else ()
-    violations = judge(opened.schema, new).violations if opened.schema else ()
+    # An edited import file has not been taken over before: it is compared with what the export file holds.
+    stored = opened.stored or opened.schema
+    changes = diff(stored, with_lineage(new, stored)) if stored else ()
+    violations = judge(stored, new).violations if stored else ()
     if violations or request.is_check:
-        return Imported(opened.schema, after, changes, violations)
+        return Imported(stored, after, changes, violations)
     written = save(folder, opened, new)
-    return Imported(opened.schema, after, changes, written=written)
+    return Imported(stored, after, changes, written=written)
 
 
 def _read(path: Path, source: str | None) -> Schema:
@@ -131,4 +130,4 @@ def _with_lineage(content: Schema, stored: Schema | None) -> Schema:
     """Return the content as the next version of the stored schema; a new schema keeps its file's history."""
     if stored is None:
         return replace(bump(content), imported_version_hash=None)
-    return replace(content, **{name: getattr(stored, name) for name in _LINEAGE})
+    return with_lineage(content, stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,17 +21,22 @@ from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.schema.contract import Contract
+from schemactl.schema.hints import Hints
+from schemactl.schema.naming import naming_of
+from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.replace import replace_text
+from schemactl.store.sources import LeftOutWarning
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.engine.settings import SparkOptions
+    from schemactl.engine.session.settings import SparkOptions
 
 MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""
@@ -47,10 +53,13 @@ class InferRequest:
         schemas: the folder of ``import/`` and ``export/``.
         sample: ``full``, ``10%`` or a number of records.
         contract: goes before the schema's own.
+        hints: what the call states of tables and columns; None for nothing.
         evidence_file: where to save what was seen.
         resolve_collisions: whether keys that become one column get a column each.
         naming: convention of a new schema; None for snake_case.
         normalizer: of a new schema; None for dlt's relational one.
+        held: what a destination holds of the schema, and its file has lost.
+        detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
     """
 
     sources: tuple[str, ...]
@@ -59,6 +68,7 @@ class InferRequest:
     schemas: Path
     sample: str = "full"
     contract: str | None = None
+    hints: Hints | None = None
     is_check: bool = False
     evidence_file: Path | None = None
     on_bad_record: Literal["stop", "skip"] = "stop"
@@ -67,6 +77,8 @@ class InferRequest:
     spark: SparkOptions | None = field(default=None)
     naming: str | None = None
     normalizer: str | None = None
+    detect: str | None = None
+    held: Schema | None = None
 
 
 def infer(request: InferRequest, progress: Progress | None = None) -> InferenceReport:
@@ -79,8 +91,8 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
     sample = parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
     _check_evidence_file(request.evidence_file)
-    check_request(request, folder)
     with noted_warnings() as noted:
+        check_request(request, folder)
         evidence = collect(request, sample, progress or (lambda *_: None))
     return replace(evolve(request, folder, evidence), warnings=tuple(noted.values()))
 
@@ -99,10 +111,22 @@ def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
         Contract.of(request.contract)
     opened = open_schemas(folder, request.name)
     check_normalizers(opened)
+    _warn_of_own_columns(opened)
     before = schema_before(opened, request.naming, request.normalizer)
     if request.table is not None:
         root_table(before, request.table)
     return before
+
+
+def _warn_of_own_columns(opened: Opened) -> None:
+    if opened.schema is None:
+        return
+    settings = Settings.of(opened.schema.settings)
+    own = sorted(name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name))
+    if own:
+        names = ", ".join(f"`{name}`" for name in own)
+        message = f"`preferred_types` of schema `{opened.name}` match dlt's own columns {names}, which keep their types"
+        warnings.warn(LeftOutWarning(message), stacklevel=2)
 
 
 def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> InferenceReport:
@@ -113,24 +137,24 @@ def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> 
     """
     for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
-        evolution = evolve_schema(request, folder, opened, evidence)
+        evolution = evolve_schema(request, opened, evidence)
         report = evolution.report
         if request.is_check or report.is_refused:
             return report
         # Where another command was quicker: build on what it has saved rather than read the data again.
-        if (written := try_save(folder, opened, evolution.schema)) is not None:
+        if (written := try_save(folder, opened, evolution.schema, evolution.hints)) is not None:
             return replace(report, saved=bool(written), written=(*written, *_save_evidence(request, evidence)))
     raise unsteady(request.name)
 
 
-def try_save(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[str, ...] | None:
+def try_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None) -> tuple[str, ...] | None:
     """Save as ``save`` does, and return the files written; None where another command has saved meanwhile.
 
     Raises:
         InputError: the folder is in use or cannot be written.
     """
     try:
-        return save(folder, opened, schema)
+        return save(folder, opened, schema, hints)
     except InputError:
         now = open_schemas(folder, opened.name)
         if (now.import_file, now.export_file) == (opened.import_file, opened.export_file):
@@ -181,5 +205,5 @@ def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, prog
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions(), progress) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
-    check_bad_records(scan.survey, request.on_bad_record)
+    check_bad_records(scan, request.on_bad_record)
     return scan.evidence

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from schemactl.destinations import DESTINATIONS, Destination, Loader
+from schemactl.destinations import DESTINATIONS, Destination, Loader, find_address
 from schemactl.destinations._package import LoadedInput, PastLoads
 from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.redaction import redact
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
@@ -22,7 +23,6 @@ FOLDER_KIND: Final = "parquet"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_PASSWORD = re.compile(r"(?<=://)([^:/@?#]*):.*@", re.DOTALL)
 
 
 class LoadingDestination(Destination, Loader, Protocol):
@@ -58,7 +58,9 @@ def find_target(text: str) -> Target:
     kind, _, rest = text.partition(":")
     if not text.strip():
         raise InputError("`--to` names no destination", hint="a folder, `duckdb:///PATH` ...")
-    if not (rest and kind in DESTINATIONS):
+    if address := find_address(text):
+        kind, text = address
+    else:
         near = did_you_mean(kind, DESTINATIONS) if rest else None
         if rest.startswith("//") or (near and not Path(text).exists()):
             hint = near or f"known: {', '.join(_loading())}, or a folder"
@@ -67,7 +69,7 @@ def find_target(text: str) -> Target:
     module = DESTINATIONS[kind]
     if not hasattr(module, "load"):
         raise InputError(f"nothing can be loaded into `{kind}` yet", hint=f"known: {', '.join(_loading())}")
-    return Target(cast(LoadingDestination, module), text, shown_address(text))
+    return Target(cast(LoadingDestination, module), text, _shown(text))
 
 
 def _loading() -> list[str]:
@@ -75,14 +77,10 @@ def _loading() -> list[str]:
     return [kind for kind in DESTINATIONS if hasattr(DESTINATIONS[kind], "load")]
 
 
-def shown_address(url: str) -> str:
-    """Return an address without its password, and without parameters that may hold one.
-
-    >>> shown_address("postgresql://ann:p@ss@db:5432/shop?password=x&dataset=raw")
-    'postgresql://ann@db:5432/shop?dataset=raw'
-    """
+def _shown(url: str) -> str:
+    """Return an address without secrets, and without parameters that say how to connect."""
     # Before anything else: a password may hold a `?`.
-    place, _, query = _PASSWORD.sub(r"\1@", url).partition("?")
+    place, _, query = redact(url).partition("?")
     kept = [part for part in query.split("&") if part.startswith("dataset=")]
     return "?".join([place, *kept[:1]])
 

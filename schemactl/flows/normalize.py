@@ -1,7 +1,6 @@
 """``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination.
 
-Where the first documents tell enough, the walk is left out (``assumed``). ``normalize_call`` checks what was asked for,
-``normalize_load`` makes the rows and hands them over.
+``normalize_call`` checks what was asked for, ``normalize_load`` makes the rows and hands them over.
 """
 
 from __future__ import annotations
@@ -16,21 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents
-from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, prepare
-from schemactl.flows.normalize_load import load_assumed, load_counted
+from schemactl.flows.normalize_call import ROWS, NormalizeRequest, prepare
+from schemactl.flows.normalize_load import load
 from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.packing import Made, make_rows
 from schemactl.flows.progress import Progress
 from schemactl.flows.schemas import open_schemas
-from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.sample import parse_sample
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport
 from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
-    from schemactl.engine.settings import SparkOptions
-    from schemactl.engine.survey import Survey
+    from schemactl.engine.session.settings import SparkOptions
 
 OpenSession = Callable[["SparkOptions"], AbstractContextManager[Any]]
 """Opens a Spark session; it is passed on to the engine only, where pyspark's types are known."""
@@ -61,34 +58,23 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
     if isinstance(call, NormalizeReport):
         return call
     from schemactl.engine import session
-    from schemactl.engine.settings import SparkOptions
-    from schemactl.engine.survey import survey_inputs
+    from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.session.settings import SparkOptions
 
     options = request.inference.spark or SparkOptions()
     with _staging(request.staging, options) as staging:
         progress("starting Spark", None)
         opened = open_session or partial(session.open_session, progress=progress)
         with opened(_beside(options, request.staging, staging)) as spark:
-            survey = survey_inputs(spark, call.inputs, parse_sample("full"), progress)
-            check_bad_records(survey, request.inference.on_bad_record)
-            check_documents(request.inference.sources, survey.files)
+            is_known = open_schemas(call.folder, request.inference.name).schema is not None
+            scan = scan_inputs(spark, call.inputs, parse_sample("full"), progress, counts_typed=is_known)
+            check_bad_records(scan, request.inference.on_bad_record)
+            check_documents(request.inference.sources, scan.files)
 
             def make(plan: Plan, folder: Path) -> Made:
-                return make_rows(spark, survey, plan, call.load, folder, progress)
+                return make_rows(spark, scan, plan, call.load, folder, progress)
 
-            if (report := load_assumed(call, survey, make, staging / "assumed", progress)) is not None:
-                return report
-            return load_counted(call, _evidence(call, survey, progress), make, staging, progress)
-
-
-def _evidence(call: Call, survey: Survey, progress: Progress) -> Evidence:
-    """Return the evidence of all data; where a schema may speak against it, also what stands in typed columns."""
-    from schemactl.engine.scan import collect_evidence
-    from schemactl.engine.typed_evidence import count_typed
-
-    evidence = collect_evidence(survey, progress)
-    is_known = open_schemas(call.folder, call.request.inference.name).schema is not None
-    return merge(evidence, count_typed(survey, progress)) if survey.typed and is_known else evidence
+            return load(call, scan.evidence, make, staging, progress)
 
 
 @contextmanager
@@ -113,14 +99,17 @@ def _staging(stated: Path | None, spark: SparkOptions) -> Iterator[Path]:
 
 
 def _beside(spark: SparkOptions, stated: Path | None, staging: Path) -> SparkOptions:
-    """Return options that keep Spark's own files in a stated staging folder too: documents wait in them to be rows."""
-    if stated is None or _is_far(spark):
+    """Return options that keep Spark's own files in a stated staging folder too: documents wait in them to be rows.
+
+    Not those of a Spark that outlives the command and its staging folder.
+    """
+    if stated is None or spark.keep is not None or _is_far(spark):
         return spark
     return replace(spark, conf={"spark.local.dir": str((staging / "spark").absolute()), **spark.conf})
 
 
 def _is_far(spark: SparkOptions) -> bool:
-    from schemactl.engine.settings import DEFAULT_MASTER, local_cores
+    from schemactl.engine.session.settings import DEFAULT_MASTER, local_cores
 
     master = spark.conf.get("spark.master") or spark.master or DEFAULT_MASTER
     return spark.remote is not None or local_cores(master) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +13,7 @@ from schemactl.flows.evidence import find_sources
 from schemactl.flows.infer import InferRequest, check_request
 from schemactl.flows.lineage import read_lineage
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
+from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.own_files import folder_of, without_own
 from schemactl.flows.packing import Load, check_rejects_folder
 from schemactl.normalization.report import NormalizeReport, Outcome
@@ -79,6 +80,9 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     past = target.destination.read_past_loads(target.url, inference.name)
     if load_id in past.load_ids:
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
+    held = with_lost(before, target.url)
+    if held != before:
+        request = replace(request, inference=replace(inference, held=held))
     inputs = without_own(_find_data(inference), inference.sources, _own_folders(request, target), request.rejects)
     files = remember(inputs)
     seen: tuple[str, ...] = ()
@@ -88,7 +92,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), inputs, files, seen)
     if not inputs:
         return call.report(Outcome.NOTHING_NEW)
-    target.destination.check_tables(target.url, before)
+    target.destination.check_tables(target.url, held)
     return call
 
 

@@ -1,21 +1,16 @@
 """Makes the rows that data has under a schema, saves the schema, and hands the rows over to the destination.
 
-All of it is done again where another command has changed the schema meanwhile, and where the rows turn out to be others
-than the evidence told.
+All of it is done again where another command has changed the schema meanwhile.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from schemactl.destinations._package import LoadPackage
-from schemactl.errors import InputError
-from schemactl.flows.assumed import did_fit, evolve_by_first, recounted
-from schemactl.flows.evolution import Evolution, evolve_schema, schema_before
+from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before, with_held
 from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import save_lineage, told_lineage
 from schemactl.flows.normalize_call import Call
@@ -24,14 +19,12 @@ from schemactl.flows.packing import Made, check_balance, kept_rejects, package_o
 from schemactl.flows.progress import Progress
 from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
 from schemactl.flows.schemas import Opened, open_schemas
+from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge
-from schemactl.normalization.choose import goes_by_kinds, make_plan
+from schemactl.normalization.choose import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.request import PlanRequest
-
-if TYPE_CHECKING:
-    from schemactl.engine.survey import Survey
 
 MakeRows = Callable[[Plan, Path], Made]
 """Writes the rows of a plan to a folder."""
@@ -45,34 +38,16 @@ class _Basis:
         opened: the schema as it was.
         evolution: what becomes of it.
         evidence: of all the data.
-        is_assumed: whether the evidence is an assumption.
+        unfilled: what only rejected rows ask for, which the evolution is without.
     """
 
     opened: Opened
     evolution: Evolution
     evidence: Evidence
-    is_assumed: bool = False
+    unfilled: Unfilled = frozenset()
 
 
-def load_assumed(
-    call: Call, survey: Survey, make: MakeRows, staging: Path, progress: Progress
-) -> NormalizeReport | None:
-    """Load as ``load_counted`` does without a count of values; return None where that cannot be."""
-    if not _goes_by_kinds(call):
-        return None
-    opened = open_schemas(call.folder, call.request.inference.name)
-    limit = call.target.max_identifier_length
-    settled = evolve_by_first(call.request.inference, call.folder, opened, survey, limit, progress)
-    return None if settled is None else _try_load(call, _Basis(opened, *settled, True), make, staging, progress)
-
-
-def _goes_by_kinds(call: Call) -> bool:
-    """Return whether the schema's normaliser asks no more than what kinds of values there are."""
-    request = call.request.inference
-    return goes_by_kinds(schema_before(open_schemas(call.folder, request.name), request.naming, request.normalizer))
-
-
-def load_counted(call: Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport:
+def load(call: Call, evidence: Evidence, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport:
     """Make the rows under the schema as it is now, save the schema, and load.
 
     Raises:
@@ -82,7 +57,7 @@ def load_counted(call: Call, evidence: Evidence, make: MakeRows, staging: Path, 
     request, limit = call.request.inference, call.target.max_identifier_length
     for attempt in range(MOST_ATTEMPTS):
         opened = open_schemas(call.folder, request.name)
-        evolution = evolve_schema(request, call.folder, opened, evidence, limit, is_loaded=True)
+        evolution = evolve_schema(request, opened, evidence, limit, is_loaded=True)
         basis = _Basis(opened, evolution, evidence)
         if (report := _try_load(call, basis, make, staging / str(attempt), progress)) is not None:
             return report
@@ -90,45 +65,47 @@ def load_counted(call: Call, evidence: Evidence, make: MakeRows, staging: Path, 
 
 
 def _try_load(call: Call, basis: _Basis, make: MakeRows, staging: Path, progress: Progress) -> NormalizeReport | None:
-    """Load once; return None where the data is not as assumed, or the schema has changed meanwhile."""
+    """Load once; return None where the schema has changed meanwhile."""
     evolution = basis.evolution
     found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
     if found.stops:
         return _with_unfit_counted(call, basis, found, make, staging) if is_refused_by_size(evolution) else found
     check_root(evolution.report.table)
     call.target.destination.check_tables(call.target.url, evolution.stored)
-    try:
-        plan = make_plan(PlanRequest(basis.evidence, evolution.resolution, evolution.judgement))
-    except InputError:
-        if basis.is_assumed:
-            return None  # what was assumed may never stand together
-        raise
+    plan = make_plan(PlanRequest(basis.evidence, evolution.resolution, evolution.judgement))
     made = make(plan, staging)
-    if basis.is_assumed and not did_fit(plan, made):
-        shutil.rmtree(staging, ignore_errors=True)
-        return None
-    if basis.is_assumed:
-        evolution = replace(evolution, report=recounted(evolution, basis.evidence, made))
     report = report_of(found, evolution, plan, made)
     if report.stops:
         roomier = _with_room(call, basis, made)
         return report if roomier is None else _try_load(call, roomier, make, staging / "room", progress)
+    request = call.request.inference
+    before = with_held(schema_before(basis.opened, request.naming, request.normalizer), request.held)
+    if unfilled := find_unfilled(before, evolution, made) - basis.unfilled:
+        return _try_load(call, _without(call, basis, unfilled), make, staging / "filled", progress)
     check_balance(report)
     package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
     # Where another command was quicker: rows are made anew under the schema that it has saved.
-    written = try_save(call.folder, basis.opened, evolution.schema)
+    written = try_save(call.folder, basis.opened, evolution.schema, evolution.hints)
     return None if written is None else _deliver(call, _with_written(report, written), plan, made, package, progress)
 
 
 def _with_room(call: Call, basis: _Basis, made: Made) -> _Basis | None:
     """Return the basis with room for the numbers that had none; None where nothing becomes of that."""
-    if basis.is_assumed or not made.room:
+    if not made.room:
         return None
     evidence = merge(basis.evidence, Evidence(room=made.room))
     request, limit = call.request.inference, call.target.max_identifier_length
-    evolution = evolve_schema(request, call.folder, basis.opened, evidence, limit, is_loaded=True)
+    evolution = evolve_schema(request, basis.opened, evidence, limit, is_loaded=True, unfilled=basis.unfilled)
     is_new = evolution.resolution.schema != basis.evolution.resolution.schema
-    return _Basis(basis.opened, evolution, evidence) if is_new else None
+    return replace(basis, evolution=evolution, evidence=evidence) if is_new else None
+
+
+def _without(call: Call, basis: _Basis, unfilled: Unfilled) -> _Basis:
+    """Return the basis without what only rejected rows ask for."""
+    request, limit = call.request.inference, call.target.max_identifier_length
+    found = basis.unfilled | unfilled
+    evolution = evolve_schema(request, basis.opened, basis.evidence, limit, is_loaded=True, unfilled=found)
+    return replace(basis, evolution=evolution, unfilled=found)
 
 
 def _with_unfit_counted(

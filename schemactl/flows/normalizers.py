@@ -4,40 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.flows.schemas import Opened
 from schemactl.formats.dlt import Document
 from schemactl.normalization.choose import normalizer_of
-from schemactl.schema.naming import load_naming
+from schemactl.schema.naming import convention_name, load_naming
 from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Schema
+
+ALLOWS_RENAMES: Final = "allow_identifier_change_on_table_with_data"
+"""In the ``normalizers`` section: whether names of tables with data may become others."""
 
 
 def check_normalizers(opened: Opened) -> None:
     """Refuse a schema that names what data cannot be taken by.
 
     Raises:
-        InputError: there is no such naming convention or normaliser; with its place in the file that holds.
+        InputError: there is no such naming convention or normaliser, or the convention was changed; with its place in
+            the file that holds.
     """
     schema = opened.schema
     if schema is None:
         return
     is_imported = opened.import_adopted is not None or opened.export_document is None
     holds = opened.import_document if is_imported else opened.export_document
+    if holds is not None:
+        check_conventions(holds)
+        with _placed(holds, "normalizers", "names"):
+            _check_naming_kept(opened, schema)
+
+
+def check_conventions(document: Document) -> None:
+    """Refuse a schema file that names a naming convention or a normaliser that is not known.
+
+    Raises:
+        InputError: that is so; with its place.
+    """
+    schema = document.schema
     checks: tuple[tuple[str, Callable[[], object]], ...] = (
         ("names", lambda: load_naming(NormalizerConfig.of(schema.normalizers).naming)),
         ("json", lambda: normalizer_of(schema)),
     )
     for section, check in checks:
-        with _placed(holds, "normalizers", section):
+        with _placed(document, "normalizers", section):
             check()
 
 
+def _check_naming_kept(opened: Opened, schema: Schema) -> None:
+    """Refuse another naming convention for tables that hold data: each name that it changes would be a second column.
+
+    dlt refuses it where its configuration names another convention (docs/dlt.md §1.5), and does not look where a file
+    was edited. One of the two files tells the convention that there was before.
+
+    Raises:
+        InputError: the convention is another one.
+    """
+    stored, imported = opened.export_document, opened.import_document
+    if stored is None or imported is None or schema.normalizers.get(ALLOWS_RENAMES):
+        return
+    filled = [f"`{name}`" for name, table in stored.schema.tables.items() if table.normalizer_hint("seen-data")]
+    other = stored if opened.import_adopted is not None else imported
+    before, own = (convention_name(NormalizerConfig.of(of.normalizers).naming) for of in (other.schema, schema))
+    if own != before and filled:
+        message = f"the naming convention was changed from `{before}` to `{own}`, and tables hold data: "
+        hint = f"keep the convention, or state `{ALLOWS_RENAMES}: true` beside it"
+        raise InputError(f"{message}{', '.join(filled)}", hint=hint)
+
+
 @contextmanager
-def _placed(document: Document | None, *keys: str) -> Iterator[None]:
+def _placed(document: Document, *keys: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if document is not None and error.at is None:
+        if error.at is None:
             error.at = document.locate(*keys)
         raise

@@ -26,11 +26,8 @@ from schemactl.schema.nesting import ancestors, root_of
 from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
-    from schemactl.engine.rejects import WrittenRejects
-    from schemactl.engine.survey import Survey
-    from schemactl.engine.tables import Written
-
-"""Where a destination keeps what contracts have refused; named under the schema's convention."""
+    from schemactl.engine.package import WrittenRejects, WrittenRows
+    from schemactl.engine.scan import Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,56 +43,52 @@ class Made:
     """The rows of a load as files, and what became of all rows.
 
     Attributes:
+        rows: the files.
         room: what columns of a stated size need to take the numbers that are left without a place, as properties by
             table and column.
     """
 
-    tables: Written
-    rejects: WrittenRejects | None
+    rows: WrittenRows
     room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def tally(self) -> Tally:
-        return self.tables.tally
+        return self.rows.tally
+
+    @property
+    def rejects(self) -> WrittenRejects | None:
+        """What contracts keep out, where the rest can be loaded."""
+        return self.rows.rejects if self.tally.is_loadable else None
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        """The same, counted."""
+        return self.rows.rejected if self.tally.is_loadable else ()
 
 
-def make_rows(spark: Any, survey: Survey, plan: Plan, load: Load, folder: Path, progress: Progress) -> Made:
+def make_rows(spark: Any, scan: Scan, plan: Plan, load: Load, folder: Path, progress: Progress) -> Made:
     """Have the engine write tables and rejects below ``folder``.
 
     Args:
         spark: the session, which only the engine looks into.
-        survey: of the documents.
+        scan: of the documents.
         plan: what becomes of the documents.
         load: the load.
         folder: one of its own, which Spark's workers can write to.
-        progress: told each phase.
+        progress: called with each phase.
 
     Raises:
         EngineError: Spark failed.
     """
-    from schemactl.engine.rejects import write_rejects
-    from schemactl.engine.stage import stage
-    from schemactl.engine.tables import write_tables
+    from schemactl.engine.package import write_rows
+    from schemactl.kernel.outcome import LoadTime
 
-    staged = stage(spark, survey, plan, load.id, folder / "documents", progress)
-    tables = write_tables(spark, staged, plan, load.id, folder / "tables", progress)
-    rejects = None
-    if tables.tally.is_loadable and tables.tally.has_rejects:
-        progress("writing rejects", None)
-        rejects = write_rejects(spark, staged, plan, load.id, load.inserted_at, folder / "rejects")
-    room = _find_room(staged, plan, load.id) if tables.tally.unfit else {}
-    # They are as large as the data, and done with.
-    shutil.rmtree(folder / "documents", ignore_errors=True)
-    return Made(tables, rejects, room)
-
-
-def _find_room(staged: Any, plan: Plan, load_id: str) -> dict[tuple[str, str], Mapping[str, Any]]:
-    from schemactl.engine.rows_room import measure_unfit
-
+    rows = write_rows(spark, scan, plan, LoadTime(load.id, load.inserted_at), folder, progress)
     asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
-    spans = measure_unfit(staged, plan, load_id)
-    found = {origin: room_for(asked[origin].properties, *span) for origin, span in spans.items() if origin in asked}
-    return {origin: room for origin, room in found.items() if room}
+    found = {
+        origin: room_for(asked[origin].properties, *span) for origin, span in rows.spans.items() if origin in asked
+    }
+    return Made(rows, {origin: room for origin, room in found.items() if room})
 
 
 # --- the report ---
@@ -104,8 +97,7 @@ def _find_room(staged: Any, plan: Plan, load_id: str) -> dict[tuple[str, str], M
 def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
     """Return ``report`` with what became of the rows."""
     tally = made.tally
-    by_violation = made.rejects.by_violation if made.rejects else ()
-    violations = counted(evolution.report.violations, by_violation)
+    violations = counted(evolution.report.violations, made.rejected)
     return replace(
         report,
         inference=replace(evolution.report, violations=violations),
@@ -202,7 +194,7 @@ def package_of(
     """
     schema = evolution.stored
     tables = tuple(
-        StagedTable(plan.tables[name], made.tables.folders[name], counts.written)
+        StagedTable(plan.tables[name], made.rows.folders[name], counts.written)
         for name, counts in made.tally.tables.items()
         # A root table without rows is told as well: where rows are replaced, those there are go all the same.
         if name in plan.tables and (counts.written or name == plan.rows.table)

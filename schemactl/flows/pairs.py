@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from schemactl.errors import InputError
-from schemactl.flows.references import Referred, find_schemas, refuse_revision
-from schemactl.store.folder import SchemasFolder, list_names
+from schemactl.errors import CommandWarning, InputError
+from schemactl.flows.references import Referred, find_exported, find_schemas, meant, meant_by, refuse_revision
+from schemactl.schema.renames import is_related
+from schemactl.store.folder import SchemasFolder, list_names, missing_schema
 from schemactl.store.revision import MissingInRevision
 
 
@@ -39,10 +42,10 @@ class Pair:
 def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tuple[Pair, ...]:
     """Return what is compared with what: one schema with one, else schemas of the same name.
 
-    Without references the import folder is compared with the export folder, a bare ``NAME`` is that schema in both.
-    A folder or revision alone is compared with the export folder, so that schemas which only one of them has are told;
-    any other base alone is compared with the export folder's schema of its name. Of a folder or revision only that
-    schema counts which a head that is no folder names.
+    Without references the export folder is compared with what the schemas folder means, edits of import files taken
+    over; a bare ``NAME`` is that schema in both. Any other base alone is compared with what the folder means: a folder
+    or revision with all of its schemas, so that those which only one side has are found; anything else with the schema
+    of its name. Of a folder or revision only that schema counts which a head that is no folder names.
 
     Args:
         base: a REF; None where the call leaves it out.
@@ -52,45 +55,73 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     Raises:
         InputError: a reference names no schema, or one side has no schema of a name that was asked for.
     """
-    base, head = _references(base, head, folder)
+    if base == head == "-":
+        raise InputError("standard input can be one of the two only")
+    if base is None:
+        return _by_name(find_exported(folder), meant_by(folder)) or _refuse_empty(folder)
+    if head is None and (base in _names(folder) or base.isidentifier()):
+        refuse_revision(base, folder)
+        if base not in _names(folder):
+            raise missing_schema(folder, base)
+        return _by_name(find_exported(folder, base), (meant(folder, base),))
     bases = _bases(base, folder)
-    if head is None and (not bases or _holds_several(base)):
-        heads = find_schemas("export:", folder)
-    elif head is None:
-        heads = tuple(found for each in bases for found in find_schemas(f"export:{each.schema.name}", folder))
-    else:
-        heads = find_schemas(head, folder)
-        if len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
-            bases = tuple(each for each in bases if each.schema.name == heads[0].schema.name)
-    if len(bases) == len(heads) == 1:
+    heads = _heads(base, bases, head, folder)
+    if head is not None and len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
+        bases = tuple(each for each in bases if each.schema.name == heads[0].schema.name)
+    if len(bases) == len(heads) == 1 and _belong_together(base, bases[0], heads[0]):
         return (Pair(bases[0], heads[0]),)
+    return _by_name(bases, heads)
+
+
+def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: SchemasFolder) -> tuple[Referred, ...]:
+    if head is not None:
+        return find_schemas(head, folder)
+    if not bases or _holds_several(base):
+        return meant_by(folder) or (() if bases else _refuse_empty(folder))
+    for each in bases:
+        if each.schema.name not in _names(folder):
+            raise missing_schema(folder, each.schema.name)
+    return tuple(meant(folder, each.schema.name) for each in bases)
+
+
+def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[Pair, ...]:
     by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
     names = sorted(by_name[0].keys() | by_name[1].keys())
     return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
 
 
+def _belong_together(reference: str, base: Referred, head: Referred) -> bool:
+    """Return whether two schemas are compared that are alone on their sides.
+
+    Where the base is whatever a folder or revision holds, a schema of another name may have come in its place.
+    """
+    return not _holds_several(reference) or is_related(base.schema, head.schema)
+
+
+def _names(folder: SchemasFolder) -> set[str]:
+    return {*list_names(folder.exports), *list_names(folder.imports)}
+
+
+def _refuse_empty(folder: SchemasFolder) -> NoReturn:
+    hint = "`schemactl infer SOURCE --name NAME` makes the first one"
+    raise InputError(f"there is no schema in `{folder.root}`", hint=hint)
+
+
 def _bases(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     try:
         return find_schemas(reference, folder)
-    except MissingInRevision:
+    except MissingInRevision as error:
         # A whole revision may come from before the first schema; a path in it that is not there is a slip.
-        if reference.count(":") == 1:
-            return ()
-        raise
+        if reference.count(":") > 1:
+            raise
+        if error.elsewhere:
+            hint = f"it has some at `{error.elsewhere}`: `{reference}:{error.elsewhere}`"
+            raise InputError(error.message, hint=hint) from error
+        warnings.warn(f"{error.message}, nor anywhere else: all is new", CommandWarning, stacklevel=1)
+        return ()
 
 
 def _holds_several(reference: str) -> bool:
     """Return whether a reference is of a place for any number of schemas: a folder, or a whole revision."""
     is_revision = reference.startswith("git:") and reference.count(":") == 1
     return is_revision or reference in ("import:", "export:") or Path(reference).is_dir()
-
-
-def _references(base: str | None, head: str | None, folder: SchemasFolder) -> tuple[str, str | None]:
-    if base == head == "-":
-        raise InputError("standard input can be one of the two only")
-    if base is None:
-        return "import:", "export:"
-    if head is None and (base in list_names(folder.exports) or base.isidentifier()):
-        refuse_revision(base, folder)
-        return f"import:{base}", f"export:{base}"
-    return base, head

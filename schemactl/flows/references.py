@@ -1,7 +1,9 @@
 """Finds the schemas that a REF on the command line names.
 
-A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``,
-``git:REV:PATH``, ``-`` for standard input, or a destination's address: ``duckdb:///PATH``, ``parquet:FOLDER`` ...
+A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``, ``git:REV...``
+(where this branch left REV), ``git:REV:PATH``, ``-`` for standard input, or a destination's address:
+``duckdb:///PATH``, ``parquet:FOLDER`` ... ``import:NAME``, a folder and a revision stand for what a schemas folder
+means (``flows.meaning``).
 """
 
 from __future__ import annotations
@@ -11,24 +13,26 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.destinations import DESTINATIONS, Destination
-from schemactl.destinations.parquet import holds_tables
-from schemactl.errors import InputError, nearest_or_all
+from schemactl.destinations import DESTINATIONS, Destination, find_address
+from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.flows.meaning import Meaning, meaning_of, meanings, meanings_at
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
-from schemactl.migration.saved import mistaken_for_schema
+from schemactl.redaction import redact
 from schemactl.schema.types import Schema
 from schemactl.store.folder import (
     ENDINGS,
     SchemasFolder,
     TextFile,
+    find_file,
     list_names,
     missing_schema,
+    read_file,
     read_schema,
 )
 from schemactl.store.git import commit_of, find_repository
-from schemactl.store.revision import read_revision
-from schemactl.store.text import MAX_BYTES, decode, read_text
+from schemactl.store.revision import MissingInRevision, read_revision
+from schemactl.store.text import MAX_BYTES, decode
 
 STDIN = "-"
 STDIN_PATH = "<stdin>"
@@ -44,6 +48,7 @@ class Referred:
         destination: whose catalogue it is; None for a document.
         hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
+        meaning: what it comes from, where that is a schemas folder.
     """
 
     schema: Schema
@@ -52,11 +57,24 @@ class Referred:
     destination: Destination | None = None
     history: Path | None = None
     hashes: tuple[str, ...] = ()
+    meaning: Meaning | None = None
+
+    def locate(self, keys: tuple[str | int, ...]) -> Location | None:
+        """Return the place of a key in its file, or of what would hold it; None where it is in no file."""
+        if self.meaning is not None:
+            return self.meaning.locate(keys)
+        return self.document.locate(*keys) if self.document else None
 
     @classmethod
     def of(cls, document: Document, origin: str, history: Path | None = None) -> Referred:
         """Return what a document says."""
         return cls(document.schema, origin, document, history=history)
+
+    @classmethod
+    def meant(cls, meaning: Meaning, history: Path | None) -> Referred:
+        """Return what a schemas folder says."""
+        schema = meaning.document.schema if meaning.document else meaning.schema
+        return cls(schema, meaning.origin, meaning.document, history=history, meaning=meaning)
 
 
 def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -75,12 +93,12 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         return (_from_stdin(),)
     if kind == "git" and rest:
         return _from_git(rest, folder)
-    if kind == "import":
-        return _from_folder(folder.imports, rest)
-    if kind == "export":
-        return _from_folder(folder.exports, rest)
-    if rest.startswith("//") or (rest and kind in DESTINATIONS):
-        return (_from_destination(kind, reference),)
+    if kind in ("import", "export"):
+        return _from_imports(folder, rest) if kind == "import" else _from_folder(folder.exports, rest)
+    if address := find_address(reference):
+        return (_from_destination(*address),)
+    if rest.startswith("//"):
+        raise DESTINATIONS.unknown(kind)
     if reference in list_names(folder.exports):
         return _from_folder(folder.exports, reference)
     path = Path(reference)
@@ -91,7 +109,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         return (_from_file(path),)
     if not reference.isidentifier():
         raise InputError(
-            f"`{reference}` names no schema",
+            f"`{redact(reference)}` names no schema",
             hint="NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - or a destination "
             "(duckdb:///PATH, sqlite:///PATH, postgresql://USER@HOST/DATABASE, parquet:FOLDER, iceberg:FOLDER ...)",
         )
@@ -134,13 +152,15 @@ def _from_stdin() -> Referred:
 
 
 def _from_file(path: Path) -> Referred:
-    return Referred.of(_read(read_text(path), str(path)), str(path), path)
+    return Referred.of(_read(read_file(path), str(path)), str(path), path)
 
 
 def _read(text: str, path: str) -> Document:
     try:
         return read(text, path)
     except InputError as error:
+        from schemactl.migration.saved import mistaken_for_schema
+
         if mistaken := mistaken_for_schema(text, path):
             raise mistaken from error
         raise
@@ -162,12 +182,58 @@ def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
     return (_named(file),)
 
 
+def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
+    if not name:
+        return meant_by(folder) or _all_of(folder.imports)
+    if find_file(folder.imports, name) is None:
+        hint = nearest_or_all(name, list_names(folder.imports))
+        raise InputError(f"there is no schema `{name}` in `{folder.imports}`", hint=hint)
+    return (meant(folder, name),)
+
+
+def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Referred, ...]:
+    """Return the schemas of the export folder as they stand there, or the one of a name; none where it has none.
+
+    Raises:
+        InputError: a file is no valid schema.
+    """
+    names = list_names(folder.exports)
+    wanted = names if name is None else (name,) if name in names else ()
+    return tuple(_named(file) for each in wanted if (file := read_schema(folder.exports, each)))
+
+
+def meant_by(folder: SchemasFolder) -> tuple[Referred, ...]:
+    """Return what a schemas folder means, by name; none where it is empty.
+
+    Raises:
+        InputError: a file is no valid schema.
+    """
+    return tuple(_meant(meaning) for meaning in meanings(folder))
+
+
+def meant(folder: SchemasFolder, name: str) -> Referred:
+    """Return what a schemas folder means by a name, which must be there.
+
+    Raises:
+        InputError: a file is no valid schema.
+    """
+    return _meant(meaning_of(folder, name))
+
+
+def _meant(meaning: Meaning) -> Referred:
+    file = meaning.opened.export_file or meaning.opened.import_file
+    return Referred.meant(meaning, file.path if file else None)
+
+
 def _from_directory(path: Path) -> tuple[Referred, ...]:
-    """Return the schemas right in a folder, or, for the folder above ``export/``, those in ``export/``."""
-    if not list_names(path) and holds_tables(path):
+    """Return the schemas right in a folder, or what it means where it holds ``import/`` and ``export/``."""
+    if list_names(path):
+        return _all_of(path)
+    from schemactl.destinations.parquet import holds_tables
+
+    if holds_tables(path):
         raise InputError(f"there is no schema in `{path}`, but Parquet", hint=f"its tables: `parquet:{path}`")
-    inner = path / "export"
-    return _all_of(inner if not list_names(path) and inner.is_dir() else path)
+    return meant_by(SchemasFolder.at(path)) or _all_of(path)
 
 
 def _all_of(folder: Path) -> tuple[Referred, ...]:
@@ -181,10 +247,20 @@ def _all_of(folder: Path) -> tuple[Referred, ...]:
 def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     revision, _, inside = rest.partition(":")
     path = _git_path(inside) if inside else folder.exports
-    files = read_revision(revision, path)
     top = find_repository(path)
-    found = (replace(_named(file), history=top / str(file.path).removeprefix(f"{revision}:")) for file in files)
-    return tuple(sorted(found, key=lambda each: each.schema.name))
+
+    def history(file: TextFile) -> Path:
+        return top / str(file.path).removeprefix(f"{revision}:")
+
+    try:
+        found = tuple(replace(_named(file), history=history(file)) for file in read_revision(revision, path) if inside)
+    except MissingInRevision:
+        found = ()
+    if found:
+        return tuple(sorted(found, key=lambda each: each.schema.name))
+    read = meanings_at(revision, SchemasFolder.at(path) if inside else folder)
+    files = [each.opened.export_file or each.opened.import_file for each in read]
+    return tuple(Referred.meant(each, history(file) if file else None) for each, file in zip(read, files, strict=True))
 
 
 def _git_path(inside: str) -> Path:

@@ -38,11 +38,10 @@ def with_unfit_counted(report: NormalizeReport, evolution: Evolution, made: Made
         made: the rows ``as_discarded``.
     """
     assert report.inference is not None
-    rejected = made.rejects.by_violation if made.rejects else ()
     findings = report.inference.violations
     told = tuple(
         exact if _is_by_size(finding, evolution) else finding
-        for finding, exact in zip(findings, counted(findings, rejected), strict=True)
+        for finding, exact in zip(findings, counted(findings, made.rejected), strict=True)
     )
     return replace(report, inference=replace(report.inference, violations=told))
 

@@ -1,8 +1,8 @@
 """Opens and saves a named schema of the schemas folder: dlt's rules for import and export files (docs/dlt.md §3).
 
-The export file is the stored schema. The import file is the user's: written once, where there is none; when
-the user edits it, its content takes the place of the stored schema. Where both are one file, that file is the
-stored schema.
+The export file is the stored schema. The import file is the user's: written once, where there is none, with hints
+only where data makes the schema; when the user edits it, its content takes the place of the stored schema. Where both
+are one file, that file is the stored schema.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Opened:
     import_file: TextFile | None
     export_file: TextFile | None
 
+    @property
+    def stored(self) -> Schema | None:
+        """The schema of the export file, with the hash of its content."""
+        return bump(self.export_document.schema) if self.export_document else None
+
 
 def open_schemas(folder: SchemasFolder, name: str) -> Opened:
     """Read schema ``name`` as dlt loads it; nothing is written.
@@ -64,24 +69,32 @@ def open_schemas(folder: SchemasFolder, name: str) -> Opened:
             whether the user has edited the import file.
     """
     check_name(name)
-    export_file = read_schema(folder.exports, name)
+    return open_files(name, read_schema(folder.imports, name), read_schema(folder.exports, name), folder.is_shared)
+
+
+def open_files(name: str, import_file: TextFile | None, export_file: TextFile | None, is_shared: bool) -> Opened:
+    """Return the schema of two files that are read already; ``is_shared`` where both are one.
+
+    Raises:
+        InputError: as ``open_schemas``.
+    """
     export_document = _parse(export_file)
-    if folder.is_shared:
+    if is_shared:
         schema = bump(export_document.schema) if export_document else None
         return Opened(name, schema, export_document, export_document, None, export_file, export_file)
-    import_file = read_schema(folder.imports, name)
     import_document = _parse(import_file)
     schema, adopted = _choose(import_document, export_document)
     return Opened(name, schema, import_document, export_document, adopted, import_file, export_file)
 
 
-def save(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[str, ...]:
+def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> tuple[str, ...]:
     """Write what differs from the files that ``opened`` was read from, under the folder's lock.
 
     Args:
         folder: the folder that ``opened`` was read from.
         opened: what ``open_schemas`` gave.
         schema: ``opened.schema`` with its new content, or a new schema where that is None.
+        hints: what a new import file holds; by default all of the schema.
 
     Returns:
         The files written, the import file first; none where nothing has changed.
@@ -89,19 +102,19 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[str, ..
     Raises:
         InputError: the folder is in use, a file was changed since it was read, or cannot be written.
     """
-    if not _pending(folder, opened, schema):
+    if not _pending(folder, opened, schema, hints):
         return ()
     with locked(folder.root):
         _check_unchanged(folder, opened)
         # Import before export: a command killed in between leaves an import file for the next to start from.
-        pending = _pending(folder, opened, schema)
+        pending = _pending(folder, opened, schema, hints)
         for path, text in pending:
             remove_leftovers(path.parent)
             replace_text(path, text)
     return tuple(str(path) for path, _ in pending)
 
 
-def to_save(folder: SchemasFolder, opened: Opened, schema: Schema) -> Schema:
+def to_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> Schema:
     """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
     if folder.is_shared:
         stated = opened.export_document.schema.tables if opened.export_document else {}
@@ -110,7 +123,7 @@ def to_save(folder: SchemasFolder, opened: Opened, schema: Schema) -> Schema:
         imported = opened.schema.imported_version_hash if opened.schema else None
         return bump(replace(schema, imported_version_hash=imported))
     # dlt continues the ancestry from the import file that it has just written.
-    first = _first_import(schema)
+    first = _first_import(hints or schema)
     return bump(
         replace(
             schema,
@@ -119,6 +132,17 @@ def to_save(folder: SchemasFolder, opened: Opened, schema: Schema) -> Schema:
             previous_hashes=first.previous_hashes,
             imported_version_hash=first.version_hash,
         )
+    )
+
+
+def with_lineage(content: Schema, stored: Schema) -> Schema:
+    """Return content with the version, hash, ancestry and link of another schema, so that only the content differs."""
+    return replace(
+        content,
+        version=stored.version,
+        version_hash=stored.version_hash,
+        previous_hashes=stored.previous_hashes,
+        imported_version_hash=stored.imported_version_hash,
     )
 
 
@@ -200,16 +224,18 @@ def _with_ancestor(schema: Schema, ancestor: str) -> tuple[str, ...]:
     return (ancestor, *schema.previous_hashes)[:MAX_PREVIOUS_HASHES]
 
 
-def _pending(folder: SchemasFolder, opened: Opened, schema: Schema) -> tuple[tuple[Path, str], ...]:
+def _pending(
+    folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None
+) -> tuple[tuple[Path, str], ...]:
     """Return the files to write with their texts."""
-    stored = to_save(folder, opened, schema)
+    stored = to_save(folder, opened, schema, hints)
     has_import = folder.is_shared or opened.import_document is not None
     if has_import and opened.import_adopted is None and _holds(opened.export_document, stored):
         return ()
     imports: tuple[tuple[Path, str], ...] = ()
     if not has_import:
         path = new_file(folder.imports, opened.name, like=_path(opened.export_file))
-        imports = ((path, write(_first_import(schema), str(path))),)
+        imports = ((path, write(_first_import(hints or schema), str(path))),)
     path = _path(opened.export_file) or new_file(folder.exports, opened.name, like=_path(opened.import_file))
     layout = opened.export_document.layout if opened.export_document else None
     return (*imports, (path, _export_text(stored, layout, path)))

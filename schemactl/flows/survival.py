@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.flows.demands import Demand, find_demands, judge_both, states_types
@@ -18,7 +19,6 @@ from schemactl.flows.evidence import (
 )
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data, root_table
-from schemactl.flows.second_look import Missing, SecondLook
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
@@ -30,6 +30,7 @@ from schemactl.inference.survival.columns import feeds
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.survival.target import TargetType
 from schemactl.inference.values import TYPED
+from schemactl.kernel.recount import Absences, Scalars
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.nested_paths import FieldPath
 from schemactl.review.origins import renamed_columns
@@ -43,7 +44,10 @@ from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.engine.settings import SparkOptions
+    from schemactl.engine.session.settings import SparkOptions
+
+Recount: TypeAlias = Callable[[Sequence[Scalars | Absences]], list[Tally]]
+"""Looks at the scanned data once more, for what its evidence leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +118,18 @@ def count_survivors(
 def _answer_by_data(
     survey: _Survey, known: Evidence, inputs: tuple[Input, ...], request: DataRequest, progress: Progress
 ) -> Mapping[Question, Counted]:
-    from schemactl.engine.scan import collect_evidence
+    from schemactl.engine.scan import recount, scan_inputs
     from schemactl.engine.session import SparkOptions, open_session
-    from schemactl.engine.survey import survey_inputs
-    from schemactl.engine.unfit import read_again
 
     sample = parse_sample(request.sample)
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions(), progress) as spark:
-        found = survey_inputs(spark, inputs, sample, progress)
-        if found.bad_records:
-            error = bad_records_error(found)
+        scan = scan_inputs(spark, inputs, sample, progress)
+        if scan.bad_records:
+            error = bad_records_error(scan)
             error.hint = "mend the data: the count would leave them out"
             raise error
-        evidence = collect_evidence(found, progress)
-        again = SecondLook(lambda: read_again(spark, inputs, sample, evidence), progress)
-        return survey.answer(known, evidence, again)
+        return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=progress))
 
 
 def _check_root(base: Schema, head: Schema, table: str) -> str:
@@ -154,13 +154,13 @@ class _Survey:
         self._columns = renamed_columns(comparison)
         self._system = SystemNames(naming_of(base)).all()
 
-    def answer(self, saved: Evidence, scanned: Evidence, again: SecondLook | None) -> Mapping[Question, Counted]:
+    def answer(self, saved: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:
         """Answer the questions.
 
         Args:
             saved: the part of the data that only its evidence tells of.
             scanned: the part that can be looked at again.
-            again: looks at it.
+            again: looks at it; None where there is none.
         """
         request, evidence = self._request, merge(saved, scanned)
         check_documents(request.sources, evidence.files)
@@ -195,7 +195,7 @@ class _Survey:
         if column is None or any(name == TYPED for _, name in fed):
             return ()
         if question.kind == "field":
-            kept = stated_type(column)
+            kept = stated_type(column, keeps_sizes=True)
             if kept is None or states_types(evidence, fed):
                 return ()
             # A field that the data never holds has no values, which is an answer as well.
@@ -205,7 +205,7 @@ class _Survey:
 
 
 def _count_unfit(
-    asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: SecondLook | None
+    asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
 ) -> dict[Question, Tally]:
     known: dict[Question, list[Tally]] = {}
     open_values: list[tuple[Question, tuple[paths.Path, ...], TargetType]] = []
@@ -219,7 +219,7 @@ def _count_unfit(
             if of_scanned.open_paths and demand.target is not None:
                 open_values.append((question, of_scanned.open_paths, demand.target))
     if open_values and again is not None:
-        tallies = again.values([(at, target) for _, at, target in open_values])
+        tallies = again([Scalars(at, target) for _, at, target in open_values])
         for (question, _, _), tally in zip(open_values, tallies, strict=True):
             known[question].append(tally)
     return {question: add(tallies) for question, tallies in known.items()}
@@ -230,11 +230,11 @@ def _count_nulls(
     resolution: Resolution,
     saved: Evidence,
     scanned: Evidence,
-    again: SecondLook | None,
+    again: Recount | None,
 ) -> dict[Question, Tally]:
     collided = {(each.table, each.column) for each in find_collisions(resolution)}
     tallies: dict[Question, list[Tally]] = {}
-    missing: dict[Question, Missing] = {}
+    missing: dict[Question, Absences] = {}
     for question, origin in asked.items():
         rows, fed = resolution.rows.get(origin[0], ()), feeds(resolution, *origin)
         # Values of other rows are copied ones, and two that share a row count twice.
@@ -243,10 +243,10 @@ def _count_nulls(
         tally = judge_absences(scanned, rows, fed)
         tallies[question] = [judge_absences(saved, rows, fed), tally]
         if tally.bad and tally.first is None:
-            missing[question] = Missing(tally, rows, fed)
+            missing[question] = Absences(rows, fed)
     if missing and again is not None:
-        for question, tally in zip(missing, again.absences(list(missing.values())), strict=True):
-            tallies[question][1] = tally
+        for question, found in zip(missing, again(list(missing.values())), strict=True):
+            tallies[question][1] = replace(tallies[question][1], first=found.first)
     return {question: add(parts) for question, parts in tallies.items()}
 
 

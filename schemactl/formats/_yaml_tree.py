@@ -49,7 +49,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}
-_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _BYTE_ORDER_MARK = "\ufeff"
 
 # What a named tuple's own constructor calls, at half its cost.

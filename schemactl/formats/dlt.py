@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats import _edit, _tree
+from schemactl.formats import _tree
 from schemactl.formats._collector import paused_collector
 from schemactl.formats._compare import same
+from schemactl.formats._complete import completed, is_complete
 from schemactl.formats._emit import json_text, yaml_text
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._stored import export_form, plain, with_defaults, with_sections
@@ -105,7 +106,7 @@ def read(text: str, path: str) -> Document:
 def _read(source: Source) -> Document:
     is_json = _is_json(source)
     root = _parse(source, is_json)
-    raw = _tree.value_of(root)
+    raw = completed(stated := _tree.value_of(root), source.path)
     stored = _upgraded(raw, source, root)
     if findings := check(stored):
         problems = tuple(_problem(finding, source, root) for finding in findings)
@@ -115,7 +116,9 @@ def _read(source: Source) -> Document:
     engine: int = raw["engine_version"]
     is_current = engine == ENGINE_VERSION
     stated_hash = raw.get("version_hash") or None
-    meaning = export_form(schema, keeps_import="imported_version_hash" in raw) if is_current else plain(raw)
+    # Of a file written by hand it is what is stated: to write it is to state the rest as well.
+    is_whole = is_current and is_complete(stated)
+    meaning = export_form(schema, keeps_import="imported_version_hash" in raw) if is_whole else plain(stated)
     return Document(
         schema=schema,
         stated_hash=stated_hash,
@@ -160,7 +163,9 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
 
 def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | None:
     """Return the edited text, None where it does not say what it should (aliases lost their anchor)."""
-    editor = _edit.Editor(layout.source.text, _is_ordered, layout.is_json, expands)
+    from schemactl.formats._edit import Editor
+
+    editor = Editor(layout.source.text, _is_ordered, layout.is_json, expands)
     text = editor.rewrite(layout.root, layout.meaning, exported)
     source = Source(layout.source.path, text)
     try:

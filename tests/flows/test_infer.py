@@ -19,8 +19,12 @@ from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import write_evidence
+from schemactl.render.console import Look
+from schemactl.render.infer import print_inference
+from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
+from schemactl.store.sources import LeftOutWarning
 
 
 def seen(*documents: Any, file: str = "orders.jsonl") -> Evidence:
@@ -61,6 +65,17 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path / "schemas")
 
 
+def edit_import(shop: Shop, old: str, new: str) -> None:
+    [path] = shop.root.glob("import/*")
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def printed(report: InferenceReport) -> str:
+    return print_inference(report, Look(None, color=False))
+
+
 def column_of(report: InferenceReport, name: str) -> Any:
     return next(column for table in report.tables for column in table.columns if column.name == name)
 
@@ -77,6 +92,29 @@ def test_first_run_writes_both_files_and_tells_them(shop: Shop) -> None:
     assert report.after_hash == shop.schema.version_hash
     assert shop.columns() == {"id": "bigint"}
     assert shop.columns("orders__items") == {"sku": "text"}
+
+
+def test_first_import_file_holds_hints_only(shop: Shop) -> None:
+    shop.feed({"id": 1, "items": [{"sku": "a"}]})
+
+    [path] = shop.root.glob("import/*")
+    hints = read(path.read_text(), str(path)).schema
+    assert [name for name in hints.tables if not name.startswith("_dlt")] == ["orders"]
+    assert hints.tables["orders"].columns == {}
+    assert shop.schema.imported_version_hash == hints.version_hash
+
+
+def test_hints_of_the_call_go_before_what_data_says(shop: Shop) -> None:
+    hints = Hints((parse_column("id:text,primary_key"), parse_column("later:date")), "merge")
+    shop.feed({"id": 1, "n": 2}, hints=hints)
+
+    assert shop.columns() == {"id": "text", "later": "date", "n": "bigint"}
+    orders = shop.schema.tables["orders"]
+    assert orders.columns["id"].properties == {"data_type": "text", "primary_key": True, "nullable": False}
+    assert orders.properties["write_disposition"] == "merge"
+    [path] = shop.root.glob("import/*")
+    assert [*read(path.read_text(), str(path)).schema.tables["orders"].columns] == ["id", "later"]
+    assert not shop.feed({"id": 1, "n": 2}, hints=hints).written
 
 
 def test_report_tells_the_version_and_hash_that_the_file_holds(shop: Shop) -> None:
@@ -108,14 +146,16 @@ def test_later_data_adds_to_the_schema(shop: Shop) -> None:
 
 def test_edited_import_file_goes_before_the_export_file(shop: Shop) -> None:
     first = shop.feed({"id": 1, "note": "n"})
-    [path] = shop.root.glob("import/*")
-    path.write_text(path.read_text().replace("data_type: bigint", "data_type: text"))
+    edit_import(shop, "  orders:\n    columns: {}\n", "  orders:\n    columns:\n      id:\n        data_type: text\n")
 
     checked = shop.feed({"id": 1}, is_check=True)
     report = shop.feed({"id": 1})
 
     assert checked.changes_schema
-    assert shop.columns()["id"] == "text"
+    assert shop.columns() == {"id": "text"}
+    assert checked.dropped == report.dropped == ("orders.note",)
+    assert "warning: dropped what earlier data brought and this data lacks: orders.note" in printed(report)
+    assert "`schemactl sync shop` keeps it" in printed(checked)
     assert report.import_adopted
     assert (report.before_hash, report.after_hash) == (first.after_hash, shop.schema.version_hash)
     assert not shop.feed({"id": 1}).written
@@ -208,6 +248,56 @@ def test_unknown_normalizer_is_told_with_its_place(shop: Shop, stated: str, wron
     assert told.value.at is not None
     assert (told.value.at.path, told.value.at.line) == (str(path), line)
     assert shop.files() == before
+
+
+def with_naming(path: Path, more: str = "") -> None:
+    path.write_text(path.read_text().replace("names: snake_case\n", f"names: sql_cs_v1\n{more}"))
+
+
+def checked(shop: Shop) -> None:
+    check_request(InferRequest(("orders.jsonl",), "shop", "orders", shop.root), shop.folder)
+
+
+@pytest.mark.parametrize("place", ["import", "export"])
+def test_another_naming_convention_is_refused_where_tables_hold_data(shop: Shop, place: str) -> None:
+    shop.feed({"id": 1, "orderId": 2})
+    [path] = shop.root.glob(f"{place}/*")
+    with_naming(path)
+
+    with pytest.raises(InputError, match=r"from `snake_case` to `sql_cs_v1`, .* data: `orders`") as told:
+        checked(shop)
+
+    assert told.value.at is not None
+    assert told.value.at.path == str(path)
+
+
+def test_another_naming_convention_is_taken_where_the_schema_allows_it_or_has_no_data(shop: Shop) -> None:
+    shop.feed({"id": 1})
+    [path] = shop.root.glob("import/*")
+    before = path.read_text()
+    with_naming(path, "  allow_identifier_change_on_table_with_data: true\n")
+    checked(shop)
+    path.write_text(before)
+    [stored] = shop.root.glob("export/*")
+    stored.unlink()
+    with_naming(path)
+    checked(shop)
+
+
+def test_dlts_own_columns_have_no_preferred_type(shop: Shop) -> None:
+    shop.feed({"nr": 1})
+    [path] = shop.root.glob("import/*")
+    text = path.read_text().replace("settings:\n", "settings:\n  preferred_types:\n    re:id$: timestamp\n")
+    path.write_text(text)
+
+    with pytest.warns(LeftOutWarning, match="dlt's own columns `_dlt_id`, `_dlt_load_id`"):
+        checked(shop)
+    shop.feed({"nr": 1, "id": 1, "items": [{"id": 2}]})
+
+    assert shop.columns()["id"] == "timestamp"
+    columns = [column for name in ("orders", "orders__items") for column in shop.schema.tables[name].columns.values()]
+    assert {each.data_type for each in columns if each.name.startswith("_dlt")} == {"text", "bigint"}
+    assert not any(each.is_variant for each in columns)
 
 
 def test_frozen_contract_refuses_all_and_tells_each_violation(shop: Shop) -> None:
@@ -338,8 +428,8 @@ def test_names_that_are_none_are_told(shop: Shop, stated: str) -> None:
 
 def test_null_where_none_is_allowed_is_told(shop: Shop) -> None:
     shop.feed({"id": 1})
-    [path] = shop.root.glob("import/*")
-    path.write_text(path.read_text().replace("bigint\n        nullable: true", "bigint\n        nullable: false"))
+    stated = "    columns:\n      id:\n        data_type: bigint\n        nullable: false\n"
+    edit_import(shop, "  orders:\n    columns: {}\n", f"  orders:\n{stated}")
 
     report = shop.feed({"id": 1}, {"id": None}, {"id": None})
 

@@ -8,7 +8,7 @@ import pytest
 from schemactl.destinations._package import PastLoads
 from schemactl.engine.input import Input
 from schemactl.errors import InputError
-from schemactl.flows.loading import choose_load_id, find_target, remember, shown_address, without_seen
+from schemactl.flows.loading import choose_load_id, find_target, remember, without_seen
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from schemactl.flows.loading import choose_load_id, find_target, remember, shown
         ("parquet:a", "parquet", "parquet:a"),
         ("duckdb:///a.duckdb", "duckdb", "duckdb:///a.duckdb"),
         ("postgresql://u@h/d", "postgresql", "postgresql://u@h/d"),
+        (" postgres://u@h/d", "postgresql", "postgresql://u@h/d"),
+        ("PostgreSQL://u@h/d", "postgresql", "postgresql://u@h/d"),
     ],
 )
 def test_address_names_a_destination(address: str, kind: str, url: str) -> None:
@@ -36,7 +38,7 @@ def test_destination_limits_names() -> None:
     ("address", "message", "hint"),
     [
         ("duckbd:///a.duckdb", "no destination `duckbd`", "duckdb"),
-        ("postgres://u@h/d", "no destination `postgres`", "postgresql"),
+        ("postgre://u@h/d", "no destination `postgre`", "postgresql"),
         ("mysql://u@h/d", "no destination `mysql`", "known: "),
         ("s3://bucket/a", "no destination `s3`", "known: "),
         ("duckbd:a", "no destination `duckbd`", "duckdb"),
@@ -61,7 +63,7 @@ def test_unknown_destination_is_told(address: str, message: str, hint: str) -> N
     ],
 )
 def test_shown_address_tells_no_password(url: str, shown: str) -> None:
-    assert shown_address(url) == shown
+    assert find_target(url).shown == shown
 
 
 def test_load_id_is_the_time_as_in_dlt_unless_it_is_stated() -> None:

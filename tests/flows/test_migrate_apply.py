@@ -137,13 +137,15 @@ def test_single_steps_are_undone_and_gone_on_with(dataset: Dataset) -> None:
         undo(dataset, to_hash="zzz")
 
 
-def test_what_loses_data_needs_leave_and_cannot_be_undone(dataset: Dataset) -> None:
-    without = schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST)
+def test_what_loses_data_is_left_out_until_it_is_allowed_and_cannot_be_undone(dataset: Dataset) -> None:
+    without = schema_of(ID, column("amount", "bigint"), column("note"), column("added"), before=FIRST)
 
-    refused = apply(dataset, without)
+    left_out = apply(dataset, without)
 
-    assert [each.obstacle for each in refused.planned.refusals] == [Obstacle.DESTRUCTIVE]
-    assert "old" in dataset.columns()
+    assert left_out.outcome is Outcome.DONE
+    assert [(each.kind, each.column) for each in left_out.planned.plan.notes] == [(NoteKind.LEFT_OUT, "old")]
+    assert dataset.columns() == ["id", "amount", "note", "old", "added"]
+    assert status(dataset, put(without, "wanted.yaml")).is_settled
     assert apply(dataset, without, allows_destructive=True).outcome is Outcome.DONE
     assert "old" not in dataset.columns()
     again = undo(dataset)

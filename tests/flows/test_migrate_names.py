@@ -9,7 +9,9 @@ from pathlib import Path
 
 import postgres_server
 import pytest
+from hypothesis import HealthCheck, given, settings
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+from stated_renames import Renames, stated_renames
 
 from schemactl.cli.app import run
 from schemactl.destinations.parquet.store import ParquetStore
@@ -161,6 +163,75 @@ def test_dlts_staging_copies_of_tables_that_swap_their_names_are_dropped(
     assert sorted(left) == [("_dlt_version",), ("others",)]
 
 
+def put_in(dataset: Dataset, case: Renames) -> None:
+    """Give each table a row whose values say where they stand."""
+    for name, table in case.before.tables.items():
+        if not name.startswith("_"):
+            values = ", ".join(f"'{name}.{each}'" for each in table.columns)
+            dataset.sql(f"INSERT INTO @.{name} ({', '.join(table.columns)}) VALUES ({values})")
+
+
+@given(case=stated_renames())
+@settings(max_examples=10, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_set_of_renames_moves_values_as_stated(empty: Dataset, case: Renames) -> None:
+    clear(empty)
+    apply(empty, case.before)
+    put_in(empty, case)
+    apply(empty, case.after, PlanOptions(drops_kept=True), allows_destructive=True)
+    for (table, name), (old_table, old_name) in case.origins.items():
+        assert empty.sql(f"SELECT {name} FROM @.{table}") == [(f"{old_table}.{old_name}",)]
+    assert run(["migrate", "verify", "--to", empty.url, "--quiet"]) == 0
+    assert run(["migrate", "plan", "./wanted.yaml", "--to", empty.url, "--check", "--quiet"]) == 0
+
+
+def clear(dataset: Dataset) -> None:
+    """Drop all tables of a dataset."""
+    if dataset.kind == "sqlite":
+        dataset.path.unlink()
+    else:
+        dataset.sql("DROP SCHEMA IF EXISTS @ CASCADE")
+
+
+def test_values_that_an_older_version_left_under_wrong_names_are_noticed_and_mended(
+    empty: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swapped = sales(a="b", b="a")
+    apply(empty, FIRST)
+    empty.sql("INSERT INTO @.orders VALUES (1, 'of a', 'of b')")
+    with monkeypatch.context() as patched:  # what versions before this one did where the table was renamed, too
+        patched.setattr("schemactl.migration.comparison.moves_of", lambda *_: ())
+        apply(empty, swapped)
+    assert empty.sql("SELECT a, b FROM @.sales") == [("of a", "of b")]
+    capsys.readouterr()
+
+    assert run(["migrate", "verify", "--to", empty.url]) == 1
+    found = capsys.readouterr().out
+    assert "`sales.a` does not hold the values of `b`, as `x-renamed-from` says" in found
+    assert "`sales.b` does not hold the values of `a`, as `x-renamed-from` says" in found
+
+    apply(empty, sales(before=swapped, a=["b"], b=["a"]))
+    assert empty.sql("SELECT a, b FROM @.sales") == [("of b", "of a")]
+    assert run(["migrate", "verify", "--to", empty.url]) == 0
+
+
+def test_a_baseline_says_that_values_are_under_their_names(empty: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    apply(empty, FIRST)
+    with monkeypatch.context() as patched:
+        patched.setattr("schemactl.migration.comparison.moves_of", lambda *_: ())
+        apply(empty, sales(a="b", b="a"))
+    assert run(["migrate", "verify", "--to", empty.url, "--quiet"]) == 1
+    assert run(["migrate", "baseline", "./wanted.yaml", "--to", empty.url, "--yes", "--quiet"]) == 0
+    assert run(["migrate", "verify", "--to", empty.url, "--quiet"]) == 0
+
+
+def sales(before: Schema = FIRST, **origins: str | list[str]) -> Schema:
+    """A schema whose table `sales` was called `orders`, with columns `a` and `b` of these names before."""
+    columns = (column(name, **{"x-renamed-from": origin}) for name, origin in origins.items())
+    made = schema_of(ID, *columns, before=before, table="sales")
+    table = made.tables["sales"]
+    return bump(made.with_table(replace(table, properties={**table.properties, "x-renamed-from": "orders"})))
+
+
 @pytest.fixture(params=["duckdb", "sqlite"])
 def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     monkeypatch.chdir(tmp_path)
@@ -170,8 +241,11 @@ def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return made
 
 
-def apply(dataset: Dataset, schema: Schema) -> None:
-    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions())
+def apply(
+    dataset: Dataset, schema: Schema, options: PlanOptions | None = None, *, allows_destructive: bool = False
+) -> None:
+    reference, chosen = put(schema, "wanted.yaml"), options or PlanOptions()
+    request = ApplyRequest(reference, dataset.url, Path("schemas"), chosen, allows_destructive=allows_destructive)
     done = apply_migration(request, lambda _: True, lambda: nullcontext(None))
     assert done.outcome in (Outcome.DONE, Outcome.NOTHING)
 

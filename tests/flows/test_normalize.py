@@ -178,10 +178,10 @@ def test_refused_table_is_told_with_its_rows(shop: Shop) -> None:
 
 
 def edit_import(old: str, new: str) -> None:
-    path = Path("schemas/import/shop.schema.yaml")
-    text = path.read_text()
+    """State in the import file all that the export file holds, but for an edit."""
+    text = Path("schemas/export/shop.schema.yaml").read_text()
     assert old in text
-    path.write_text(text.replace(old, new, 1))
+    Path("schemas/import/shop.schema.yaml").write_text(text.replace(old, new, 1))
 
 
 def test_null_where_none_is_allowed_stops_the_load(shop: Shop) -> None:
@@ -255,7 +255,7 @@ def test_file_that_changes_while_it_is_read_is_not_loaded(shop: Shop) -> None:
     source = shop.write("orders.jsonl", *ORDERS)
 
     def write_more(stage: str, _share: float | None) -> None:
-        if stage == "staging documents":
+        if stage == "making rows":
             shop.write(source, *ORDERS, *ORDERS)
 
     with pytest.raises(EngineError, match=r"3 documents were read, but [4-6] when rows were made"):
@@ -270,8 +270,8 @@ def test_schema_that_changes_meanwhile_is_built_on(shop: Shop) -> None:
     Path("more.evidence.json").write_text(write_evidence(evidence))
     others = InferRequest(sources=("more.evidence.json",), name="shop", table="more", schemas=Path("schemas"))
 
-    def save_others(stage: str, share: float | None) -> None:
-        if stage == "writing tables" and share == 1:
+    def save_others(stage: str, _share: float | None) -> None:
+        if stage == "making rows":
             infer(others)
 
     assert shop.load(source, progress=save_others).outcome is Outcome.LOADED

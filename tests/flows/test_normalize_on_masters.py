@@ -15,7 +15,7 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from schemactl.engine.settings import SparkOptions
+from schemactl.engine.session.settings import SparkOptions
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import OpenSession, normalize
 from schemactl.flows.normalize_call import NormalizeRequest
@@ -26,13 +26,13 @@ from schemactl.schema.types import Column, Table
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-LIMIT_SECONDS = 400
+LIMIT_SECONDS = 900
 TIMES = ("inserted_at", "modified_at", "loaded_at")
 
 SCRIPT = """
 import sys
 
-from schemactl.engine.settings import SparkOptions
+from schemactl.engine.session.settings import SparkOptions
 from tests.flows.test_normalize_on_masters import load
 
 master, remote, *sources = sys.argv[1:]

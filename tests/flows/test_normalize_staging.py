@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.settings import SparkOptions
+from schemactl.engine.session.settings import SparkOptions
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest

@@ -58,9 +58,9 @@ def notes(reference: str, folder: SchemasFolder) -> list[tuple[str, str | None]]
         ("import:plan", [("plan", None)]),
         ("schemas/import/shop.schema.yaml", [("shop", "imported")]),
         ("schemas/export", [("geo", None), ("shop", "exported")]),
-        ("schemas", [("geo", None), ("shop", "exported")]),
+        ("schemas", [("geo", None), ("plan", None), ("shop", "imported")]),
         ("export:", [("geo", None), ("shop", "exported")]),
-        ("import:", [("plan", None), ("shop", "imported")]),
+        ("import:", [("geo", None), ("plan", None), ("shop", "imported")]),
     ],
 )
 def test_each_form_names_its_schemas(folder, reference, found):
@@ -109,14 +109,27 @@ def history(folder: SchemasFolder) -> SchemasFolder:
     git("add", "-A")
     git("commit", "-q", "-m", "one")
     put(folder.exports, make("shop", "exported later"))
+    put(folder.exports, make("geo", "later"), "geo.schema.json")
     git("commit", "-q", "-a", "-m", "two")
     put(folder.exports, make("shop", "not committed"))
     return folder
 
 
-def test_a_revision_names_the_export_folder_of_that_time(history):
-    assert notes("git:HEAD", history) == [("geo", None), ("shop", "exported later")]
-    assert notes("git:HEAD~1", history) == [("geo", None), ("shop", "exported")]
+def test_a_revision_names_what_the_schemas_folder_meant_then(history):
+    assert notes("git:HEAD", history) == [("geo", "later"), ("plan", None), ("shop", "imported")]
+    assert notes("git:HEAD~1", history) == [("geo", None), ("plan", None), ("shop", "imported")]
+    assert notes("git:HEAD:schemas", history) == notes("git:HEAD", history)
+
+
+def test_three_dots_name_the_commit_at_which_a_branch_left_a_revision(history):
+    git("stash", "-q")
+    git("switch", "-q", "-c", "topic", "HEAD~1")
+    assert notes("git:main...", history)[0] == ("geo", None)
+    assert notes("git:main...:schemas/export/shop.schema.yaml", history) == [("shop", "exported")]
+    git("switch", "-q", "--orphan", "alone")
+    git("commit", "-q", "--allow-empty", "-m", "alone")
+    with pytest.raises(InputError, match="`main` and HEAD have no commit in common"):
+        find_schemas("git:main...", history)
 
 
 def test_a_revision_with_a_path_names_that(history):
@@ -127,7 +140,8 @@ def test_a_revision_with_a_path_names_that(history):
 def test_a_path_in_a_revision_starts_at_the_top_or_with_a_dot_here(history, monkeypatch):
     monkeypatch.chdir("schemas")
     here = SchemasFolder.at(Path())
-    assert notes("git:HEAD", here) == notes("git:HEAD:schemas/export", here) == notes("git:HEAD:./export", here)
+    assert notes("git:HEAD:schemas/export", here) == notes("git:HEAD:./export", here)
+    assert notes("git:HEAD", here) == notes("git:HEAD:.", here) == notes("git:HEAD:schemas", here)
     with pytest.raises(InputError, match="no schema file at `export` in revision `HEAD`"):
         find_schemas("git:HEAD:export", here)
 
@@ -157,7 +171,7 @@ def test_the_place_in_a_revision_is_told(history):
         ("none/shop", "there is no file `none/shop`", ""),
         ("git:", "names no schema", "git:REV"),
         ("http:x", "names no schema", "import:NAME"),
-        ("postgres://u:secret@host/db", "there is no destination `postgres`", "did you mean `postgresql`?"),
+        ("postgre://u:secret@host/db", "there is no destination `postgre`", "did you mean `postgresql`?"),
         ("mysql://u:secret@host/db", "there is no destination `mysql`", "known: delta, duckdb, iceberg, parquet"),
         ("sqlite:///none.db", "there is no file `none.db`", ""),
         ("", "names no schema", "NAME"),
@@ -255,7 +269,7 @@ def test_a_destination_has_a_catalogue_and_no_document(folder, tmp_path):
 
 
 def test_one_schema_is_asked_for_and_several_are_named(folder):
-    with pytest.raises(InputError, match="names 2 schemas: `geo`, `shop`"):
+    with pytest.raises(InputError, match="names 3 schemas: `geo`, `plan`, `shop`"):
         find_schema("schemas", folder)
 
 

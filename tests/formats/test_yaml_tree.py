@@ -283,6 +283,14 @@ def test_a_bad_file_is_refused_in_time_and_bounded_memory(name: str, tmp_path: P
     assert megabytes < MEGABYTES
 
 
+@pytest.mark.parametrize("written", ["'a\u2028b'", '"a\u2029b\u2028c"', "a\u2028  b"])
+def test_unicodes_line_separators_are_read_as_the_library_reads_them(written):
+    text = f"{schema_text().rstrip()}\ndescription: {written}\nx-last: 1\n"
+    schema = read(text, "a.yaml").schema
+    assert schema.description == yaml.safe_load(text)["description"]
+    assert schema.extensions == {"x-last": 1}
+
+
 def test_four_megabytes_are_read_in_time(tmp_path: Path):
     columns = "".join(
         f"      column_{number}:\n        data_type: bigint\n        nullable: {'true' if number % 2 else 'false'}\n"

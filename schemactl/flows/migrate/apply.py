@@ -5,28 +5,32 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
-from schemactl.errors import InputError
-from schemactl.flows.migrate.grouping import grouped, left_of
-from schemactl.flows.migrate.plan import check_plan, plan_for, rendering
+from schemactl.errors import ChangedMeanwhile, InputError
+from schemactl.flows.migrate.genuine import check_file
+from schemactl.flows.migrate.grouping import left_of
+from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
-from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
+from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, read_state
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, make_plan
-from schemactl.migration.planner import PlannedStep
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.types import Schema
 from schemactl.store.text import read_text
+
+_READINGS: Final = 3
+"""How often a destination is read that changes meanwhile."""
 
 Agree = Callable[[PlanReport], bool]
 OpenProgress = Callable[[], AbstractContextManager[Progress | None]]
@@ -38,12 +42,13 @@ class ApplyRequest:
 
     Attributes:
         reference: a REF, or a plan's file.
-        to: the destination's address; None where the plan names it.
+        to: the destination's address; None where the call and the settings name none.
         schemas: the folder of ``import/`` and ``export/``.
         options: what the user decides; a plan's file has decided.
         allows_destructive: whether steps may lose data.
         patience: seconds to wait for others.
         is_step_by_step: whether each step is kept when it is done.
+        key: that a plan's file must be signed with; None for any.
     """
 
     reference: str
@@ -53,6 +58,7 @@ class ApplyRequest:
     allows_destructive: bool = False
     patience: float = 10.0
     is_step_by_step: bool = False
+    key: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,7 @@ def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProg
     """
     wanted = _find(request)
     target, name = wanted.target, wanted.schema.name
-    with target.open_for_reading(name, may_be_new=True) as session:
-        report = _report(session, wanted, request)
+    report = _read_report(wanted, request)
     if report.refusals:
         return ApplyReport(report, Outcome.REFUSED)
     if not report.plan.steps and report.is_recorded:
@@ -92,12 +97,27 @@ def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProg
 
 def _find(request: ApplyRequest) -> _Wanted:
     if not request.reference.endswith(ENDING):
+        if request.key is not None:
+            raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
         # A file that is no schema is told first: who takes it for a plan names no destination, as the plan has one.
         schema = find_wanted(request.reference, request.schemas)
         return _Wanted(find_target(request.to), schema)
-    plan = read_plan(read_text(Path(request.reference)), request.reference)
-    target = find_target(request.to or f"{plan.place.origin}?dataset={plan.place.dataset}")
-    return _Wanted(target, plan.target, plan)
+    plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
+    if not request.to:
+        # Whoever wrote the file would decide which server gets the password of the environment.
+        address = f"{plan.place.origin}?dataset={plan.place.dataset}"
+        hint = f"`--to {address}`, if that is the one: the address in a plan is for people to read"
+        raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)
+    return _Wanted(find_target(request.to), plan.target, plan)
+
+
+def _read_report(wanted: _Wanted, request: ApplyRequest) -> PlanReport:
+    """Return what is to be done; a destination that others migrate meanwhile is read again."""
+    for _ in range(_READINGS - 1):
+        with suppress(ChangedMeanwhile), wanted.target.open_for_reading(wanted.schema.name, may_be_new=True) as session:
+            return _report(session, wanted, request)
+    with wanted.target.open_for_reading(wanted.schema.name, may_be_new=True) as session:
+        return _report(session, wanted, request)
 
 
 def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -> PlanReport:
@@ -109,13 +129,13 @@ def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -
         plan, done = standing(session, wanted.target.module, unfinished)
         return check_plan(session, plan, found, allowed, lambda *_: None, done)
     if wanted.plan is None:
-        plan = plan_for(session, wanted.target, found, wanted.schema, request.options)
+        plan = plan_for(session, wanted.target, found, wanted.schema, request.options, allowed)
         return check_plan(session, plan, found, allowed, lambda *_: None)
     _check_place(session, wanted.target, wanted.plan)
     if not wanted.plan.is_current(found.catalogue.schema):
         is_last = bool(found.runs) and found.runs[-1].plan_hash == plan_hash(wanted.plan)
         return PlanReport(wanted.plan, refusals=(_applied_before() if is_last else _moved(),))
-    _check_statements(session, wanted.target, found, wanted.plan)
+    check_file(session, wanted.target, found, wanted.plan)
     return check_plan(session, wanted.plan, found, allowed, lambda *_: None)
 
 
@@ -133,31 +153,6 @@ def _check_place(session: MigrationSession, target: Target, plan: MigrationPlan)
             f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`",
             hint="make a plan for each destination",
         )
-
-
-def _check_statements(session: MigrationSession, target: Target, found: Found, plan: MigrationPlan) -> None:
-    """Refuse a plan whose statements are not those of its steps: a file that someone has written by hand."""
-    proposal = propose(session, target.module, found, plan.target, PlanOptions())
-    bare = tuple(replace(planned, statements=(), undo_statements=()) for planned in plan.steps)
-    try:
-        again = make_plan(
-            replace(proposal, steps=bare),
-            found.catalogue.schema,
-            plan.target,
-            plan.place,
-            rendering(session, target),
-        )
-    except KeyError as error:
-        raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
-    if plan.has_groups:
-        again = grouped(session, target.module, again, proposal.catalogue.tables)
-    if [_run_as(each) for each in again.steps] != [_run_as(each) for each in plan.steps]:
-        hint = "make it anew with this version of schemactl"
-        raise InputError("the plan's statements are not those of its steps", hint=hint)
-
-
-def _run_as(planned: PlannedStep) -> tuple[tuple[str, ...], int | None]:
-    return planned.statements, planned.done_with
 
 
 def _applied_before() -> Refusal:

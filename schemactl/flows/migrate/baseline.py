@@ -11,6 +11,7 @@ from pathlib import Path
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, RunState
 from schemactl.flows.migrate.drift import complete_tables, find_drift
+from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.running import who
 from schemactl.flows.migrate.status import stated
 from schemactl.flows.migrate.target import Target, find_target, find_wanted, read_state
@@ -77,7 +78,7 @@ def _report(session: MigrationSession, target: Target, schema: Schema, is_forced
         refusals = (Refusal(Obstacle.MOVED, "the tables are not as the schema says", hint),)
     if refusals:
         outcome = Outcome.REFUSED
-    elif found.known_hash == schema.version_hash and found.runs:
+    elif found.known_hash == schema.version_hash and found.runs and not misplaced_values(session, target.module, found):
         outcome = Outcome.NOTHING
     return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, refusals)
 

@@ -48,6 +48,18 @@ def count_unfit(session: MigrationSession, steps: Sequence[Step], barred: Collec
     return tuple(found)
 
 
+def count_not_undone(
+    session: MigrationSession, steps: Sequence[Step], barred: Collection[int] = ()
+) -> tuple[Counted, ...]:
+    """Return what undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
+    found = []
+    for place, step in enumerate(steps):
+        looked_at = traced(steps, place) if isinstance(step, ChangeType) and place not in barred else None
+        if isinstance(looked_at, ChangeType) and (others := session.not_undone(looked_at)).count:
+            found.append(counted(place + 1, others))
+    return tuple(found)
+
+
 def count_late(session: MigrationSession, steps: Sequence[Step], place: int) -> tuple[Counted, ...]:
     """Return what stands in the way of the step that is about to run, where it could not be seen before the first."""
     if not is_counted_late(steps, place):
@@ -74,6 +86,7 @@ def example_text(example: Example) -> str:
     '"abc" (_dlt_id x1)'
     """
     value = "null" if example.value is None else f'"{example.value}"'
+    value += "" if example.becomes is None else f' -> "{example.becomes}"'
     row = ", ".join(f"{name} {key}" for name, key in example.row.items())
     return f"{value} ({row})" if row else value
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
+from schemactl.destinations._migration.ddl import check_name
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.plan import Render
@@ -240,8 +241,7 @@ class _Writer:
     def _name(self, name: str) -> exp.Identifier:
         from sqlglot import exp
 
-        if not name or "\0" in name:
-            raise InputError(f"{name!r} cannot name anything in a database")
+        check_name(name)
         return exp.to_identifier(_FOLDS.get(self.dialect, str)(name), quoted=True)
 
     def _column(self, name: str) -> exp.Column:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from schemactl.destinations import MigrationSession
 from schemactl.flows.catalogues import comparable
 from schemactl.flows.migrate.check import fold
-from schemactl.flows.migrate.target import Found, Target
+from schemactl.flows.migrate.target import Found, Target, earlier_names
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.retyping import kept_origin, variant_origin
@@ -45,7 +45,7 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
     Left out are tables of other schemas in the same dataset, tables that wait for their first data, fields inside
-    columns that wait for the next load, and old tables and columns that a migration has kept.
+    columns that wait for the next load, and old tables and columns that a migration has kept or left out.
     """
     names = target.module.NAMES
     others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
@@ -60,12 +60,13 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     stated = Referred(replace(schema, tables=own), schema.name)
     catalogue = Referred(there, found.catalogue.origin, destination=target.module)
     changes = diff(*comparable(stated, catalogue), guess_renames=False)
+    left_out = earlier_names(session, found)
     by_hand: list[Change] = []
     variants: list[ColumnAdded] = []
     for change in changes:
         if isinstance(change, ColumnAdded) and _is_variant(change, schema):
             variants.append(change)
-        elif not _is_harmless(change, schema, target):
+        elif not _is_harmless(change, schema, target) and not _was_left_out(change, left_out):
             by_hand.append(change)
     return Drift(tuple(by_hand), tuple(variants))
 
@@ -81,6 +82,17 @@ def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:
             return table is not None and kept_origin(change.column.name) in table.columns
         case ColumnPropertyChanged(name=property_name) if property_name == DATABASE_TYPE:
             return target.module.ABILITIES.gains(str(change.after), str(change.before)) is not None
+        case _:
+            return False
+
+
+def _was_left_out(change: Change, left_out: frozenset[tuple[str, str | None]]) -> bool:
+    """Return whether a table or column is there because nobody has allowed to drop it."""
+    match change:
+        case TableAdded():
+            return (change.table.name, None) in left_out
+        case ColumnAdded():
+            return (change.table, change.column.name) in left_out
         case _:
             return False
 

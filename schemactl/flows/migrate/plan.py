@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.errors import InputError
-from schemactl.flows.migrate.counting import count_unfit, refuse_unfit
+from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
 from schemactl.flows.migrate.grouping import grouped
 from schemactl.flows.migrate.obstacles import find_obstacles
-from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, propose, read_state
+from schemactl.flows.migrate.target import (
+    Found,
+    Target,
+    earlier_names,
+    find_target,
+    find_wanted,
+    propose,
+    read_state,
+    rendering,
+)
 from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
@@ -21,11 +30,11 @@ from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal
-from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.migration.reports import Counted, Obstacle, PlanReport, Refusal
 from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
-from schemactl.migration.steps import RenameColumn, Step
-from schemactl.schema.types import Schema, Table
+from schemactl.migration.steps import RenameColumn
+from schemactl.schema.types import Schema
 from schemactl.store.replace import replace_text
 
 
@@ -40,6 +49,7 @@ class PlanRequest:
         options: what the user decides.
         allows_destructive: whether steps may lose data.
         out: a file that keeps the plan; None for none.
+        key: that the file is signed with; None for no signature.
     """
 
     reference: str
@@ -48,6 +58,7 @@ class PlanRequest:
     options: PlanOptions
     allows_destructive: bool = False
     out: Path | None = None
+    key: bytes | None = field(default=None, repr=False)
 
 
 def plan_migration(request: PlanRequest, progress: Progress | None = None) -> PlanReport:
@@ -65,7 +76,7 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
         with target.open_for_reading(schema.name, may_be_new=True) as session:
             report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
     if request.out is not None:
-        replace_text(request.out, write_plan(report.plan))
+        replace_text(request.out, write_plan(report.plan, request.key))
     return report
 
 
@@ -85,15 +96,21 @@ def report_plan(
     if unfinished is not None and unfinished.to_hash == schema.version_hash:
         plan, done = standing(session, target.module, unfinished)
         return check_plan(session, plan, found, allows_destructive, tell, done)
-    plan = plan_for(session, target, found, schema, options)
+    plan = plan_for(session, target, found, schema, options, allows_destructive)
     return check_plan(session, plan, found, allows_destructive, tell)
 
 
 def plan_for(
-    session: MigrationSession, target: Target, found: Found, schema: Schema, options: PlanOptions
+    session: MigrationSession,
+    target: Target,
+    found: Found,
+    schema: Schema,
+    options: PlanOptions,
+    allows_destructive: bool,
 ) -> MigrationPlan:
-    """Return the plan from what was found to a schema."""
-    proposal = propose(session, target.module, found, schema, options)
+    """Return the plan from what was found to a schema; where nothing may be lost, what loses data is left out."""
+    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(session, found))
+    proposal = propose(session, target.module, found, schema, chosen)
     notes = (*proposal.notes, *staging_notes(session, proposal), *left_behind(session, proposal))
     proposal = replace(proposal, notes=notes)
     plan = make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
@@ -123,15 +140,6 @@ def left_behind(session: MigrationSession, proposal: Proposal) -> Iterator[Note]
             yield Note(NoteKind.STAYS, step.table, step.before, message, hint)
 
 
-def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:
-    """Return what writes a step's statements for the session's dataset."""
-
-    def render(step: Step, table: Table | None) -> tuple[str, ...]:
-        return tuple(target.module.render(step, table, session.dataset))
-
-    return render
-
-
 def check_plan(
     session: MigrationSession,
     plan: MigrationPlan,
@@ -154,14 +162,20 @@ def check_plan(
     steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
     obstacles = find_obstacles(session, steps)
     forbidden = tuple(_refuse_forbidden(obstacles, done or 0))
-    found_unfit = count_unfit(session, steps, {place for places in obstacles.values() for place in places})
-    counts = tuple(replace(each, number=each.number + (done or 0)) for each in found_unfit)
+    barred = {place for places in obstacles.values() for place in places}
+    counts = tuple(_moved_on(count_unfit(session, steps, barred), done))
+    not_undone = tuple(_moved_on(count_not_undone(session, steps, barred), done))
     unfit = refuse_unfit(plan.steps, counts, is_begun=done is not None)
     refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *unfit]
     if done is None and found.unfinished is not None:
         refusals.append(_refuse_unfinished(found.unfinished.to_hash))
     is_recorded = found.known_hash == plan.target_hash
-    return PlanReport(plan, counts, tuple(refusals), done, is_recorded)
+    return PlanReport(plan, counts, tuple(refusals), done, is_recorded, not_undone)
+
+
+def _moved_on(counts: Sequence[Counted], done: int | None) -> Iterator[Counted]:
+    """Yield counts by the numbers that the steps have in the whole plan."""
+    yield from (replace(each, number=each.number + (done or 0)) for each in counts)
 
 
 def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[Refusal]:

@@ -13,9 +13,9 @@ from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.effects_there import done_numbers
+from schemactl.flows.migrate.genuine import derived_plan
 from schemactl.flows.migrate.obstacles import find_obstacles
-from schemactl.flows.migrate.plan import rendering
-from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
 from schemactl.flows.migrate.tracing import traced, traced_table
 from schemactl.flows.migrate.undo_groups import grouped_back
 from schemactl.flows.migrate.undoing import Part, rendered, undo_at_once, undo_one_by_one
@@ -136,7 +136,7 @@ def _choose(session: MigrationSession, target: Target, found: Found, request: Ro
     for run in _until(standing, request):
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
-        plan, records = plan_of(run), session.steps(run.run_id)
+        plan, records = derived_plan(plan_of(run), target.module.ABILITIES), session.steps(run.run_id)
         done = done_numbers(session, target.module, plan, records)
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]

@@ -51,7 +51,7 @@ def find_status(request: StatusRequest) -> StatusReport:
             plan, done = standing(session, target.module, found.unfinished)
             planned = check_plan(session, plan, found, False, lambda *_: None, done)
         elif schema is not None:
-            plan = plan_for(session, target, found, schema, request.options)
+            plan = plan_for(session, target, found, schema, request.options, allows_destructive=False)
             planned = check_plan(session, plan, found, False, lambda *_: None)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None

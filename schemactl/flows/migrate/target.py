@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
-from schemactl.destinations import DESTINATIONS, Destination, MigrationSession, Migrator
+from schemactl.destinations import DESTINATIONS, Destination, MigrationSession, Migrator, find_address
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.records import Run, RunState, Version
 from schemactl.errors import InputError, nearest_or_all
@@ -16,9 +16,14 @@ from schemactl.flows.references import find_schema
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place
 from schemactl.migration.planner import Proposal, plan_steps
+from schemactl.migration.steps import Step
+from schemactl.redaction import redact
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
+
+MOST_EARLIER = 20
+"""Schemas of a ledger that are looked through for columns that a migration has left alone."""
 
 
 class MigratingDestination(Destination, Migrator, Protocol):
@@ -84,13 +89,15 @@ def find_target(to: str | None) -> Target:
     """
     if not to:
         raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///shop.duckdb`")
-    kind, _, rest = to.partition(":")
-    if not rest or kind not in DESTINATIONS:
-        raise InputError(f"`{to}` is no address of a destination", hint=nearest_or_all(kind, _migrating()))
+    address = find_address(to)
+    if address is None:
+        scheme = to.strip().partition(":")[0].lower()
+        raise InputError(f"`{redact(to)}` is no address of a destination", hint=nearest_or_all(scheme, _migrating()))
+    kind, url = address
     module = DESTINATIONS[kind]
     if not hasattr(module, "connect"):
         raise InputError(f"`{kind}` cannot be migrated yet", hint=f"known: {', '.join(_migrating())}")
-    return Target(kind, cast(MigratingDestination, module), to)
+    return Target(kind, cast(MigratingDestination, module), url)
 
 
 def _migrating() -> list[str]:
@@ -131,6 +138,19 @@ def read_state(session: MigrationSession, schema_name: str) -> Found:
     return Found(session.catalogue(), known, versions, runs)
 
 
+def earlier_names(session: MigrationSession, found: Found) -> frozenset[tuple[str, str | None]]:
+    """Return the columns, by table, and the tables of the last schemas in the ledger; no column for a table.
+
+    What one of them had and the tables still have was left out when the schema lost it.
+    """
+    names: set[tuple[str, str | None]] = set()
+    for version in found.versions[1:MOST_EARLIER]:
+        schema = session.schema_of(version.version_hash)
+        for table in schema.tables.values() if schema else ():
+            names |= {(table.name, None), *((table.name, column) for column in table.columns)}
+    return frozenset(names)
+
+
 def _tables_in_question(catalogue: Schema, schema: Schema) -> list[str]:
     """Return the tables of a catalogue that may get a required column, for which it counts whether they have rows."""
     stated = {name.casefold(): table for name, table in schema.tables.items()}
@@ -161,3 +181,12 @@ def propose(
         abilities=module.ABILITIES,
         options=replace(options, empty_tables=empty),
     )
+
+
+def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:
+    """Return what writes a step's statements for the session's dataset."""
+
+    def render(step: Step, table: Table | None) -> tuple[str, ...]:
+        return tuple(target.module.render(step, table, session.dataset))
+
+    return render

@@ -12,9 +12,8 @@ from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
 from schemactl.flows.migrate.copying import by_copies, is_copying
 from schemactl.flows.migrate.merging import is_merging, merged_back
-from schemactl.flows.migrate.plan import rendering
 from schemactl.flows.migrate.running import step_record
-from schemactl.flows.migrate.target import Target
+from schemactl.flows.migrate.target import Target, rendering
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.plan import Render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
 from schemactl.flows.migrate.effects_there import done_numbers
-from schemactl.flows.migrate.grouping import left_of
+from schemactl.flows.migrate.genuine import derived_plan, rest_of
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.saved import read_plan
@@ -24,8 +24,11 @@ def standing(session: MigrationSession, module: MigratingDestination, run: Run) 
     """Return the plan of a run that stands half done, and how many of its steps are done.
 
     They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
-    counts. The others have the statements that will run.
+    counts. The others have the statements that will run: those of their steps, whatever the ledger says.
+
+    Raises:
+        InputError: the ledger's plan is not what its steps make it.
     """
-    plan = plan_of(run)
+    plan = derived_plan(plan_of(run), module.ABILITIES)
     done = len(done_numbers(session, module, plan, session.steps(run.run_id)))
-    return left_of(session, module, plan, done), done
+    return rest_of(session, module, plan, done), done

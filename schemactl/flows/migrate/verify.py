@@ -13,6 +13,7 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_text
 from schemactl.flows.migrate.drift import complete_tables, find_drift
+from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.status import past_run, stated
 from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
 from schemactl.flows.progress import Progress
@@ -88,6 +89,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             rows=rows,
             all_rows=all_rows,
             disagreements=disagreements,
+            misplaced=misplaced_values(session, target.module, found),
             unfinished=past_run(session, found.unfinished) if found.unfinished else None,
         )
 

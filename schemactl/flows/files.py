@@ -1,0 +1,123 @@
+"""``schemactl list``, ``check`` and ``fmt``: the schema files of a folder, one by one, without comparing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.errors import InputError, Problem
+from schemactl.flows.meaning import Meaning, meanings
+from schemactl.flows.normalizers import check_conventions
+from schemactl.flows.schemas import parse_named
+from schemactl.formats.dlt import Document, read, write
+from schemactl.schema.hash import bump
+from schemactl.store.folder import ENDINGS, SchemasFolder, TextFile, list_names, read_schema
+from schemactl.store.replace import replace_text
+from schemactl.store.text import read_text
+
+
+def list_schemas(schemas: Path) -> tuple[Meaning, ...]:
+    """Return the schemas of a folder, by name.
+
+    Raises:
+        InputError: there is none, or a file is no valid schema.
+    """
+    folder = SchemasFolder.at(schemas)
+    found = meanings(folder)
+    if not found:
+        raise _empty(folder)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A schema file, and what is wrong with it."""
+
+    path: Path
+    problems: tuple[Problem, ...] = ()
+
+
+def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[Checked, ...]:
+    """Return what is wrong with schema files: content, hash, naming convention and normaliser.
+
+    Args:
+        files: by default all of the schemas folder.
+        schemas: the folder of ``import/`` and ``export/``; an edited file of ``export/`` is wrong.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    folder = SchemasFolder.at(schemas)
+    return tuple(Checked(file.path, tuple(_problems(file, folder))) for file in _read(files, folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A schema file, and whether it is in canonical form: all of it stated, in the engine version and hash of today."""
+
+    path: Path
+    is_changed: bool
+
+
+def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[Formatted, ...]:
+    """Write schema files in the form that dlt takes, comments kept; nothing where it is a check.
+
+    Args:
+        files: by default all of the schemas folder.
+        schemas: the folder of ``import/`` and ``export/``.
+        is_check: whether nothing is to be written.
+
+    Raises:
+        InputError: there is no such file, it is no valid schema, or cannot be written.
+    """
+    folder = SchemasFolder.at(schemas)
+    documents = [(file, _parse(file, folder)) for file in _read(files, folder)]
+    written = [(file, write(bump(found.schema), str(file.path), found.layout)) for file, found in documents]
+    for file, text in written:
+        if text != file.text and not is_check:
+            replace_text(file.path, text)
+    return tuple(Formatted(file.path, text != file.text) for file, text in written)
+
+
+def _read(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[TextFile]:
+    if files:
+        yield from (TextFile(path, read_text(path)) for path in files)
+        return
+    places = dict.fromkeys((folder.imports, folder.exports))
+    found = [file for place in places for name in list_names(place) if (file := read_schema(place, name))]
+    if not found:
+        raise _empty(folder)
+    yield from found
+
+
+def _problems(file: TextFile, folder: SchemasFolder) -> Iterator[Problem]:
+    try:
+        document = _parse(file, folder)
+        check_conventions(document)
+    except InputError as error:
+        yield from error.problems or (Problem(error.message, error.at, error.hint),)
+        return
+    if _is_exported(file, folder) and document.is_edited:
+        yield _edited(document)
+
+
+def _parse(file: TextFile, folder: SchemasFolder) -> Document:
+    """Read a file; in the schemas folder it has the name of its schema, elsewhere any."""
+    places = {folder.imports.resolve(), folder.exports.resolve()}
+    is_named = file.path.resolve().parent in places
+    return parse_named(file) if is_named else read(file.text, str(file.path))
+
+
+def _is_exported(file: TextFile, folder: SchemasFolder) -> bool:
+    return not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
+
+
+def _edited(document: Document) -> Problem:
+    hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
+    return Problem("the export file was edited by hand", document.locate("version_hash"), hint)
+
+
+def _empty(folder: SchemasFolder) -> InputError:
+    endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
+    return InputError(f"there is no schema in `{folder.root}`", hint=f"schema files are named {endings}")

@@ -1,0 +1,151 @@
+"""What a schemas folder means: the export file, with an edited import file taken over, on disk or at a git revision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from schemactl.errors import InputError, Location
+from schemactl.flows.schemas import Opened, open_files, open_schemas
+from schemactl.formats.dlt import Document, read
+from schemactl.schema.hash import bump, version_hash
+from schemactl.schema.takeover import TakenOver, take_over
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder, TextFile, list_names, schema_name
+from schemactl.store.git import find_repository, path_inside
+from schemactl.store.history import versions_of
+from schemactl.store.revision import MissingInRevision, folder_with_schemas, read_revision
+
+MOST_VERSIONS = 50
+"""Committed versions of an import file that are looked through for the one that the export file has taken over."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A schema of a folder.
+
+    Attributes:
+        opened: its files.
+        folder: where they are; the history of the import file in git says what was edited.
+    """
+
+    opened: Opened
+    folder: SchemasFolder
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the import file was edited, and the export file does not know it yet."""
+        return self.opened.import_adopted is not None and self.opened.export_document is not None
+
+    @property
+    def schema(self) -> Schema:
+        """The schema, with the hash and version of its content."""
+        return bump(self.taken_over.schema)
+
+    @cached_property
+    def taken_over(self) -> TakenOver:
+        """What comes of the edit; the schema as it is where there is none."""
+        schema, exported = self.opened.schema, self.opened.stored
+        assert schema is not None, "a folder means something where it has a file"
+        if not self.is_pending or exported is None:
+            return TakenOver(schema)
+        found = take_over(schema, exported, self._earlier(exported))
+        return replace(found, schema=replace(found.schema, imported_version_hash=self.opened.import_adopted))
+
+    @property
+    def origin(self) -> str:
+        """How messages call it."""
+        exported, imported = self.opened.export_file, self.opened.import_file
+        if self.is_pending and exported and imported:
+            return f"{exported.path} with {imported.path}"
+        file = exported or imported
+        assert file is not None
+        return str(file.path)
+
+    @property
+    def document(self) -> Document | None:
+        """The file that states all of it; None where two do."""
+        return None if self.is_pending else self.opened.export_document or self.opened.import_document
+
+    def locate(self, keys: tuple[str | int, ...]) -> Location | None:
+        """Return the place of a key: in the import file where that states it, else in the export file."""
+        imported, exported = self.opened.import_document, self.opened.export_document
+        if self.document is not None or imported is None or exported is None:
+            return self.document.locate(*keys) if self.document else None
+        is_of_data = not _states(imported.layout.meaning, keys) and _states(self.schema.to_dict(), keys)
+        return (exported if is_of_data and _states(exported.layout.meaning, keys) else imported).locate(*keys)
+
+    def _earlier(self, exported: Schema) -> Schema | None:
+        """Return the import file as it was when the export file took it over, where git knows it."""
+        link = exported.imported_version_hash
+        wanted = (link,) if link else (exported.version_hash, *exported.previous_hashes)
+        file = self.opened.import_file
+        assert file is not None
+        try:
+            versions = versions_of(self.folder.imports / file.path.name.rpartition(":")[2])[:MOST_VERSIONS]
+        except InputError:
+            return None  # without git, a repository, or a commit of the file nobody knows
+        for version in versions:
+            try:
+                found = read(version.text, str(version.path)).schema
+            except InputError:
+                continue  # a commit of the past may hold anything
+            if version_hash(found) in wanted:
+                return found
+        return None
+
+
+def meanings(folder: SchemasFolder) -> tuple[Meaning, ...]:
+    """Return the schemas of a folder, by name; none where it holds none.
+
+    Raises:
+        InputError: a file is no valid schema.
+    """
+    names = sorted({*list_names(folder.imports), *list_names(folder.exports)})
+    return tuple(meaning_of(folder, name) for name in names)
+
+
+def meaning_of(folder: SchemasFolder, name: str) -> Meaning:
+    """Return one schema of a folder, which must be there.
+
+    Raises:
+        InputError: a file is no valid schema.
+    """
+    return Meaning(open_schemas(folder, name), folder)
+
+
+def meanings_at(revision: str, folder: SchemasFolder) -> tuple[Meaning, ...]:
+    """Return the schemas that a folder held at a git revision, by name.
+
+    Raises:
+        MissingInRevision: it held none.
+        InputError: git is absent, the revision is unknown, or a file is no valid schema.
+    """
+    exports = _files(lambda: read_revision(revision, folder.exports))
+    imports = exports if folder.is_shared else _files(lambda: read_revision(revision, folder.imports))
+    if not exports and not imports:
+        top = find_repository(folder.root)
+        place = path_inside(top, folder.root)
+        message = f"there is no schema file at `{place}` in revision `{revision}`"
+        raise MissingInRevision(message, folder_with_schemas(top, revision))
+    return tuple(
+        Meaning(open_files(name, imports.get(name), exports.get(name), folder.is_shared), folder)
+        for name in sorted(exports.keys() | imports.keys())
+    )
+
+
+def _files(read_files: Callable[[], tuple[TextFile, ...]]) -> Mapping[str, TextFile]:
+    try:
+        return {schema_name(file.path) or "": file for file in read_files()}
+    except MissingInRevision:
+        return {}
+
+
+def _states(stored: Any, keys: tuple[str | int, ...]) -> bool:
+    for key in keys:
+        if not isinstance(stored, Mapping) or key not in stored:
+            return False
+        stored = stored[key]
+    return True

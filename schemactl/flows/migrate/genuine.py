@@ -1,0 +1,150 @@
+"""Checks plans that come from outside, from a file or a ledger: only what follows from their steps is believed.
+
+Whoever may write a file or a row of the ledger gives a plan steps, which are shown and allowed like any other. They do
+not give it statements, a risk, or an undo of their own, nor a schema that the steps do not lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from schemactl.destinations import MigrationSession
+from schemactl.errors import InputError
+from schemactl.flows.migrate.check import tables_now
+from schemactl.flows.migrate.grouping import grouped, left_of
+from schemactl.flows.migrate.target import Found, MigratingDestination, Target, propose, rendering
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.effects import run
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
+from schemactl.migration.steps import (
+    AddColumn,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropTable,
+    RenameColumn,
+    RenameTable,
+    Step,
+    table_of,
+)
+from schemactl.schema.hash import version_hash
+from schemactl.schema.types import Schema, Table
+
+_HINT = "make it anew with this version of schemactl"
+_Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | RenameColumn | ChangeType
+
+
+def check_file(session: MigrationSession, target: Target, found: Found, plan: MigrationPlan) -> None:
+    """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand.
+
+    Raises:
+        InputError: its risks, undos or statements are not those of its steps, or its steps do not lead to its schema.
+    """
+    _check_schema(plan)
+    for number, planned in enumerate(plan.steps, 1):
+        if _derived(planned) != _derived(planned_as(planned, target.module.ABILITIES)):
+            raise InputError(f"the risk or the undo of the plan's step {number} is not that of the step", hint=_HINT)
+    proposal = propose(session, target.module, found, plan.target, PlanOptions())
+    bare = tuple(replace(planned, statements=(), undo_statements=()) for planned in plan.steps)
+    try:
+        again = make_plan(
+            replace(proposal, steps=bare),
+            found.catalogue.schema,
+            plan.target,
+            plan.place,
+            rendering(session, target),
+        )
+        steps = [planned.step for planned in plan.steps]
+        check_reached(dict(proposal.catalogue.tables), steps, plan.target, target.module)
+    except KeyError as error:
+        raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
+    if plan.has_groups:
+        again = grouped(session, target.module, again, proposal.catalogue.tables)
+    if [_run_as(each) for each in again.steps] != [_run_as(each) for each in plan.steps]:
+        raise InputError("the plan's statements are not those of its steps", hint=_HINT)
+
+
+def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
+    """Return a plan of the ledger with the ways, risks and undos that its steps have."""
+    return replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps))
+
+
+def rest_of(session: MigrationSession, module: MigratingDestination, plan: MigrationPlan, done: int) -> MigrationPlan:
+    """Return a plan of the ledger whose steps that are left have the statements that will run.
+
+    Args:
+        session: where.
+        module: of the destination.
+        plan: as ``derived_plan`` gives it.
+        done: how many of its steps are done.
+
+    Raises:
+        InputError: its statements are not those of its steps, or its steps do not lead to its schema.
+    """
+    _check_schema(plan)
+    model, steps = tables_now(session, module, plan.target), list(plan.steps)
+    try:
+        check_reached(dict(model), [planned.step for planned in plan.steps[done:]], plan.target, module)
+        for place in range(done, len(steps)):
+            planned = steps[place]
+            found = model.get(table_of(planned.step))
+            statements = tuple(module.render(planned.step, found, session.dataset)) if planned.is_possible else ()
+            if planned.done_with is None and module.ABILITIES.transactional_ddl and planned.statements != statements:
+                hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
+                message = f"the ledger's statements of step {place + 1} are not those of the step"
+                raise InputError(message, hint=hint)
+            steps[place] = replace(planned, statements=statements)
+            run(model, (planned.step,))
+    except KeyError:
+        # The run refuses it: its steps do not fit the tables.
+        return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps))
+    return left_of(session, module, replace(plan, steps=tuple(steps)), done)
+
+
+def _check_schema(plan: MigrationPlan) -> None:
+    if version_hash(plan.target) != plan.target_hash:
+        raise InputError(f"the plan's schema has not the hash {plan.target_hash} that it states", hint=_HINT)
+
+
+def check_reached(
+    tables: dict[str, Table], steps: Sequence[Step], schema: Schema, module: MigratingDestination
+) -> None:
+    """Refuse steps after which the tables would still not be a schema's.
+
+    Args:
+        tables: as they are before the steps; changed.
+        steps: in their order.
+        schema: that they are to lead to.
+        module: of the destination.
+
+    Raises:
+        InputError: a step is missing, or one is too many.
+        KeyError: the steps do not fit the tables.
+    """
+    run(tables, steps)
+    catalogue = Schema(name=schema.name, tables=tables)
+    left = plan_steps(catalogue, schema, schema, stored=module.stored, abilities=module.ABILITIES)
+    missing = [each.step for each in left.steps if isinstance(each.step, _Structural) and not _is_ours(each.step)]
+    if missing:
+        step = missing[0]
+        message = (
+            f"the plan's steps do not lead to its schema: `{table_of(step)}` would still need {type(step).__name__}"
+        )
+        raise InputError(message, hint=_HINT)
+
+
+def _is_ours(step: Step) -> bool:
+    return is_bookkeeping(table_of(step))
+
+
+def _derived(planned: PlannedStep) -> tuple[object, ...]:
+    """Return what follows from a step; an undo's note is for people, and its words change with versions."""
+    return planned.way, planned.risk, planned.undo.steps, planned.undo.is_possible
+
+
+def _run_as(planned: PlannedStep) -> tuple[tuple[str, ...], int | None]:
+    return planned.statements, planned.done_with

@@ -1,0 +1,92 @@
+"""``schemactl sync``: takes edited import files over without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schemactl.errors import InputError, nearest_or_all
+from schemactl.flows.meaning import Meaning, meaning_of, meanings
+from schemactl.flows.schemas import save, to_save, with_lineage
+from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
+from schemactl.schema.diff import diff
+from schemactl.schema.takeover import Synced
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder, list_names
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequest:
+    """What ``schemactl sync`` was asked for.
+
+    Attributes:
+        names: of schemas; none for all.
+        schemas: the folder of ``import/`` and ``export/``.
+        is_check: whether nothing is to be written.
+    """
+
+    names: tuple[str, ...]
+    schemas: Path
+    is_check: bool = False
+
+
+def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], bool]) -> tuple[Synced, ...]:
+    """Take the edits of import files over, all or none.
+
+    Args:
+        request: what was asked for.
+        agree: is asked before columns or tables are dropped that data brought.
+
+    Raises:
+        InputError: there is no such schema, or a file cannot be read or written.
+    """
+    folder = SchemasFolder.at(request.schemas)
+    found = _find(request.names, folder)
+    planned = tuple(_plan(folder, meaning) for meaning in found)
+    if request.is_check or any(each.open_questions for each in planned):
+        return planned
+    if any(each.dropped for each in planned) and not agree(planned):
+        return planned
+    return tuple(_save(folder, meaning, each) for meaning, each in zip(found, planned, strict=True))
+
+
+def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
+    if not names:
+        return meanings(folder)
+    known = sorted({*list_names(folder.imports), *list_names(folder.exports)})
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no schema `{name}` in `{folder.root}`", hint=nearest_or_all(name, known))
+    return tuple(meaning_of(folder, name) for name in dict.fromkeys(names))
+
+
+def _plan(folder: SchemasFolder, meaning: Meaning) -> Synced:
+    opened = meaning.opened
+    stored = opened.stored
+    if opened.import_adopted is None:
+        assert opened.schema is not None, "a name of a folder has a file"
+        return Synced(stored, opened.schema, (), is_pending=False)
+    taken = meaning.taken_over
+    after = to_save(folder, opened, taken.schema)
+    # What states its old name is renamed; a guess must not hide that a column goes.
+    changes = diff(stored, with_lineage(after, stored), guess_renames=False) if stored else ()
+    dropped = tuple(_of_data(stored, changes)) if stored else ()
+    return Synced(stored, after, changes, True, dropped, taken.open_questions)
+
+
+def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
+    for change in changes:
+        match change:
+            case TableRemoved() if change.table.normalizer_hint("seen-data"):
+                yield change.table.name
+            case ColumnRemoved() if change.column.is_complete:
+                table = stored.tables.get(change.table)
+                if table is None or table.normalizer_hint("seen-data"):
+                    yield f"{change.table}.{change.column.name}"
+
+
+def _save(folder: SchemasFolder, meaning: Meaning, planned: Synced) -> Synced:
+    if not planned.is_pending:
+        return planned
+    return replace(planned, written=save(folder, meaning.opened, meaning.taken_over.schema))

@@ -1,0 +1,170 @@
+"""Edits of import files taken over without data, and what the folder means until then."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schemactl.flows.meaning import meaning_of
+from schemactl.flows.schemas import open_schemas
+from schemactl.flows.sync import SyncRequest, sync_schemas
+from schemactl.formats import dlt
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+from schemactl.store.folder import SchemasFolder
+
+ROOT = Path("schemas")
+IMPORT, EXPORT = ROOT / "import/pay.schema.yaml", ROOT / "export/pay.schema.yaml"
+KEY = {"nullable": False, "primary_key": True}
+
+
+def data(**types: str) -> dict[str, dict[str, object]]:
+    """Columns as data brings them."""
+    return {name: {"data_type": kind, "nullable": True} for name, kind in types.items()}
+
+
+def schema_of(columns: dict[str, dict[str, object]], *, has_data: bool = False, **more: object) -> Schema:
+    properties = {"write_disposition": "append", "resource": "payments", **({} if not has_data else SEEN)}
+    table = Table("payments", {name: Column(name, stated) for name, stated in columns.items()}, properties)
+    return bump(replace(new_schema("pay").with_table(table), **more))
+
+
+SEEN = {"x-normalizer": {"seen-data": True}}
+
+
+def put(path: Path, schema: Schema) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dlt.write(schema, str(path)))
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A folder whose export file holds the import file's columns and those that data brought."""
+    monkeypatch.chdir(tmp_path)
+
+    def begin(imported: dict, exported: dict, *, in_git: bool = True) -> None:
+        first = schema_of(imported)
+        put(IMPORT, first)
+        put(EXPORT, bump(replace(schema_of(exported, has_data=True), version_hash=first.version_hash)))
+        if in_git:
+            identity = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false")
+            for call in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "one")):
+                subprocess.run(("git", *call), check=True, capture_output=True)
+
+    return begin
+
+
+def sync(*, agrees: bool = True, check: bool = False):
+    (found,) = sync_schemas(SyncRequest(("pay",), ROOT, check), lambda _: agrees)
+    return found
+
+
+def columns() -> dict[str, dict[str, object]]:
+    schema = open_schemas(SchemasFolder.at(ROOT), "pay").schema
+    assert schema is not None
+    return {name: dict(column.properties) for name, column in schema.tables["payments"].columns.items()}
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_what_data_brought_stays_and_what_is_stated_wins(start, in_git):
+    brought = data(id="bigint", amount="bigint", tags="text")
+    start({}, brought, in_git=in_git)
+    put(IMPORT, schema_of({"id": KEY, "amount": {"data_type": "double"}, "note": {"data_type": "text"}}))
+    found = sync()
+    assert (found.is_pending, found.dropped, found.open_questions) == (True, (), ())
+    assert columns() == {
+        "id": {"data_type": "bigint", **KEY},
+        "amount": {"data_type": "double"},
+        "note": {"data_type": "text"},
+        "tags": brought["tags"],
+    }
+    assert not sync().is_pending
+    assert open_schemas(SchemasFolder.at(ROOT), "pay").import_adopted is None
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_a_hint_that_is_taken_back_leaves_the_column_as_data_brought_it(start, in_git):
+    start({"id": KEY}, {"id": {**KEY, "data_type": "bigint"}}, in_git=in_git)
+    put(IMPORT, schema_of({}))
+    assert sync().dropped == ()
+    assert columns() == data(id="bigint")
+
+
+def test_a_stated_column_that_is_taken_back_is_dropped_after_a_question(start):
+    start(data(coupon="text"), data(coupon="text", id="bigint"))
+    put(IMPORT, schema_of({}))
+    found = sync(agrees=False)
+    assert (found.dropped, found.written) == (("payments.coupon",), ())
+    assert "coupon" in EXPORT.read_text()
+    assert sync().written == (str(EXPORT),)
+    assert columns() == data(id="bigint")
+
+
+def test_a_column_stated_by_hand_is_dropped_though_git_knows_nothing(start):
+    start({"note": {"data_type": "text"}}, {"note": {"data_type": "text"}, **data(id="bigint")}, in_git=False)
+    put(IMPORT, schema_of({}))
+    assert sync().dropped == ("payments.note",)
+    assert columns() == data(id="bigint")
+
+
+def test_a_stated_rename_takes_the_type_along(start):
+    start({}, data(mail="text"))
+    put(IMPORT, schema_of({"email": {"x-renamed-from": "mail", "nullable": False}}))
+    assert sync().dropped == ()
+    assert columns() == {"email": {"data_type": "text", "nullable": False, "x-renamed-from": "mail"}}
+
+
+def test_nested_tables_of_data_stay_and_those_of_a_dropped_table_go(start):
+    start({}, data(id="bigint"))
+    exported = dlt.read(EXPORT.read_text(), str(EXPORT)).schema
+    nested = Table("payments__lines", {"value": Column("value", data(value="text")["value"])}, {"parent": "payments"})
+    put(EXPORT, bump(exported.with_table(replace(nested, properties={**nested.properties, **SEEN}))))
+    put(IMPORT, schema_of({"id": KEY}))
+    assert sync().dropped == ()
+    assert "payments__lines" in meaning_of(SchemasFolder.at(ROOT), "pay").schema.tables
+    put(IMPORT, bump(new_schema("pay")))
+    subprocess.run(("git", "add", "-A"), check=True)
+    assert sync(agrees=False).dropped == ()  # nobody knows whether the import file ever stated the table
+
+
+@pytest.mark.parametrize(
+    ("change", "question"),
+    [
+        ({"settings": {"preferred_types": {"id": "text"}}}, "`preferred_types` changed for `payments.id`"),
+        ({"settings": {"detections": ["iso_date"]}}, "`detections` changed"),
+        ({"normalizers": {"names": "direct", "json": {"module": "a.b"}}}, "`normalizers` changed"),
+    ],
+)
+def test_what_only_data_can_say_is_left_to_data(start, change, question):
+    start({}, data(id="bigint"))
+    before = EXPORT.read_text()
+    put(IMPORT, schema_of({}, **change))
+    found = sync()
+    assert any(question in each for each in found.open_questions)
+    assert (found.written, EXPORT.read_text()) == ((), before)
+
+
+def test_a_type_taken_back_is_left_to_data(start):
+    start({"id": {"data_type": "text"}}, data(id="text"))
+    put(IMPORT, schema_of({"id": {"unique": True}}))
+    assert sync().open_questions == ("`payments.id` states no type any more",)
+
+
+def test_new_default_hints_hold_for_what_data_brought(start):
+    start({}, data(id="bigint"))
+    settings = {**new_schema("pay").settings, "default_hints": {"not_null": ["id"]}}
+    put(IMPORT, schema_of({}, settings=settings))
+    sync()
+    assert columns() == {"id": {"data_type": "bigint", "nullable": False}}
+
+
+def test_a_check_writes_nothing(start):
+    start({}, data(id="bigint"))
+    put(IMPORT, schema_of({"id": KEY}))
+    before = EXPORT.read_text()
+    assert sync(check=True).is_pending
+    assert EXPORT.read_text() == before
