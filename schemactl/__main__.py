@@ -1,5 +1,13 @@
 """Runs the command line as ``python -m schemactl``."""
 
+import os
+import sys
+
+# Python puts the working folder first where modules are looked up; a `yaml.py` or an entry point of a stranger's pull
+# request is a file there, not a part of schemactl.
+if sys.path and not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109 - pathlib may lie there
+    del sys.path[0]
+
 from schemactl.cli.app import main
 
 if __name__ == "__main__":

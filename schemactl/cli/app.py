@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, NoReturn, Protocol
@@ -24,7 +26,7 @@ from schemactl import __version__
 from schemactl.cli import commands
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
-from schemactl.cli.settings import find_surroundings, is_true, resolve
+from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
 from schemactl.cli.terminal import (
     Terminal,
     describe_terminal,
@@ -34,15 +36,28 @@ from schemactl.cli.terminal import (
     wants_color,
 )
 from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean
-from schemactl.render.failure import render_failure, render_warning
+from schemactl.redaction import redact_text, secrets_of
+from schemactl.registry import admit_modules
+from schemactl.render.failure import render_failure, render_traceback, render_warning
 
 PROGRAM = "schemactl"
 COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
+
+_WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
+"""How the names of variables start that may hold addresses, or what belongs to one."""
 
 HELP = """Keep the schemas of data under control: infer, review, normalise, migrate.
 
 Exit codes: 0 done; 1 findings (a broken contract, pending changes under --check); 2 the call or its input is
 wrong; 3 Spark or the destination failed; 130 interrupted."""
+
+
+_ENDINGS = (SystemExit, GeneratorExit, typer.Exit, typer.Abort)
+"""What would end the process, or the reading of the command line, with a code that no command has given."""
+
+
+class UnfinishedCommand(SchemactlError):
+    """Something that a command called wanted the process to end; what the command would have found is not known."""
 
 
 class CommandModule(Protocol):
@@ -59,11 +74,27 @@ class CommandModule(Protocol):
 
 @dataclass(slots=True)
 class Invocation:
-    """One call of the command line, as far as it is known: errors are told by it, however early they come."""
+    """One call of the command line, as far as it is known: errors are told by it, however early they come.
 
+    Attributes:
+        code: what the call came to; once a command runs, a failure until the command has ended with a code of its own.
+    """
+
+    args: Sequence[str]
     debug: bool
     color: str = "auto"
     code: ExitCode = ExitCode.DONE
+    options: CommonOptions | None = None
+
+    def redact(self, text: str) -> str:
+        """Return text without the secrets of addresses, wherever the call has them from."""
+        values = list(self.args)
+        values += [f"{name}={value}" for name, value in os.environ.items() if name.startswith(_WITH_ADDRESSES)]
+        if self.options is not None:
+            stated = [getattr(self.options, each.name) for each in fields(self.options)]
+            values += [each for value in stated for each in (value if isinstance(value, list) else [value])]
+        texts = (value for value in values if isinstance(value, str))
+        return redact_text(text, {secret for value in texts for secret in secrets_of(value)})
 
 
 def command_names(package: ModuleType = commands) -> list[str]:
@@ -140,16 +171,42 @@ def _all_options() -> dict[str, type[CommonOptions]]:
 def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
     invocation: Invocation = context.obj
     before_name = context.find_root().params
-    options = resolve(module.Options, name, (stated, before_name), find_surroundings(_all_options))
+    parts = (stated, before_name)
+    here = find_surroundings(_all_options)
+    surroundings = module.Options.surround(parts, here)
+    for file in surroundings.files:
+        if file not in here.files:
+            check_keys(file, _all_options())
+    options = resolve(module.Options, name, parts, surroundings)
+    invocation.options = options
     invocation.debug = options.debug
     invocation.color = options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
-    with _told_warnings(options.color, terminal):
-        invocation.code = module.run(options, terminal)
+    invocation.code = ExitCode.FAILED
+    with _told_warnings(invocation, terminal), admit_modules(options.naming_module):
+        warn_of_misspelt(os.environ, module.Options, _all_options)
+        try:
+            invocation.code = module.run(options, terminal)
+        except InputError as error:
+            error.at = error.at or find_place(error.message, module.Options, name, parts, surroundings)
+            raise
+        except _ENDINGS as error:
+            raise UnfinishedCommand(f"the command was ended by {type(error).__name__}") from error
+        finally:
+            _remove_left()
+
+
+def _remove_left() -> None:
+    """Remove the temporary folders that killed commands have left: the next one may be of another kind."""
+    folder = Path(tempfile.gettempdir())
+    if any(folder.glob(".schemactl-*.lock")):  # a look costs less than what comes with locks
+        from schemactl.store.own_folder import remove_left
+
+        remove_left(folder)
 
 
 @contextmanager
-def _told_warnings(color: str, terminal: Terminal) -> Iterator[None]:
+def _told_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[None]:
     """Tell at the end, each once, what the command warns of: a line in between would break the progress bar."""
     told: dict[str, None] = {}
     show = warnings.showwarning
@@ -167,7 +224,8 @@ def _told_warnings(color: str, terminal: Terminal) -> Iterator[None]:
             yield
         finally:
             for each in told:
-                terminal.tell(render_warning(each, wants_color(color, sys.stderr, os.environ)))
+                color = wants_color(invocation.color, sys.stderr, os.environ)
+                terminal.tell(render_warning(invocation.redact(each), color))
 
 
 def _print_version(asked: bool) -> None:
@@ -206,7 +264,7 @@ def build() -> Any:
 
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit code; what goes wrong is told on standard error."""
-    invocation = Invocation(debug="--debug" in args or is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
+    invocation = Invocation(args, debug="--debug" in args or is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
     try:
         code = _invoke(list(args), invocation)
         sys.stdout.flush()
@@ -216,7 +274,7 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError as error:
         code = invocation.code if is_stdout_gone() else _tell(error, invocation)
         forget_stdout()
-    except Exception as error:
+    except BaseException as error:  # whatever ends a review early, its code is not that of a finished one
         code = _tell(error, invocation)
     return code
 
@@ -244,13 +302,12 @@ def _as_input_error(error: typer.TyperException, args: list[str]) -> InputError:
     return InputError(message[:1].lower() + message[1:], hint=hint)
 
 
-def _tell(error: Exception, invocation: Invocation) -> ExitCode:
+def _tell(error: BaseException, invocation: Invocation) -> ExitCode:
     """Print an error for the user and return the exit code."""
     if invocation.debug:
-        import traceback
-
-        traceback.print_exception(error)
-    sys.stderr.write(render_failure(error, wants_color(invocation.color, sys.stderr, os.environ)))
+        sys.stderr.write(invocation.redact(render_traceback(error)))
+    text = render_failure(error, wants_color(invocation.color, sys.stderr, os.environ))
+    sys.stderr.write(invocation.redact(text))
     return error.code if isinstance(error, SchemactlError) else ExitCode.FAILED
 
 

@@ -19,7 +19,9 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
     stated = (ctx.params, ctx.find_root().params)
     try:
-        options = resolve(CommonOptions, ctx.info_name or "", stated, Surroundings(os.environ, find_file(Path.cwd())))
+        file = find_file(Path.cwd())
+        surroundings = Surroundings(os.environ, (file,) if file else ())
+        options = resolve(CommonOptions, ctx.info_name or "", stated, surroundings)
     except InputError:
         # The command will tell it; while somebody types is no time to.
         return []

@@ -6,19 +6,29 @@ can also be stated in a settings file and in the environment (`schemactl.cli.set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
+from glob import has_magic
 from inspect import get_annotations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from schemactl.cli.completing import complete_input_formats, complete_namings, complete_normalizers
 from schemactl.errors import InputError, Location
+from schemactl.store.sources import is_local
 
 if TYPE_CHECKING:
-    from schemactl.engine.settings import SparkOptions
+    from schemactl.cli.settings import Surroundings
+    from schemactl.engine.session.settings import SparkOptions
+    from schemactl.schema.hints import Hints
+
+
+VARIABLE_PREFIX: Final = "SCHEMACTL_"
+"""How the names of all variables begin that state options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +37,31 @@ class Setting:
 
     Attributes:
         is_path: whether a relative value in a file is relative to the file's folder.
-        in_environment: False for lists, which have no agreed spelling in one variable.
+        in_environment: False for lists whose items may hold commas, which part them in a variable.
+        found_by: names of folders; its default is then looked up upward from the working folder, up to the top of the
+            repository, as a folder that holds one of them.
         in_file_only: whether only a settings file can state it: a list of tables, as ``StatedTable``.
+        in_file: False for what a file must not decide, as it may be a stranger's.
     """
 
     is_path: bool = False
     in_environment: bool = True
+    found_by: tuple[str, ...] = ()
+    in_file: bool = True
     in_file_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """Marks an option that may stand without a value.
+
+    Attributes:
+        value: what it is then.
+        looks_like_value: a pattern; what follows the option on the command line and is no such text is not its value.
+    """
+
+    value: str
+    looks_like_value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +79,32 @@ class CommonOptions:
     schemas: Annotated[
         str,
         typer.Option("--schemas", metavar="DIR", help="The folder that holds `import/` and `export/`."),
-        Setting(is_path=True),
+        Setting(is_path=True, found_by=("import", "export")),
     ] = "schemas"
     format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="How the result is printed."), Setting()] = (
         "text"
     )
+    naming_module: Annotated[
+        list[str],
+        typer.Option(
+            "--naming-module",
+            metavar="MODULE",
+            help="Admit a module of your own as a naming convention or normaliser that schemas name; may be given more "
+            "than once.",
+        ),
+        Setting(in_file=False),
+    ] = field(default_factory=list)
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what needs attention."), Setting()] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all the evidence as well."), Setting()] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log."), Setting()] = False
     color: Annotated[
         Literal["auto", "always", "never"], typer.Option("--color", help="When to use colors."), Setting()
     ] = "auto"
+
+    @classmethod
+    def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:  # noqa: ARG003
+        """Return what decides the values that the call leaves open; a command may go by other files than those here."""
+        return here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +136,25 @@ class SparkCommandOptions(CommonOptions):
         ),
         Setting(is_path=True),
     ] = None
+    keep_spark: Annotated[
+        str | None,
+        typer.Option(
+            "--keep-spark",
+            metavar="[15m]",
+            help="Leave Spark running for later commands, for so long after the last one (`90s`, `15m`, `2h`; `off`); "
+            "they start in seconds. `schemactl engine` shows and ends it; not with `--remote` or `--debug`.",
+        ),
+        Setting(),
+        Bare("15m", r"\d+(\.\d+)?[smh]|off"),
+    ] = None
 
     def spark(self) -> SparkOptions:
         """Return which Spark to use.
 
         Raises:
-            InputError: a ``--conf`` is not ``K=V``.
+            InputError: a ``--conf`` is not ``K=V``, or ``--keep-spark`` is no time.
         """
-        from schemactl.engine.settings import SparkOptions
+        from schemactl.engine.session.settings import SparkOptions
 
         return SparkOptions(
             master=self.master,
@@ -108,7 +162,29 @@ class SparkCommandOptions(CommonOptions):
             conf=parse_conf(self.conf),
             debug=self.debug,
             java_cache=Path(self.java_cache) if self.java_cache else None,
+            keep=parse_keep(self.keep_spark) if self.keep_spark else None,
         )
+
+    @contextmanager
+    def begun_spark(
+        self, sources: Sequence[str], progress: Callable[[str, float | None], None] | None
+    ) -> Iterator[SparkOptions]:
+        """Start Java where the sources are data that are there, and return which Spark to use: it is used in the block.
+
+        Java takes longer to come up than all else that a command does before it reads data.
+
+        Raises:
+            InputError: as `spark`.
+            EngineError: Java cannot be started.
+        """
+        data = [source for source in sources if not source.endswith(".evidence.json")]
+        if not data or not all(not is_local(each) or has_magic(each) or Path(each).exists() for each in data):
+            yield self.spark()
+            return
+        from schemactl.engine.session import begun
+
+        with begun(self.spark(), progress or (lambda *_: None)) as spark:
+            yield spark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +200,31 @@ class DataOptions(SparkCommandOptions):
             "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
         ),
         Setting(),
+    ] = None
+    column: Annotated[
+        list[str],
+        typer.Option(
+            "--column",
+            metavar="NAME:TYPE,HINT",
+            help="What a column is, whatever the data says: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may "
+            "be given more than once.",
+        ),
+        Setting(in_environment=False),
+    ] = field(default_factory=list)
+    write_disposition: Annotated[
+        Literal["append", "replace", "merge", "skip"] | None,
+        typer.Option("--write-disposition", help="What a load does with the rows of the root table that are there."),
+        Setting(),
+    ] = None
+    hints: Annotated[
+        str | None,
+        typer.Option(
+            "--hints",
+            metavar="FILE",
+            help="A schema file with what tables, columns and settings are, whatever the data says; it may leave out "
+            "all else.",
+        ),
+        Setting(is_path=True),
     ] = None
     on_bad_record: Annotated[
         Literal["stop", "skip"],
@@ -162,11 +263,40 @@ class DataOptions(SparkCommandOptions):
         ),
         Setting(),
     ] = None
+    detect: Annotated[
+        str | None,
+        typer.Option(
+            "--detect",
+            metavar="LIST",
+            help="Detectors that give new columns types by their values: `digits,number,bool,iso_date` (the default of "
+            "CSV, TSV and XML), `iso_timestamp`, `timestamp`, `large_integer`, `all_text`; `--detect=-NAME,+NAME` "
+            "changes the list.",
+        ),
+        Setting(in_environment=False),
+    ] = None
     resolve_collisions: Annotated[
         bool,
         typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
         Setting(),
     ] = False
+
+
+def parse_hints(options: DataOptions) -> Hints | None:
+    """Return what a call states of tables and columns, None where it states nothing.
+
+    Raises:
+        InputError: a hint or the file of hints is wrong.
+    """
+    from schemactl.flows.edit import read_hints
+    from schemactl.schema.hints import Hints, parse_column
+
+    if not (options.column or options.write_disposition or options.hints):
+        return None
+    return Hints(
+        columns=tuple(map(parse_column, options.column)),
+        write_disposition=options.write_disposition,
+        schema=read_hints(Path(options.hints)) if options.hints else None,
+    )
 
 
 def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
@@ -182,12 +312,31 @@ def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
+            # Its value may be a secret, with something else before it than `=`.
+            said = f"`{name.split()[0]}`" if name.strip() and not equals else "what begins with `=`"
             raise InputError(
-                f"`{pair}` is not a setting of Spark (`--conf`)",
+                f"{said} is not a setting of Spark (`--conf`)",
                 hint="write it like `spark.driver.memory=2g`",
             )
         conf[name.strip()] = value.strip()
     return conf
+
+
+def parse_keep(text: str) -> float | None:
+    """Return the seconds of a time such as ``15m``, None for ``off``.
+
+    >>> [parse_keep(text) for text in ("90s", "15m", "1.5h", "off")]
+    [90.0, 900.0, 5400.0, None]
+
+    Raises:
+        InputError: it is neither.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if match is not None:
+        return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+    if text.strip() == "off":
+        return None
+    raise InputError(f"`{text}` is not a time (`--keep-spark`)", hint="write it like `90s`, `15m` or `2h`, or `off`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +348,7 @@ class OptionSpec:
         kind: ``str``, ``bool`` or ``list``.
         choices: the values it can have; empty where it can have any.
         is_required: whether it has no default.
+        bare: what it is where it stands without a value; None where it cannot.
     """
 
     name: str
@@ -209,15 +359,20 @@ class OptionSpec:
     default: Any
     is_required: bool
     setting: Setting | None
+    bare: Bare | None
 
     @property
     def is_in_file_only(self) -> bool:
         return self.setting is not None and self.setting.in_file_only
 
     @property
+    def is_in_file(self) -> bool:
+        return self.setting is not None and self.setting.in_file
+
+    @property
     def variable(self) -> str:
         """Its name in the environment."""
-        return "SCHEMACTL_" + self.name.upper()
+        return VARIABLE_PREFIX + self.name.upper()
 
 
 def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
@@ -245,6 +400,7 @@ def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
         default=_default(declared),
         is_required=declared.default is MISSING and declared.default_factory is MISSING,
         setting=next((extra for extra in extras if isinstance(extra, Setting)), None),
+        bare=next((extra for extra in extras if isinstance(extra, Bare)), None),
     )
 
 

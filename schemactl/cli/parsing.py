@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typer.models import OptionInfo, ParameterInfo
 
-from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
+from schemactl.cli.options import Bare, CommonOptions, OptionSpec, option_specs
 
 Stated = Mapping[str, Any]
 """Options by name as they stand on the command line; None where they do not."""
@@ -42,10 +43,31 @@ def _leave_as_typed(params: list[Any]) -> list[Any]:
 
 
 class PlainCommand(TyperCommand):
-    """A command whose values stay the texts that were typed."""
+    """A command whose values stay the texts that were typed, with options that may stand without a value."""
+
+    bare: ClassVar[Mapping[str, Bare]] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, fill_bare(args, self.bare))
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _leave_as_typed(super().get_params(ctx))
+
+
+def fill_bare(args: Sequence[str], bare: Mapping[str, Bare]) -> list[str]:
+    r"""Return the arguments, with the value of each option that stands without one.
+
+    >>> fill_bare(["--keep", "a.csv", "--keep", "5m"], {"--keep": Bare("15m", r"\d+m")})
+    ['--keep=15m', 'a.csv', '--keep', '5m']
+    """
+    end = args.index("--") if "--" in args else len(args)
+    following = (*args[1:], "")
+    return [
+        f"{arg}={bare[arg].value}"
+        if arg in bare and place < end and not re.fullmatch(bare[arg].looks_like_value, following[place])
+        else arg
+        for place, arg in enumerate(args)
+    ]
 
 
 class PlainGroup(TyperGroup):
@@ -70,7 +92,9 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     first_line = text.strip().partition("\n")[0]
-    command = app.command(name=name, cls=PlainCommand, help=text, short_help=first_line)
+    bare = {f"--{spec.key}": spec.bare for spec in option_specs(options) if spec.bare is not None}
+    cls = type("Command", (PlainCommand,), {"bare": bare})
+    command = app.command(name=name, cls=cls, help=text, short_help=first_line)
     command(with_signature(invoke, options))
     return get_command(app)
 

@@ -13,16 +13,18 @@ of a command stand in a table of its name:
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from schemactl.cli.options import CommonOptions, OptionSpec, StatedTable, option_specs
+from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.errors import CommandWarning, InputError, Location, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)
 
@@ -35,9 +37,17 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file: where it is, its text, and the table that is ours."""
+    """A settings file.
+
+    Attributes:
+        path: how messages call it.
+        folder: what its relative paths start from.
+        text: what it holds.
+        table: the part of it that is ours.
+    """
 
     path: Path
+    folder: Path
     text: str = ""
     table: Mapping[str, Any] = field(default_factory=dict)
 
@@ -68,10 +78,10 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a command finds around it: the variables, and the settings file (None where there is none)."""
+    """What a command finds around it: the variables, and the settings files, of which the first decides."""
 
     environ: Mapping[str, str]
-    file: SettingsFile | None = None
+    files: tuple[SettingsFile, ...] = ()
 
 
 def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]]) -> Surroundings:
@@ -83,17 +93,20 @@ def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]])
     Raises:
         InputError: the file is not TOML or has a key that nobody knows.
     """
-    file = find_file(Path.cwd())
+    try:
+        file = find_file(Path.cwd())
+    except FileNotFoundError:
+        raise InputError("the working folder was removed", hint="change to one that is there") from None
     if file is not None:
         check_keys(file, commands())
-    return Surroundings(os.environ, file)
+    return Surroundings(os.environ, (file,) if file else ())
 
 
 def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Options:
     """Return the options with every value filled in.
 
     The first of these that states a value decides: the parts of the command line in the given order, the
-    environment, the command's own table of the file, the file, the default. Lists add up, least first.
+    environment, the command's own table of a file, the file, the default. Lists add up, least first.
 
     Raises:
         InputError: a value is not one that its option can have.
@@ -102,14 +115,63 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
     for spec in option_specs(options):
         found = list(_found(spec, command, stated, surroundings))
         if spec.is_in_file_only:
-            values[spec.name] = _tables(spec, command, surroundings.file)
+            values[spec.name] = [table for file in surroundings.files for table in _tables(spec, command, file)]
         elif spec.kind is list:
             values[spec.name] = [item for each in reversed(found) for item in _convert(spec, each)] or spec.default
         elif found:
             values[spec.name] = _convert(spec, found[0])
         else:
-            values[spec.name] = spec.default
+            values[spec.name] = _default(spec)
     return options(**values)
+
+
+def find_place(
+    message: str, options: type[CommonOptions], command: str, stated: tuple[Stated, ...], surroundings: Surroundings
+) -> Location | None:
+    """Return where a settings file states the value that a message complains of; None where no file does."""
+    for spec in option_specs(options):
+        found = next(_found(spec, command, stated, surroundings), None)
+        if found is not None and found.at is not None and f"`{_plain(found.value)}`" in message:
+            return found.at
+    return None
+
+
+def warn_of_misspelt(
+    environ: Mapping[str, str],
+    options: type[CommonOptions],
+    commands: Callable[[], Mapping[str, type[CommonOptions]]],
+) -> None:
+    """Warn of variables that are none of ours and look like one.
+
+    Args:
+        environ: the variables.
+        options: of the command that runs.
+        commands: returns the options of all commands; asked only where a variable is none of the command's.
+    """
+    own = {spec.variable for spec in option_specs(options)}
+    others = [name for name in environ if name.startswith(VARIABLE_PREFIX) and name not in own]
+    if not others:
+        return
+    known = own | {spec.variable for each in commands().values() for spec in option_specs(each)}
+    bare = {name.removeprefix(VARIABLE_PREFIX): name for name in known}
+    for name in (name for name in others if name not in known):
+        near = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), bare, n=1, cutoff=0.7)
+        if near:
+            message = f"`{name}` is no variable of schemactl, and was not heeded: did you mean `{bare[near[0]]}`?"
+            warnings.warn(CommandWarning(message), stacklevel=2)
+
+
+def _default(spec: OptionSpec) -> Any:
+    """Return an option's default; that of a folder is looked for upward, as git looks for its own."""
+    holds = spec.setting.found_by if spec.setting else ()
+    here = Path.cwd()
+    for folder in (here, *here.parents) if holds else ():
+        found = folder / spec.default
+        if any((found / name).is_dir() for name in holds):
+            return os.path.relpath(found)
+        if (folder / ".git").exists():
+            break
+    return spec.default
 
 
 def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Iterator[_Value]:
@@ -120,8 +182,9 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
         return
     if spec.setting.in_environment and surroundings.environ.get(spec.variable):
         yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`")
-    if surroundings.file is not None:
-        yield from _found_in_file(spec, command, surroundings.file)
+    if spec.setting.in_file:
+        for file in surroundings.files:
+            yield from _found_in_file(spec, command, file)
 
 
 def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterator[_Value]:
@@ -132,9 +195,9 @@ def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterat
                 yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
 
 
-def _tables(spec: OptionSpec, command: str, file: SettingsFile | None) -> list[StatedTable]:
-    stated = file.table.get(command, {}).get(spec.key, []) if file else []
-    if file is None or not stated:
+def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTable]:
+    stated = file.table.get(command, {}).get(spec.key, [])
+    if not stated:
         return []
     if not isinstance(stated, list) or not all(isinstance(table, dict) for table in stated):
         raise InputError(f"`{spec.key}` must be a list of tables", at=file.locate(spec.key))
@@ -144,7 +207,7 @@ def _tables(spec: OptionSpec, command: str, file: SettingsFile | None) -> list[S
 
 def _from_here(file: SettingsFile, path: str) -> str:
     """Return a path that is relative to the file as one that is relative to the working folder."""
-    return path if Path(path).is_absolute() else os.path.relpath(file.path.parent / path)
+    return path if Path(path).is_absolute() else os.path.relpath(file.folder / path)
 
 
 def _convert(spec: OptionSpec, found: _Value) -> Any:
@@ -182,6 +245,8 @@ def _convert_list(found: _Value) -> list[str]:
     match found.value:
         case dict():
             return [f"{key}={_plain(value)}" for key, value in found.value.items()]
+        case str() if found.at is None:
+            return [item.strip() for item in found.value.split(",")]
         case list() | tuple() if all(isinstance(item, str) for item in found.value):
             return list(found.value)
         case _:
@@ -198,28 +263,44 @@ def find_file(folder: Path) -> SettingsFile | None:
     Raises:
         InputError: a file on the way is not TOML.
     """
+    return next((file for path in file_paths(folder) if (file := read_file(path))), None)
+
+
+def file_paths(folder: Path) -> Iterator[Path]:
+    """Yield where a settings file may be, the nearest place first."""
     for each in (folder, *folder.parents):
-        for name in (FILE_NAME, PROJECT_FILE_NAME):
-            file = _read(each / name)
-            if file is not None:
-                return file
-    return None
+        yield from (each / FILE_NAME, each / PROJECT_FILE_NAME)
 
 
-def _read(path: Path) -> SettingsFile | None:
+def read_file(path: Path) -> SettingsFile | None:
+    """Return a settings file, None where there is none, or it is of a project that states no settings of ours.
+
+    Raises:
+        InputError: it cannot be read, or is not TOML.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the settings cannot be read: {error}", at=Location(str(path))) from error
-    if path.name == PROJECT_FILE_NAME and "schemactl" not in text:
+    return parse_file(text, path, path.parent)
+
+
+def parse_file(text: str, path: Path, folder: Path) -> SettingsFile | None:
+    """Return a settings file of this text, None where it is of a project that states no settings of ours.
+
+    Raises:
+        InputError: it is not TOML.
+    """
+    is_project = path.name.rpartition(":")[2] == PROJECT_FILE_NAME
+    if is_project and "schemactl" not in text:
         return None
     document = _parse(text, path)
     ours = _subtable(_subtable(document, "tool", path), "schemactl", path)
-    if path.name == FILE_NAME:
-        return SettingsFile(path, text, {**{key: document[key] for key in document if key != "tool"}, **ours})
-    return SettingsFile(path, text, ours) if "schemactl" in document.get("tool", {}) else None
+    if not is_project:
+        return SettingsFile(path, folder, text, {**{key: document[key] for key in document if key != "tool"}, **ours})
+    return SettingsFile(path, folder, text, ours) if "schemactl" in document.get("tool", {}) else None
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -227,6 +308,8 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
+    except RecursionError as error:
+        raise InputError("this TOML is nested too deeply", at=Location(str(path))) from error
     except tomllib.TOMLDecodeError as error:
         message, _, place = str(error).partition(" (at ")
         line, column, *_ = (*re.findall(r"\d+", place), None, None)
@@ -260,4 +343,4 @@ def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile
 
 
 def _setting_keys(options: type[CommonOptions]) -> tuple[str, ...]:
-    return tuple(spec.key for spec in option_specs(options) if spec.setting is not None)
+    return tuple(spec.key for spec in option_specs(options) if spec.is_in_file)

@@ -53,7 +53,8 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
     Args:
         color: ``auto``, ``always`` or ``never``.
         is_quiet: whether ``--quiet`` was asked for.
-        environ: where ``NO_COLOR``, ``CI``, ``COLUMNS`` are looked up (https://no-color.org).
+        environ: where ``NO_COLOR``, ``FORCE_COLOR``, ``CI``, ``COLUMNS`` are looked up (https://no-color.org,
+            https://force-color.org).
     """
     return Terminal(
         color=wants_color(color, sys.stdout, environ),
@@ -63,10 +64,20 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
 
 
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Return whether to color what goes to ``stream``; ``always`` and ``never`` go before the environment."""
+    """Return whether to color what goes to ``stream``; ``always`` and ``never`` go before the environment.
+
+    ``NO_COLOR`` goes before ``FORCE_COLOR``. What git passes on to a pager is colored as its own output is.
+    """
     if color != "auto":
         return color == "always"
-    return not environ.get("NO_COLOR") and _is_terminal(stream, environ)
+    if environ.get("NO_COLOR"):
+        return False
+    return bool(environ.get("FORCE_COLOR")) or _is_paged(environ) or _is_terminal(stream, environ)
+
+
+def _is_paged(environ: Mapping[str, str]) -> bool:
+    """Return whether git has started the command and shows its output to a person, through a pager."""
+    return environ.get("GIT_PAGER_IN_USE") in ("true", "1") and environ.get("TERM") != "dumb"
 
 
 def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:

@@ -93,7 +93,10 @@ def describe_column(column: Column) -> str:
 
 
 def describe_type(properties: Properties) -> str:
-    """Return the type that properties of a column state: ``decimal(10, 2)``, ``timestamp(6) without time zone``."""
+    """Return the type that properties of a column state: ``decimal(10, 2)``, ``timestamp(6) without time zone``.
+
+    A type of the database's own stands behind dlt's: ``text, stored as `citext` ``.
+    """
     name = str(properties.get("data_type") or properties.get(DATABASE_TYPE) or "no type")
     precision, scale = properties.get("precision"), properties.get("scale")
     numbers = "" if precision is None else str(precision)
@@ -101,7 +104,9 @@ def describe_type(properties: Properties) -> str:
         numbers = f"{numbers}, {scale}" if numbers else f"scale {scale}"
     timezone = properties.get("timezone")
     zone = "" if timezone is None else " with time zone" if timezone else " without time zone"
-    return f"{name}({numbers}){zone}" if numbers else f"{name}{zone}"
+    stored = properties.get(DATABASE_TYPE) if properties.get("data_type") else None
+    ending = zone if stored is None else f"{zone}, stored as `{stored}`"
+    return f"{name}({numbers}){ending}" if numbers else f"{name}{ending}"
 
 
 def show_value(value: Any) -> str:

@@ -10,10 +10,17 @@ from schemactl.render.harmless import escape
 _RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 
 
-def render_failure(error: Exception, color: bool) -> str:
+def render_failure(error: BaseException, color: bool) -> str:
     """Return what to tell about an error: what is wrong, where, and the way out; ends with a line break."""
     lines = _known(error, color) if isinstance(error, SchemactlError) else _unexpected(error, color)
     return "\n".join(lines) + "\n"
+
+
+def render_traceback(error: BaseException) -> str:
+    """Return what led to an error, for those who asked for it; each line behind a bar, as of messages."""
+    from traceback import format_exception
+
+    return f"  | {_lines(''.join(format_exception(error)).rstrip())}\n"
 
 
 def render_warning(message: str, color: bool) -> str:
@@ -35,7 +42,7 @@ def _problem(problem: Problem, color: bool) -> Iterator[str]:
         yield _hint(problem.hint, "    ", color)
 
 
-def _unexpected(error: Exception, color: bool) -> Iterator[str]:
+def _unexpected(error: BaseException, color: bool) -> Iterator[str]:
     name, message = type(error).__name__, str(error)
     yield _style("error", _RED, color) + f": unexpected {name}" + (f": {_lines(message)}" if message else "")
     yield _hint("this is a fault of schemactl; `--debug` shows the traceback", "", color)
@@ -50,7 +57,11 @@ def _place(at: Location | None, color: bool) -> str:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(escape(line) for line in text.split("\n"))
+    """Return a message with its lines behind a bar: a name in it may hold line breaks, and no name starts a line.
+
+    CI systems take commands from lines that begin with them, blanks before them or not.
+    """
+    return "\n  | ".join(escape(line) for line in text.split("\n"))
 
 
 def _style(text: str, code: str, color: bool) -> str:

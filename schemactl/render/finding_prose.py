@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from schemactl.render.harmless import escape
-from schemactl.render.review_words import counted
-from schemactl.review.report import Finding
+from schemactl.render.review_words import counted, silenced
+from schemactl.review.report import Finding, Silence
 
 
 def tell_title(finding: Finding) -> str:
@@ -19,11 +19,17 @@ def tell_sentence(finding: Finding) -> str:
 
 
 def tell_facts(finding: Finding) -> list[str]:
-    """Return the sentence, and what the data said where it was asked: a line each."""
+    """Return the sentence, what the data said where it was asked, how to state or refuse a guess: a line each."""
     data = counted(finding)
-    return [tell_sentence(finding), *([escape(data)] if data else [])]
+    return [tell_sentence(finding), *(escape(each) for each in (data, finding.advice) if each)]
 
 
 def tell_details(finding: Finding) -> list[str]:
-    """Return the facts and the fix: a line each."""
-    return [*tell_facts(finding), f"fix: {escape(finding.fix)}"]
+    """Return the facts, and the fix or why it is accepted: a line each."""
+    last = f"fix: {escape(finding.fix)}" if finding.silence is None else tell_silence(finding.silence)
+    return [*tell_facts(finding), last]
+
+
+def tell_silence(silence: Silence) -> str:
+    """Return why a finding is accepted, and until when."""
+    return escape(silenced(silence))

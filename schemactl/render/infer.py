@@ -42,6 +42,7 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
     yield [_headline(report), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
+    yield show_hints(report)
     yield [*show_hashes(report), _outcome(report)]
 
 
@@ -125,6 +126,12 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
     if report.import_adopted:
         takes = "took" if report.written else "would take"
         yield Text(f"{takes} over the import file, which was edited (hash {escape(report.import_adopted)})")
+        if report.dropped:
+            verb = "dropped" if report.written else "would drop"
+            names = ", ".join(map(escape, report.dropped))
+            yield warning("warning", f"{verb} what earlier data brought and this data lacks: {names}")
+            if not report.written:
+                yield Text(f"`schemactl sync {escape(report.name)}` keeps it: run it first")
     if report.export_edited and not report.is_refused:
         makes = "made" if report.written else "would make"
         yield Text(f"{makes} the hash of the export file anew, which was edited")
@@ -138,6 +145,11 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
         yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
     else:
         yield Text(f"hash {after}, version {report.after_version}, as before")
+
+
+def show_hints(report: InferenceReport) -> list[Text]:
+    """Return what could be done besides, a line each."""
+    return [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
 
 
 def _outcome(report: InferenceReport) -> Text:

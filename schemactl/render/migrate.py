@@ -23,7 +23,11 @@ GOOD: Final = "green"
 
 def print_plan_report(report: PlanReport, look: Look) -> str:
     """Return a plan, what was counted in the data, and what stands against it."""
-    sections = [list(_counts(report.plan, report.counted)), [*_resumed(report), *_ledger(report)]]
+    sections = [
+        list(_counts(report.plan, report.counted)),
+        list(_not_undone(report)),
+        [*_resumed(report), *_ledger(report)],
+    ]
     sections.append([line for refusal in report.refusals for line in show_refusal(refusal)])
     after = print_sections([section for section in sections if section], look)
     return print_plan(report.plan, look) + (f"\n{after}" if after else "")
@@ -73,6 +77,20 @@ def _counts(plan: MigrationPlan, counts: Sequence[Counted]) -> Iterator[Renderab
         name = ".".join(part for part in (table_of(step), column_of(step)) if part)
         what = "value does not fit" if each.count == 1 else "values do not fit"
         yield from show_counted(f"step {each.number}, `{name}`", each, what)
+
+
+def _not_undone(report: PlanReport) -> Iterator[RenderableType]:
+    for each in report.not_undone:
+        step = report.plan.steps[each.number - 1].step
+        values, verb = ("value is", "is") if each.count == 1 else ("values are", "are")
+        name = escape(f"`{table_of(step)}.{column_of(step)}`")
+        yield warning(
+            "undo",
+            f"step {each.number}, {name}: {each.count:,} {values} kept, but {verb} spelled in another "
+            "way once that is undone",
+        )
+        for example in each.examples:
+            yield indented(Text(escape(example), style=FAINT, overflow="fold"))
 
 
 def _resumed(report: PlanReport) -> Iterator[RenderableType]:

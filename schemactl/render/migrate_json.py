@@ -31,6 +31,7 @@ def plan_report_document(report: PlanReport) -> dict[str, Any]:
         "done": report.done,
         "is_recorded": report.is_recorded,
         "counted": _counted(report.counted),
+        "not_undone": _counted(report.not_undone),
         "refusals": _refusals(report.refusals),
     }
 
@@ -81,6 +82,7 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
         "disagreements": [
             {"table": each.table, "message": each.message, "hint": each.hint} for each in report.disagreements
         ],
+        "misplaced": [{"table": each.table, "column": each.column, "origin": each.origin} for each in report.misplaced],
         "unfinished": _run(report.unfinished) if report.unfinished else None,
     }
 

@@ -16,7 +16,7 @@ from schemactl.migration.reports import (
     SchemaThere,
     StatusReport,
 )
-from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
+from schemactl.migration.verification import Disagreement, Misplaced, OddValues, VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, place
 from schemactl.render.console import Look, indented, print_sections, warning
@@ -51,6 +51,7 @@ def print_verified(report: VerifyReport, look: Look) -> str:
     head: list[RenderableType] = [_title(report.schema, report.place)]
     odd = [line for each in report.odd for line in _odd(each)]
     odd += [line for each in report.disagreements for line in _disagreement(each)]
+    odd += [line for each in report.misplaced for line in _misplaced(each)]
     half = list(_half_done(report.unfinished)) if report.unfinished else []
     drift = [*_drift(report.drift), *_variants(report.variants)]
     sections: list[list[RenderableType]] = [[] if look.is_quiet else head, half, drift, odd]
@@ -173,6 +174,17 @@ def _disagreement(found: Disagreement) -> Iterator[RenderableType]:
         yield indented(Text(escape(found.hint), style=FAINT))
 
 
+def _misplaced(found: Misplaced) -> Iterator[RenderableType]:
+    place = found.table if found.column is None else f"{found.table}.{found.column}"
+    what = "rows" if found.column is None else "values"
+    yield warning("values", escape(f"`{place}` does not hold the {what} of `{found.origin}`, as `x-renamed-from` says"))
+    hint = (
+        f"state it anew, `x-renamed-from: [{found.origin}]`, and apply that while `{found.origin}` is still there; "
+        "where all is right by now, `schemactl migrate baseline` records it"
+    )
+    yield indented(Text(escape(hint), style=FAINT))
+
+
 def _verified(report: VerifyReport) -> Text:
     looked = f"{count(report.tables, 'table')}, values of {count(report.columns, 'column')}"
     if report.rows < report.all_rows:
@@ -180,6 +192,7 @@ def _verified(report: VerifyReport) -> Text:
     if report.is_clean:
         return Text(f"Verified: all is as the schema says ({looked}).", style=GOOD)
     found = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
+    found += len(report.misplaced)
     half = "A run stands half done; " if report.unfinished else ""
     return Text(f"{half}{count(found, 'difference')} ({looked}).", style=BAD)
 

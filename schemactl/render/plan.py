@@ -23,7 +23,9 @@ _FAINT: Final = "dim"
 _BAD: Final = "bold red"
 _MARKS: Final = {words.ADD: "green", words.CHANGE: "yellow", words.DROP: "red"}
 _RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: _BAD}
-_WARNED: Final = frozenset((NoteKind.DRIFT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY))
+_WARNED: Final = frozenset(
+    (NoteKind.DRIFT, NoteKind.LEFT_OUT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY)
+)
 _SHORT_HASH: Final = 8
 _INSIDE: Final = 6
 _LABEL: Final = 5

@@ -70,7 +70,7 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     if len(told) < len(report.reviews):
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
     sections.append([line for finding in _violations(report) for line in _violation(finding, len(report.reviews) > 1)])
-    sections.append([*_silenced(report, look), *map(_unmatched, report.unmatched)])
+    sections.append([*_silenced(report), *map(_unmatched, report.unmatched)])
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)
     sections.append([Text(escape(mode), style=_FAINT), _summary(report)])
@@ -95,7 +95,8 @@ def _review(review: Review, look: Look) -> Iterator[RenderableType]:
     if not words.is_same(review):
         origins = " to ".join(escape(side.origin) for side in (review.base, review.head) if side)
         direction = "from" if review.base and review.head else "in"
-        yield indented(Text(f"{direction} {origins}", style=_FAINT))
+        if origins:
+            yield indented(Text(f"{direction} {origins}", style=_FAINT))
         more = " (--verbose lists all)" if review.changes and not look.is_verbose else ""
         yield indented(Text(escape(words.what_hash_says(review))).append(more, style=_FAINT))
     yield from (indented(warning("warning", escape(sentence))) for sentence in words.edits(review))
@@ -111,7 +112,7 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
     nodes = _nodes(review, look)
     for name in sorted(nodes, key=lambda each: (each is not None, each or "")):
         node = nodes[name]
-        branch = Tree(_table_label(name, node), guide_style=_FAINT)
+        branch = Tree(_table_label(name, node, review), guide_style=_FAINT)
         _fill(branch, node, look)
         for column, below in node.columns.items():
             if look.is_verbose or below.findings:
@@ -136,9 +137,9 @@ def _node(nodes: dict[str | None, _Node], table: str | None, column: str | None)
     return node if column is None else node.columns.setdefault(column, _Node())
 
 
-def _table_label(name: str | None, node: _Node) -> Text:
+def _table_label(name: str | None, node: _Node, review: Review) -> Text:
     if name is None:
-        return _mark("~").append("schema", style=_NAME)
+        return _mark("~").append("settings" if review.is_of_settings else "schema", style=_NAME)
     return _label(name, node) if any(_labelled(node)) else _mark("~").append(show_name(name), style=_NAME)
 
 
@@ -178,7 +179,8 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
     is_told = any(look.is_verbose or isinstance(change, ColumnRetyped | NullabilityChanged) for change in node.changes)
     for finding in node.findings:
         are_values_told = is_told and finding.against is None
-        branch.add(Group(_finding(finding), *map(indented, _details(finding, are_values_told))))
+        details = [*_details(finding, are_values_told), *_fingerprint(finding, look)]
+        branch.add(Group(_finding(finding), *map(indented, details)))
 
 
 def _finding(finding: Finding) -> Text:
@@ -189,7 +191,7 @@ def _finding(finding: Finding) -> Text:
 def _sentence(finding: Finding) -> Text:
     word = _VIOLATION if finding.is_violation else words.WORDS.get(finding.severity, "note")
     label = Text().append(f"{word} {escape(finding.rule)}", style=_STYLES.get(finding.severity, _FAINT))
-    return label.append(f": {escape(finding.message)}")
+    return label.append(f": {escape(finding.message)}").append(f" — {words.victims(finding)}", style=_FAINT)
 
 
 def _details(finding: Finding, are_values_told: bool) -> Iterator[Text]:
@@ -197,10 +199,17 @@ def _details(finding: Finding, are_values_told: bool) -> Iterator[Text]:
         yield Text(escape(values))
     if counted := words.counted(finding):
         yield Text(escape(counted))
+    if finding.advice:
+        yield Text(escape(finding.advice))
     if finding.against is not None:
         yield Text(f"breaks {escape(finding.against)}")
     if at := words.location(finding):
         yield Text(f"at {escape(str(at))}", style=_FAINT)
+
+
+def _fingerprint(finding: Finding, look: Look) -> Iterator[Text]:
+    if look.is_verbose:
+        yield Text(f"fingerprint {finding.fingerprint}", style=_FAINT)
 
 
 def _fixes(report: Report) -> Iterator[Text]:
@@ -221,20 +230,14 @@ def _violation(finding: Finding, is_schema_told: bool) -> Iterator[RenderableTyp
     yield from map(indented, _details(finding, are_values_told=False))
 
 
-def _silenced(report: Report, look: Look) -> Iterator[RenderableType]:
-    found = [
-        (finding, finding.silence)
-        for review in report.reviews
-        for finding in review.findings
-        if finding.silence is not None
-    ]
-    if found and not look.is_verbose:
-        yield Text(f"{words.count(len(found), 'finding')} silenced (--verbose lists all)")
-        return
-    for finding, silence in found:
-        yield _sentence(finding)
-        yield indented(Text(f"in {_thing(finding, len(report.reviews) > 1)}"))
-        yield indented(Text(escape(words.silenced(silence)), style=_FAINT))
+def _silenced(report: Report) -> Iterator[RenderableType]:
+    """Yield what is accepted, by whose words and until when: a change must not hide what it silences."""
+    for review in report.reviews:
+        for finding in review.findings:
+            if finding.silence is not None:
+                yield _sentence(finding)
+                yield indented(Text(f"in {_thing(finding, len(report.reviews) > 1)}"))
+                yield indented(Text(escape(words.silenced(finding.silence)), style=_FAINT))
 
 
 def _unmatched(silence: Silence) -> Text:

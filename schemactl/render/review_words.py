@@ -49,6 +49,20 @@ def _victims(findings: Sequence[Finding]) -> Iterable[str]:
         yield "the contract"
 
 
+def victims(finding: Finding) -> str:
+    """Return who a finding breaks: ``breaks readers, may break stored rows``."""
+    of = {name: getattr(finding.impact, axis) for axis, name in _AXES}
+    broken = [name for name, severity in of.items() if severity is Severity.ERROR]
+    if finding.is_violation:
+        broken.append("the contract")
+    doubtful = [name for name, severity in of.items() if severity.rank == Severity.WARN.rank]
+    told = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
+    return ", ".join(told) or "breaks nobody"
+
+
+_AXES: Final = (("readers", "readers"), ("writers", "writers"), ("data", "stored rows"))
+
+
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -72,6 +86,8 @@ def thing(finding: Finding | Silence) -> str | None:
 def headline(review: Review, is_whole: bool) -> str:
     """Return versions and hashes of both sides, without the schema's name; ``is_whole`` leaves hashes uncut."""
     base, head = review.base, review.head
+    if review.is_of_settings:
+        return "what decides reviews changes"
     if base is None or head is None:
         only, word = (head, "new schema") if base is None else (base, "schema removed")
         return f"{word}, version {only.number}, hash {_hash(only, is_whole)}" if only else word
@@ -87,6 +103,8 @@ def _hash(version: Version, is_whole: bool) -> str:
 
 def what_hash_says(review: Review) -> str:
     """Return what stands behind the two hashes."""
+    if review.is_of_settings:
+        return "the base decides this review, the head those after the merge"
     changes = count(len(review.changes), "change")
     if review.is_cosmetic and review.changes:
         names = Counter(what_changed(change) for change in review.changes)
@@ -109,11 +127,7 @@ def edits(review: Review) -> Iterable[str]:
     """Yield a sentence for each side whose file was edited after its hash was made (docs/dlt.md §2)."""
     for version in (review.base, review.head):
         if version is not None and version.is_edited:
-            yield (
-                f"`{version.origin}` was edited by hand: it states hash `{version.stated_hash}`, its content has "
-                f"`{version.hash}`; if it is an export file, the next run overwrites it: make such edits in the import "
-                "file, from which dlt takes them with a new version and hash"
-            )
+            yield f"`{version.origin}` was edited by hand: a run undoes that in an export file; edit the import file"
 
 
 def values(finding: Finding) -> str | None:

@@ -100,7 +100,8 @@ def _why(column: ColumnFinding) -> str:
     # Keys that become one column are absent wherever another of them stands.
     if column.absences and len(column.sources) == 1:
         parts.append(f"absent in {counted(column.absences, 'object')}")
-    return ", ".join(parts)
+    told = ", ".join(parts)
+    return f"{told}; {escape(column.reason)}" if column.reason else told
 
 
 def _type(column: ColumnFinding) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,6 +54,8 @@ class Request:
     spark: Any = None
     naming: str | None = None
     normalizer: str | None = None
+    detect: str | None = None
+    hints: Any = field(default=None, compare=False)
 
 
 class Flow:

@@ -164,6 +164,28 @@ def in_terminal(args: list[str], environ: dict[str, str]) -> tuple[str, int | No
     return output, code
 
 
+@pytest.mark.parametrize(
+    ("environ", "is_colored"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": ""}, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"GIT_PAGER_IN_USE": "true"}, True),
+        ({"GIT_PAGER_IN_USE": "true", "NO_COLOR": "1"}, False),
+        ({"GIT_PAGER_IN_USE": "true", "TERM": "dumb"}, False),
+        ({"GIT_PAGER_IN_USE": "false"}, False),
+    ],
+)
+def test_what_is_no_terminal_is_colored_where_the_environment_or_a_pager_of_git_asks_for_it(
+    environ: dict[str, str], is_colored: bool
+) -> None:
+    assert wants_color("auto", Stream(False), environ) is is_colored  # type: ignore[arg-type]
+    assert wants_color("never", Stream(True), environ) is False  # type: ignore[arg-type]
+    assert wants_color("always", Stream(False), environ) is True  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("environ", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_errors_are_colored_in_a_terminal(environ: dict[str, str], is_colored: bool) -> None:
     clean = {"TERM": "xterm-256color", "NO_COLOR": "", **environ}

@@ -21,7 +21,7 @@ class Options(SparkCommandOptions):
 
 def resolved(*stated: dict[str, Any], environ: dict[str, str] | None = None, folder: Path | None = None) -> Options:
     file = find_file(folder) if folder else None
-    return resolve(Options, "infer", stated, Surroundings(environ or {}, file))
+    return resolve(Options, "infer", stated, Surroundings(environ or {}, (file,) if file else ()))
 
 
 def write(path: Path, text: str) -> Path:
@@ -40,6 +40,18 @@ def test_defaults_hold_where_nothing_is_stated() -> None:
     options = resolved()
 
     assert (options.schemas, options.format, options.sample, options.conf) == ("schemas", "text", "full", [])
+
+
+def test_schemas_are_looked_for_upward_within_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "schemas" / "export").mkdir(parents=True)
+    (tmp_path / "project" / "src" / "schemas").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project" / "src")
+    assert resolved().schemas == str(Path("..", "..", "schemas"))
+    assert resolved(environ={"SCHEMACTL_SCHEMAS": "other"}).schemas == "other"
+    (tmp_path / "project" / ".git").mkdir()
+    assert resolved().schemas == "schemas"
+    (tmp_path / "project" / "schemas" / "import").mkdir(parents=True)
+    assert resolved().schemas == str(Path("..", "schemas"))
 
 
 def test_nearer_word_decides(tmp_path: Path) -> None:
@@ -65,6 +77,17 @@ def test_spark_settings_add_up_and_the_nearer_one_wins(tmp_path: Path) -> None:
     spark = resolved({"conf": ["spark.a=2", "spark.c=x=y"]}, folder=tmp_path).spark()
 
     assert spark.conf == {"spark.a": "2", "spark.b": "true", "spark.c": "x=y"}
+
+
+def test_modules_are_admitted_by_the_call_and_the_environment_only(tmp_path: Path) -> None:
+    environ = {"SCHEMACTL_NAMING_MODULE": "acme.a, acme.b"}
+    write(tmp_path / "schemactl.toml", 'naming-module = ["evil"]\n')
+
+    options = resolved({"naming_module": ["acme.c"]}, environ=environ, folder=tmp_path)
+
+    assert options.naming_module == ["acme.a", "acme.b", "acme.c"]
+    with pytest.raises(InputError, match="there is no setting `naming-module`"):
+        checked(tmp_path)
 
 
 @pytest.mark.parametrize("pair", ["spark.a", "=1", " =1"])

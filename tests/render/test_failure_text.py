@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from schemactl.errors import EngineError, InputError, Location, Problem
-from schemactl.render.failure import render_failure
+from schemactl.render.failure import render_failure, render_traceback, render_warning
 
 
 def test_error_names_the_place_the_thing_and_the_way_out() -> None:
@@ -28,8 +30,21 @@ def test_error_names_the_place_the_thing_and_the_way_out() -> None:
 
 def test_message_keeps_its_lines() -> None:
     assert render_failure(EngineError("Spark failed:\n  out of memory"), color=False) == (
-        "error: Spark failed:\n  out of memory\n"
+        "error: Spark failed:\n  |   out of memory\n"
     )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\u2028", "\x85", "\x0b"])
+def test_no_name_of_a_file_starts_a_line(end: str) -> None:
+    name = f"x{end}::error title=x::y"
+    error = InputError(f"no `{name}`", at=Location(name, 1), hint=name, problems=(Problem(name, Location(name), name),))
+    try:
+        raise error
+    except InputError as raised:
+        shown = render_failure(error, color=False) + render_warning(name, color=False) + render_traceback(raised)
+
+    assert "::error" in shown
+    assert not [line for line in shown.splitlines() if line.lstrip().startswith("::")]
 
 
 def test_unexpected_error_points_to_the_traceback() -> None:

@@ -42,7 +42,7 @@ def with_finding(**fields: object) -> Report:
 def test_each_finding_that_counts_is_a_command_and_the_worst_come_first() -> None:
     names = [name for name, _, _ in read(render(broken()))]
 
-    assert names == ["error"] * 4 + ["warning"] * 2 + ["notice"] * 4
+    assert names == ["error"] * 4 + ["warning"] * 2 + ["notice"] * 5
 
 
 def test_command_points_to_the_line_and_tells_the_fix() -> None:
@@ -97,15 +97,21 @@ def test_signs_of_the_command_language_survive() -> None:
     assert "100%25 of" in render(with_finding(message=message))
 
 
-def test_silenced_and_unimportant_findings_are_left_out() -> None:
-    assert "T104" not in render(broken())
+def test_silenced_finding_is_a_notice_with_its_reason() -> None:
+    [(name, _, told)] = [each for each in read(render(broken())) if each[1]["title"].startswith("T104")]
+
+    assert name == "notice"
+    assert told.splitlines()[-1] == "silenced until 2026-12-31: agreed with the analysts (s.toml:4)"
+
+
+def test_unimportant_findings_are_left_out() -> None:
     assert render(with_finding(severity=Severity.NONE)) == ""
 
 
 def test_hostile_names_start_no_command_of_their_own() -> None:
     printed = render(hostile())
 
-    assert [name for name, _, _ in read(printed)] == ["error", "error", "warning"]
+    assert [name for name, _, _ in read(printed)] == ["error", "error", "warning", "notice"]
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
 
 
@@ -118,3 +124,31 @@ def test_any_name_gives_one_command_of_one_line(name: str) -> None:
     assert len(printed.splitlines()) == 1
     assert printed.encode()
     assert [command for command, _, _ in read(printed)] == ["error"]
+
+
+def with_many(**numbers: int) -> Report:
+    """Return a report with so many findings of each severity."""
+    report = broken()
+    review = report.reviews[1]
+    first = review.findings[0]
+    findings = tuple(
+        replace(first, severity=Severity(severity), message=f"{severity} {place}")
+        for severity, number in numbers.items()
+        for place in range(number)
+    )
+    return replace(report, reviews=(replace(review, findings=findings),))
+
+
+def test_no_more_annotations_are_asked_for_than_github_shows_and_the_last_one_counts_the_others() -> None:
+    commands = read(render(with_many(error=12, warn=11, info=15)))
+
+    names = [name for name, _, _ in commands]
+    assert {name: names.count(name) for name in names} == {"error": 10, "warning": 10, "notice": 10}
+    last = commands[-1][2]
+    assert "12 errors, 11 warnings, 15 notes" in last
+    assert "2 errors, 1 warning, 6 notices beyond what GitHub shows for a step" in last
+
+
+def test_ten_of_each_kind_need_no_summary() -> None:
+    assert len(read(render(with_many(error=10, warn=10, info=10)))) == 30
+    assert "beyond" not in render(with_many(error=10, warn=10, info=10))

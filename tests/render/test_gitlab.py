@@ -28,7 +28,8 @@ def with_findings(*changes: dict[str, object]) -> Report:
 def test_issues_have_what_gitlab_demands(report: Report) -> None:
     issues = json.loads(render(report))
 
-    assert len(issues) == len(report.findings)
+    findings = [finding for review in report.reviews for finding in review.findings]
+    assert len(issues) == len(report.findings) + sum(finding.silence is not None for finding in findings)
     for issue in issues:
         assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
         assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}
@@ -79,8 +80,14 @@ def test_finding_without_a_file_gets_that_of_its_schema() -> None:
     }
 
 
-def test_silenced_and_unimportant_findings_are_left_out() -> None:
-    assert "T104" not in render(broken())
+def test_silenced_finding_is_info_with_its_reason() -> None:
+    [issue] = [issue for issue in json.loads(render(broken())) if issue["check_name"] == "T104"]
+
+    assert issue["severity"] == "info"
+    assert issue["description"].endswith("; silenced until 2026-12-31: agreed with the analysts (s.toml:4)")
+
+
+def test_unimportant_findings_are_left_out() -> None:
     assert json.loads(render(with_findings({"severity": Severity.NONE}))) == []
 
 

@@ -75,7 +75,7 @@ def test_silenced_finding_is_skipped_with_its_reason() -> None:
     [case] = [case for case in read(broken()).iter("testcase") if case.find("skipped") is not None]
 
     assert case.attrib["name"].startswith("T104")
-    assert case.find("skipped").attrib["message"] == "agreed with the analysts"
+    assert case.find("skipped").attrib["message"] == "silenced until 2026-12-31: agreed with the analysts (s.toml:4)"
     assert case.find("failure") is None
 
 

@@ -122,9 +122,8 @@ def test_level_of_a_rule_is_its_worst_finding() -> None:
 def test_silence_is_a_suppression() -> None:
     suppressed = {result["ruleId"]: result["suppressions"] for result in run_of(broken())["results"]}
 
-    assert suppressed["T104"] == [
-        {"kind": "external", "status": "accepted", "justification": "agreed with the analysts"}
-    ]
+    reason = "silenced until 2026-12-31: agreed with the analysts (s.toml:4)"
+    assert suppressed["T104"] == [{"kind": "external", "status": "accepted", "justification": reason}]
     assert suppressed["C204"] == []
 
 

@@ -1,8 +1,11 @@
 """Say what changed between two schemas, whom it breaks, and what to do.
 
 BASE and HEAD are REFs: NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, or - for standard
-input. Without them the import folder is compared with the export folder; a NAME alone is that schema in both; any
-other BASE alone is compared with the export folder.
+input; git:REV... is the commit at which this branch left REV. A folder or a revision stands for its export files with
+edited import files taken over. Without references the export folder is compared with that: what your edit will do; a
+NAME alone is that schema. Any other BASE alone is compared with what the schemas folder means.
+
+With a base of git's the settings that decide are the base's, not the head's; a change of them is a finding.
 
 The exit code is 1 where a finding is as bad as --fail-on says. `schemactl rules ID` tells more of a finding.
 """
@@ -14,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,10 +28,17 @@ from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
 if TYPE_CHECKING:
+    from schemactl.cli.settings import SettingsFile, Surroundings
     from schemactl.flows.diff import DiffRequest
     from schemactl.flows.survival import DataRequest
+    from schemactl.review.comparison import SettingChange
     from schemactl.review.report import Report, Silence
     from schemactl.review.severity import Severity
+
+    _SidesOfSettings = tuple[tuple[SettingsFile, ...], tuple[SettingsFile, ...]]
+
+
+DEFAULT_TIMEOUT, NEVER = "300", "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +49,7 @@ class Options(SparkCommandOptions):
         list[str],
         typer.Argument(
             metavar="[BASE [HEAD]]",
-            help="What to compare; by default import with export.",
+            help="What to compare; by default what an edit will do.",
             autocompletion=complete_names,
         ),
     ] = field(default_factory=list)
@@ -67,6 +77,15 @@ class Options(SparkCommandOptions):
         Setting(in_environment=False),
     ] = field(default_factory=list)
     silence: Annotated[list[StatedTable], Setting(in_file_only=True)] = field(default_factory=list)
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE|git:REV",
+            help="Take what decides the verdict from this settings file; by default a base of git's brings its own.",
+        ),
+        Setting(in_file=False),
+    ] = None
     data: Annotated[
         list[str],
         typer.Option("--data", metavar="SOURCE", help="Count in this data, with Spark, what a change would lose."),
@@ -97,6 +116,15 @@ class Options(SparkCommandOptions):
         ),
         Setting(),
     ] = "text"
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="Give up, with exit code 2, after so long; `0` never. By default 300, and never with `--data`.",
+        ),
+        Setting(),
+    ] = None
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead.")
     ] = None
@@ -105,9 +133,27 @@ class Options(SparkCommandOptions):
         typer.Option("--git", help="Take the arguments that git gives to an external diff; always exits with 0."),
     ] = False
 
+    @classmethod
+    def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
+        """Return the settings that decide the review: with a base of git's, or a policy, none of the head's."""
+        from schemactl.cli.policy import files_for
+        from schemactl.cli.settings import Surroundings, resolve
+
+        asked = resolve(cls, "diff", stated, Surroundings(here.environ))
+        base = None if asked.git else next(iter(asked.references), None)
+        return Surroundings(here.environ, files_for(base, asked.policy, here.files))
+
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Compare, print the report, and return 1 where a finding is bad enough."""
+    from schemactl.cli.time_limit import limit_time, read_seconds
+
+    default = NEVER if options.data else DEFAULT_TIMEOUT
+    with limit_time(read_seconds(options.timeout or default, "--timeout"), "--timeout"):
+        return _review(options, terminal)
+
+
+def _review(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.diff import diff_schemas
     from schemactl.render.progress import show_progress
 
@@ -135,20 +181,26 @@ _UNMERGED, _PLAIN, _RENAMED = 1, 7, 9
 def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode."""
     from schemactl.flows.diff import diff_files
+    from schemactl.render.harmless import escape
+    from schemactl.store.git import colors_diffs
     from schemactl.store.text_diff import text_diff
 
     if len(options.references) not in (_UNMERGED, _PLAIN, _RENAMED):
         raise InputError("git gives 7 arguments, or 9 where a file was renamed", hint="see docs/ci.md for the set-up")
     if len(options.references) == _UNMERGED:
-        terminal.write(f"{options.references[0]}: not merged yet\n")
+        terminal.write(f"{escape(options.references[0])}: not merged yet\n")
         return ExitCode.DONE
+    if options.color == "auto" and terminal.color:
+        terminal = replace(terminal, color=colors_diffs(Path.cwd()))
     path, old, _, _, new = options.references[:5]
     if len(options.references) == _RENAMED:
-        terminal.write(f"{path} -> {options.references[7]}\n")
+        terminal.write(f"{escape(path)} -> {escape(options.references[7])}\n")
     try:
         report = diff_files(path, _state(old), _state(new), make_request(replace(options, references=[])))
     except InputError as error:
-        terminal.write(f"{path}: no typed changes: {error.message}\n{text_diff(_state(old), _state(new))}")
+        terminal.write(
+            f"{escape(path)}: no typed changes: {escape(error.message)}\n{text_diff(_state(old), _state(new))}"
+        )
     else:
         terminal.write(render(report, options, terminal))
     return ExitCode.DONE
@@ -169,6 +221,7 @@ def make_request(options: Options) -> DiffRequest:
     from schemactl.review.report import Compatibility
 
     base, head, *_ = (*options.references, None, None)
+    files = _sides_of_settings(options)
     return DiffRequest(
         base=base,
         head=head,
@@ -177,9 +230,55 @@ def make_request(options: Options) -> DiffRequest:
         compatibility=Compatibility(options.compat),
         is_transitive=options.transitive,
         severities=parse_severities(options.severity),
-        silences=_silences(options.silence),
+        silences=_silences(_accepted(options, files)),
+        settings=_changed_settings(options, files),
         data=_data(options),
     )
+
+
+def _changed_settings(options: Options, files: _SidesOfSettings) -> tuple[SettingChange, ...]:
+    """Return what the head makes of the settings by which it is judged, where the base states them."""
+    from schemactl.cli.policy import JUDGING
+    from schemactl.cli.settings import Surroundings, resolve
+    from schemactl.review.comparison import SettingChange
+
+    before, after = (resolve(Options, "diff", (), Surroundings({}, each)) for each in files)
+    found = []
+    for key in ("schemas",) if options.policy else ("schemas", *JUDGING):
+        was, becomes = (_plain(getattr(each, key.replace("-", "_"))) for each in (before, after))
+        if was != becomes:
+            base_at, at = (next((file.locate(key) for file in each), None) for each in files)
+            found.append(SettingChange(key, was, becomes, at, base_at))
+    return tuple(found)
+
+
+def _sides_of_settings(options: Options) -> _SidesOfSettings:
+    """Return the settings files of the base and of the head; none where the base is no revision of git."""
+    from schemactl.cli.policy import files_of, revision_of
+
+    base, head, *_ = (*options.references, None, None)
+    if options.git or revision_of(base) is None:
+        return (), ()
+    return files_of(base), files_of(head)
+
+
+def _accepted(options: Options, files: _SidesOfSettings) -> list[StatedTable]:
+    """Return the silences: those that decide, and the head's own that state a fingerprint, which are its purpose."""
+    from schemactl.cli.settings import Surroundings, resolve
+
+    known = [table.values for table in options.silence]
+    head = resolve(Options, "diff", (), Surroundings({}, files[1])).silence
+    return [*options.silence, *(each for each in head if "fingerprint" in each.values and each.values not in known)]
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of a setting as JSON data."""
+    if not isinstance(value, list):
+        return value
+    # A silence of one finding comes with the change that it accepts.
+    kept = [each for each in value if not isinstance(each, StatedTable) or "fingerprint" not in each.values]
+    tables = [each.values if isinstance(each, StatedTable) else each for each in kept]
+    return [{key: str(item) for key, item in each.items()} if isinstance(each, Mapping) else each for each in tables]
 
 
 def _data(options: Options) -> DataRequest | None:

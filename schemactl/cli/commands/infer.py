@@ -11,14 +11,14 @@ where the schema would change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import DataOptions, Setting
+from schemactl.cli.options import DataOptions, Setting, parse_hints
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -69,11 +69,15 @@ class Options(DataOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Infer, print the report, and return 1 where it holds findings."""
-    from schemactl.flows.infer import infer
     from schemactl.render.progress import show_progress
 
-    with show_progress(terminal.shows_progress) as progress:
-        report = infer(make_request(options), progress)
+    with (
+        show_progress(terminal.shows_progress) as progress,
+        options.begun_spark(options.sources, progress) as spark,
+    ):
+        from schemactl.flows.infer import infer
+
+        report = infer(replace(make_request(options), spark=spark), progress)
     terminal.write(_render(report, options, terminal))
     return exit_code_of(report)
 
@@ -89,6 +93,7 @@ def make_request(options: Options) -> InferRequest:
         schemas=Path(options.schemas),
         sample=options.sample,
         contract=options.contract,
+        hints=parse_hints(options),
         is_check=options.check,
         evidence_file=Path(options.evidence) if options.evidence else None,
         on_bad_record=options.on_bad_record,
@@ -96,6 +101,7 @@ def make_request(options: Options) -> InferRequest:
         resolve_collisions=options.resolve_collisions,
         naming=options.naming,
         normalizer=options.normalizer,
+        detect=options.detect,
         spark=options.spark(),
     )
 

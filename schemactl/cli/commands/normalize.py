@@ -9,14 +9,14 @@ is no failure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import DataOptions, Setting
+from schemactl.cli.options import DataOptions, Setting, parse_hints
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -88,11 +88,17 @@ class Options(DataOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Load, print the report, and return 1 where something in the data stopped the load."""
-    from schemactl.flows.normalize import normalize
     from schemactl.render.progress import show_progress
 
-    with show_progress(terminal.shows_progress) as progress:
-        report = normalize(make_request(options), progress)
+    with (
+        show_progress(terminal.shows_progress) as progress,
+        # With a folder for the rows Spark has another one for its own files.
+        options.begun_spark(() if options.staging else options.sources, progress) as spark,
+    ):
+        from schemactl.flows.normalize import normalize
+
+        request = make_request(options)
+        report = normalize(replace(request, inference=replace(request.inference, spark=spark)), progress)
     terminal.write(_render(report, options, terminal))
     return ExitCode.FINDINGS if report.stops else ExitCode.DONE
 
@@ -108,6 +114,7 @@ def make_request(options: Options) -> NormalizeRequest:
         table=options.table,
         schemas=Path(options.schemas),
         contract=options.contract,
+        hints=parse_hints(options),
         on_bad_record=options.on_bad_record,
         input_format=options.input_format,
         resolve_collisions=options.resolve_collisions,

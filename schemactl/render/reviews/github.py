@@ -1,6 +1,7 @@
 """A review as workflow commands of GitHub Actions: each finding becomes an annotation of the pull request.
 
-GitHub shows ten annotations of each kind for a step: the worst come first. The log holds them all.
+GitHub shows ten annotations of each kind for a step and drops the others without a word: the worst come first, and a
+last one says how many there are beyond them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from typing import Final
 from schemactl.render.finding_prose import tell_details, tell_title
 from schemactl.render.harmless import escape
 from schemactl.render.places import stated_place
+from schemactl.render.review_words import count, summary
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
+
+LIMIT: Final = 10
+"""Annotations of a kind that GitHub shows for a step (https://docs.github.com/actions, "Limits")."""
 
 _COMMANDS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
@@ -23,18 +28,40 @@ _COMMANDS: Final[Mapping[Severity, str]] = {
 
 
 def render(report: Report) -> str:
-    """Return a workflow command for each finding that counts, worst first, a line each.
+    """Return a workflow command for each finding, worst first, a line each, as many as GitHub shows.
+
+    What is silenced is a notice that says why.
 
     Findings without a file stand without one; the empty text means that there is nothing to say.
     """
-    findings = sorted(report.findings, key=lambda finding: -finding.severity.rank)
-    return "".join(_command(finding) + "\n" for finding in findings if finding.severity in _COMMANDS)
+    findings: dict[str, list[Finding]] = {"error": [], "warning": [], "notice": []}
+    for finding in report.findings:
+        if finding.severity in _COMMANDS:
+            findings[_COMMANDS[finding.severity]].append(finding)
+    every = (finding for review in report.reviews for finding in review.findings if not finding.is_cosmetic)
+    findings["notice"].extend(finding for finding in every if finding.silence and finding.severity in _COMMANDS)
+    shown = {kind: some[:LIMIT] for kind, some in findings.items()}
+    if shown == findings:
+        last = ""
+    else:
+        # The last one is a notice as well.
+        shown["notice"] = shown["notice"][: LIMIT - 1]
+        left = {kind: len(some) - len(shown[kind]) for kind, some in findings.items()}
+        last = _summary(report, left)
+    return "".join(_command(finding) + "\n" for some in shown.values() for finding in some) + last
+
+
+def _summary(report: Report, left: Mapping[str, int]) -> str:
+    more = ", ".join(count(number, kind) for kind, number in left.items() if number)
+    message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `schemactl diff` prints all"
+    return f"::notice title=schemactl diff::{_escape_message(escape(message))}\n"
 
 
 def _command(finding: Finding) -> str:
     properties = {**_position(finding), "title": tell_title(finding)}
     stated = ",".join(f"{key}={_escape_property(escape(value))}" for key, value in properties.items())
-    return f"::{_COMMANDS[finding.severity]} {stated}::{_escape_message(_message(finding))}"
+    command = "notice" if finding.silence else _COMMANDS[finding.severity]
+    return f"::{command} {stated}::{_escape_message(_message(finding))}"
 
 
 def _message(finding: Finding) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.render.finding_prose import tell_facts
+from schemactl.render.finding_prose import tell_facts, tell_silence
 from schemactl.render.harmless import escape
 from schemactl.render.places import nearest_place
 from schemactl.review.report import Finding, Report, Review
@@ -23,12 +23,12 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 
 
 def render(report: Report) -> str:
-    """Return a JSON list with an issue for each finding that counts; contract violations are blockers."""
+    """Return a JSON list with an issue for each finding; contract violations are blockers, what is silenced is info."""
     seen: Counter[str] = Counter()
     issues = []
     for review in report.reviews:
         for finding in review.findings:
-            if finding.silence or finding.is_cosmetic or finding.severity not in _SEVERITIES:
+            if finding.is_cosmetic or finding.severity not in _SEVERITIES:
                 continue
             issues.append(_issue(finding, review, seen[finding.fingerprint]))
             seen[finding.fingerprint] += 1
@@ -41,7 +41,7 @@ def _issue(finding: Finding, review: Review, twins: int) -> dict[str, Any]:
         "description": _description(finding),
         "check_name": finding.rule,
         "fingerprint": _fingerprint(finding, twins),
-        "severity": "blocker" if _is_blocker(finding) else _SEVERITIES[finding.severity],
+        "severity": _severity(finding),
         # GitLab takes relative paths only, and demands a line.
         "location": {"path": escape(place.file.lstrip("/")), "lines": {"begin": place.line or 1}},
     }
@@ -49,11 +49,15 @@ def _issue(finding: Finding, review: Review, twins: int) -> dict[str, Any]:
 
 def _description(finding: Finding) -> str:
     prefix = "contract violation: " if finding.is_violation else ""
-    return prefix + "; ".join(tell_facts(finding))
+    reason = [tell_silence(finding.silence)] if finding.silence else []
+    return prefix + "; ".join([*tell_facts(finding), *reason])
 
 
-def _is_blocker(finding: Finding) -> bool:
-    return finding.is_violation and finding.severity is Severity.ERROR
+def _severity(finding: Finding) -> str:
+    if finding.silence:
+        return "info"
+    is_blocker = finding.is_violation and finding.severity is Severity.ERROR
+    return "blocker" if is_blocker else _SEVERITIES[finding.severity]
 
 
 def _fingerprint(finding: Finding, twins: int) -> str:

@@ -54,7 +54,7 @@ def counted_document(counted: Counted | None) -> dict[str, Any] | None:
         "values": counted.values,
         "bad": counted.bad,
         "examples": to_plain(counted.examples),
-        "first": _location(counted.first),
+        "first": location_document(counted.first),
     }
 
 
@@ -111,12 +111,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "after": to_plain(finding.after),
         "is_violation": finding.is_violation,
         "is_cosmetic": finding.is_cosmetic,
-        "location": _location(finding.location),
-        "base_location": _location(finding.base_location),
+        "location": location_document(finding.location),
+        "base_location": location_document(finding.base_location),
         "fingerprint": finding.fingerprint,
         "counted": counted_document(finding.counted),
         "silence": _silence(finding.silence) if finding.silence else None,
         "against": finding.against,
+        "advice": finding.advice or None,
     }
 
 
@@ -125,11 +126,13 @@ def _silence(silence: Silence) -> dict[str, Any]:
         "rule": silence.rule,
         "table": silence.table,
         "column": silence.column,
+        "fingerprint": silence.fingerprint,
         "reason": silence.reason,
         "until": silence.until.isoformat() if silence.until else None,
-        "at": _location(silence.at),
+        "at": location_document(silence.at),
     }
 
 
-def _location(at: Location | None) -> dict[str, Any] | None:
+def location_document(at: Location | None) -> dict[str, Any] | None:
+    """Return a place in a file as JSON data."""
     return asdict(at) if at else None

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Final
 from xml.etree import ElementTree
 
-from schemactl.render.finding_prose import tell_details, tell_sentence, tell_title
+from schemactl.render.finding_prose import tell_details, tell_sentence, tell_silence, tell_title
 from schemactl.render.harmless import escape
 from schemactl.render.places import stated_place
 from schemactl.review.report import Finding, Report, Review
@@ -61,7 +61,7 @@ def _case(finding: Finding, name: str) -> ElementTree.Element:
     case = ElementTree.Element("testcase", {key: _clean(value) for key, value in stated.items()})
     text = "\n".join((*tell_details(finding), f"why: {escape(finding.why)}"))
     if finding.silence:
-        ElementTree.SubElement(case, "skipped", {"message": _clean(finding.silence.reason)})
+        ElementTree.SubElement(case, "skipped", {"message": _allowed(tell_silence(finding.silence))})
     elif finding.severity is Severity.ERROR:
         failure = {"type": finding.rule, "message": _clean(tell_sentence(finding))}
         ElementTree.SubElement(case, "failure", failure).text = _allowed(text)

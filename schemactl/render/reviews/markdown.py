@@ -118,6 +118,8 @@ def _what(finding: Finding) -> Iterator[str]:
     yield _prose(finding.message)
     if counted := words.counted(finding):
         yield _prose(counted)
+    if finding.advice:
+        yield _prose(finding.advice)
     if finding.against is not None:
         yield f"breaks {_code(finding.against)}"
     if at := words.location(finding):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import schemactl
-from schemactl.render.finding_prose import tell_details
+from schemactl.render.finding_prose import tell_details, tell_silence
 from schemactl.render.harmless import escape
 from schemactl.render.json import render_document
 from schemactl.render.places import Place, nearest_place
@@ -84,7 +84,7 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
         "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
         # SARIF asks that every result has the list, or none has.
-        "suppressions": [_suppression(finding.silence.reason)] if finding.silence else [],
+        "suppressions": [_suppression(tell_silence(finding.silence))] if finding.silence else [],
         "properties": _properties(finding),
     }
 
@@ -103,8 +103,8 @@ def _artifact(file: str) -> dict[str, str]:
     return {"uri": quote(file, errors="replace"), "uriBaseId": _ROOT}
 
 
-def _suppression(reason: str) -> dict[str, str]:
-    return {"kind": "external", "status": "accepted", "justification": escape(reason)}
+def _suppression(justification: str) -> dict[str, str]:
+    return {"kind": "external", "status": "accepted", "justification": justification}
 
 
 def _properties(finding: Finding) -> dict[str, Any]:

@@ -4,7 +4,8 @@
 `apply` shows them, asks, and runs them; `status` and `verify` hold a destination against a schema; `rollback` undoes;
 `baseline` takes a database over that existed before.
 
-Tables that the schema does not know are never touched. What loses data runs only with --allow-destructive.
+Tables and columns that the schema does not know are left alone and named, and those of dlt are never dropped. Steps
+that lose data are left out and named, the rest is applied; --allow-destructive takes them in.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from schemactl.cli.options import Setting, SparkCommandOptions
+from schemactl.cli.time_limit import read_seconds
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +73,8 @@ class PlanningOptions(KeyOptions):
         Setting(),
     ] = "refuse"
     allow_destructive: Annotated[
-        bool, typer.Option("--allow-destructive", help="Allow steps that lose data; drop old columns that were kept.")
+        bool,
+        typer.Option("--allow-destructive", help="Drop what the schema has no more, and old columns that were kept."),
     ] = False
     guess_renames: Annotated[
         bool, typer.Option("--guess-renames", help="Take for renamed what looks like it, without `x-renamed-from`.")
@@ -110,22 +113,34 @@ class WritingOptions(MigrateOptions):
         return read_seconds(self.lock_timeout, "--lock-timeout")
 
 
-def read_seconds(text: str, option: str) -> float:
-    """Return a number of seconds.
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class SigningOptions(MigrateOptions):
+    """The options of those that write and read plans as files."""
 
-    >>> read_seconds("1.5", "--lock-timeout")
-    1.5
+    sign_key: Annotated[
+        str | None,
+        typer.Option(
+            "--sign-key",
+            metavar="NAME",
+            help="The environment variable that holds a key: `plan --out` signs the plan with it, `apply` takes only a "
+            "plan that is signed with it.",
+        ),
+    ] = None
 
-    Raises:
-        InputError: it is no number of seconds.
-    """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise InputError(f"`{text}` is no number of seconds (`{option}`)", hint=f"write it like `{option} 30`")
-    return seconds
+    def key(self) -> bytes | None:
+        """Return the key.
+
+        Raises:
+            InputError: the environment has none of that name.
+        """
+        if self.sign_key is None:
+            return None
+        found = os.environ.get(self.sign_key)
+        if not found:
+            raise InputError(
+                f"the environment has no `{self.sign_key}`", hint="`--sign-key` names a variable, not a key"
+            )
+        return found.encode()
 
 
 def read_count(text: str, option: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps
-from pathlib import Path
 from typing import TypeVar
 
 from schemactl.cli.commands.migrate._options import MigrateOptions
@@ -45,11 +44,8 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
 
 
 def _kind(options: MigrateOptions) -> str | None:
-    """Return the scheme of the destination's address, or of the one that a plan's file names."""
-    from schemactl.migration.saved import ENDING, read_plan
-    from schemactl.store.text import read_text
+    """Return the scheme of the destination's address."""
+    from schemactl.destinations import find_address
 
-    reference = getattr(options, "reference", None)
-    if options.to is None and isinstance(reference, str) and reference.endswith(ENDING):
-        return read_plan(read_text(Path(reference)), reference).place.kind
-    return (options.to or "").partition(":")[0]
+    address = find_address(options.to or "")
+    return address[0] if address else None

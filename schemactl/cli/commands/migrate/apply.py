@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOptions
+from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions, WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions, WritingOptions):
+class Options(PlanningOptions, WritingOptions, SigningOptions):
     """What ``schemactl migrate apply`` can be told."""
 
     reference: Annotated[str, typer.Argument(metavar="REF|PLAN", help="The schema, or a plan `*.plan.json`.")]
@@ -37,7 +37,7 @@ class Options(PlanningOptions, WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.commands.migrate._asking import ask
+    from schemactl.cli.asking import ask
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.render.console import Look
     from schemactl.render.migrate import print_plan_report, question
@@ -51,6 +51,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         allows_destructive=options.allow_destructive,
         patience=options.patience(),
         is_step_by_step=options.step_by_step,
+        key=options.key(),
     )
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
 

@@ -32,7 +32,7 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
-    from schemactl.cli.commands.migrate._asking import ask
+    from schemactl.cli.asking import ask
     from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
     from schemactl.render.console import Look
     from schemactl.render.migrate_state import print_baseline

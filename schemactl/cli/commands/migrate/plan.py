@@ -15,14 +15,14 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import PlanningOptions
+from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions):
+class Options(PlanningOptions, SigningOptions):
     """What ``schemactl migrate plan`` can be told."""
 
     reference: Annotated[str, typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...")]
@@ -47,6 +47,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return _print_script(options, terminal, options.dialect)
     if options.start is not None:
         raise InputError("`--from` says what an engine has that is not connected", hint="name it: `--dialect D`")
+    if options.sign_key is not None and options.out is None:
+        raise InputError("`--sign-key` signs a plan that is kept", hint="name its file: `--out FILE.plan.json`")
     from schemactl.flows.migrate.plan import PlanRequest, plan_migration
     from schemactl.render.progress import show_progress
 
@@ -57,6 +59,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         options=options.planning(),
         allows_destructive=options.allow_destructive,
         out=Path(options.out) if options.out else None,
+        key=options.key(),
     )
     with show_progress(terminal.shows_progress) as progress:
         report = plan_migration(request, progress)
@@ -82,7 +85,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
 
     if options.to is not None:
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
-    if options.out is not None:
+    if options.out is not None or options.sign_key is not None:
         raise InputError("a script is no plan that could be applied", hint="leave `--out` out: `... > FILE.sql`")
     request = ScriptRequest(options.reference, options.start, dialect, Path(options.schemas), options.planning())
     report = write_script(request)

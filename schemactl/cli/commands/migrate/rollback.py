@@ -44,7 +44,7 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.commands.migrate._asking import ask
+    from schemactl.cli.asking import ask
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.console import Look
     from schemactl.render.migrate_rollback import print_rollback, print_rolled_back

@@ -1,0 +1,137 @@
+"""Silence exactly the given findings of `schemactl diff`, until a day.
+
+Each silence names the fingerprint of one finding and how bad it is: a later change, or a worse one, is not covered.
+They are added to the settings file, and `schemactl diff` tells of those whose day is over. `--format json` and
+`--verbose` of `schemactl diff` show the fingerprints.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemactl.cli.completing_names import complete_names
+from schemactl.cli.options import CommonOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemactl.cli.commands import diff
+    from schemactl.review.report import Finding, Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl accept`` can be told."""
+
+    fingerprints: Annotated[
+        list[str], typer.Argument(metavar="FINGERPRINT...", help="Of the findings, as `schemactl diff` shows them.")
+    ] = field(default_factory=list)
+    all: Annotated[bool, typer.Option("--all", help="Accept all errors and warnings.")] = False
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DATE", help="The last day on which it holds, as 2026-03-31.")
+    ] = None
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it.")] = None
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="REF", help="As BASE of `schemactl diff`.", autocompletion=complete_names),
+    ] = None
+    head: Annotated[
+        str | None,
+        typer.Option("--head", metavar="REF", help="As HEAD of `schemactl diff`.", autocompletion=complete_names),
+    ] = None
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Compare as ``diff`` does, and write the silences.
+
+    Raises:
+        InputError: nothing is chosen, there is no such finding, no day to come, or no reason.
+    """
+    from schemactl.cli.commands.diff import make_request
+    from schemactl.flows.diff import diff_schemas
+
+    until, reason = _until(options.until), (options.reason or "").strip()
+    if not reason:
+        raise InputError("`--reason` is missing", hint="say why, for those who read it later")
+    if bool(options.fingerprints) is options.all:
+        raise InputError("name the fingerprints of findings, or `--all`", hint="`schemactl diff --verbose` shows them")
+    report = diff_schemas(make_request(_comparison(options)))
+    found = _chosen(report, options.fingerprints)
+    if not found:
+        terminal.write("nothing to accept\n")
+        return ExitCode.DONE
+    path = _save(found, until, reason)
+    for each in found:
+        where = ".".join(name for name in (each.table, each.column) if name is not None) or each.schema
+        terminal.write(f"accepted {each.rule} ({each.fingerprint}) of {where!r} until {until} in {path}\n")
+    return ExitCode.DONE
+
+
+def _until(stated: str | None) -> date:
+    if stated is None:
+        raise InputError("`--until` is missing", hint="the last day on which it holds, as `2026-03-31`")
+    try:
+        until = date.fromisoformat(stated)
+    except ValueError as error:
+        raise InputError(f"`{stated}` is not a date (`--until`)", hint="write it as `2026-03-31`") from error
+    if until < date.today():
+        raise InputError(f"`{stated}` is over already (`--until`)")
+    return until
+
+
+def _comparison(options: Options) -> diff.Options:
+    """Return the options of ``diff``, with the settings that would decide its review."""
+    from schemactl.cli.commands import diff
+    from schemactl.cli.settings import Surroundings, find_file, resolve
+
+    if options.head is not None and options.base is None:
+        raise InputError("`--head` is given without `--base`")
+    references = [each for each in (options.base, options.head) if each is not None]
+    stated = ({"references": references or None, "schemas": options.schemas},)
+    file = find_file(Path.cwd())
+    surroundings = diff.Options.surround(stated, Surroundings(os.environ, (file,) if file else ()))
+    return resolve(diff.Options, "diff", stated, surroundings)
+
+
+def _chosen(report: Report, fingerprints: Sequence[str]) -> list[Finding]:
+    from schemactl.review.severity import Severity
+
+    # What changes the settings of reviews is for the base to accept.
+    ours = (finding for review in report.reviews if not review.is_of_settings for finding in review.findings)
+    findings = {each.fingerprint: each for each in ours if each.silence is None and not each.is_cosmetic}
+    if not fingerprints:
+        return [finding for finding in findings.values() if finding.severity.rank >= Severity.WARN.rank]
+    for each in fingerprints:
+        if each not in findings:
+            hint = did_you_mean(each, findings) or "`schemactl diff --verbose` shows the fingerprints of findings"
+            raise InputError(f"no finding has the fingerprint `{each}`", hint=hint)
+    return [findings[each] for each in dict.fromkeys(fingerprints)]
+
+
+def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
+    """Add the silences to the end of the settings file, a new one where there is none; return its path."""
+    from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, find_file
+    from schemactl.review.silences import write_silence
+    from schemactl.store.replace import replace_text
+
+    file = find_file(Path.cwd())
+    path = file.path if file else Path.cwd() / FILE_NAME
+    name = "tool.schemactl.diff.silence" if path.name == PROJECT_FILE_NAME else "diff.silence"
+    silences = "\n".join(write_silence(each, until, reason, name) for each in findings)
+    text = f"{file.text.rstrip()}\n\n{silences}" if file else silences
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        hint = f"write its silences as `[[{name}]]`; this one is:\n{silences}"
+        raise InputError(f"`{path}` takes no further silence: {error}", hint=hint) from error
+    replace_text(path, text)
+    return path

@@ -1,0 +1,47 @@
+"""Check schema files: valid, their naming convention and normaliser known, no export file edited by hand.
+
+The exit code is 1 where something is wrong. Reads no data and starts no Spark; a pre-commit hook runs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl check`` can be told."""
+
+    files: Annotated[
+        list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
+    ] = field(default_factory=list)
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print what is wrong, and return 1 where anything is."""
+    from schemactl.flows.files import check_files
+
+    found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
+    if options.format == "json":
+        from schemactl.render.files import check_document
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(check_document([(each.path, each.problems) for each in found])))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.files import print_check
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+        terminal.write(print_check([(each.path, each.problems) for each in found], look))
+    return ExitCode.FINDINGS if any(each.problems for each in found) else ExitCode.DONE

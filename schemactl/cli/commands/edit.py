@@ -1,0 +1,69 @@
+"""State hints in the import file of the schema NAME, whose comments and form stay.
+
+Where there is no import file yet, it begins as the schema of the export file. `schemactl diff NAME` then says what the
+edit will do, and `schemactl sync NAME` takes it over without data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.completing_names import complete_names
+from schemactl.cli.options import CommonOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl edit`` can be told."""
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The schema.", autocompletion=complete_names)]
+    column: Annotated[
+        list[str],
+        typer.Option(
+            "--column",
+            metavar="NAME:TYPE,HINT",
+            help="What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may be given more than once.",
+        ),
+    ] = field(default_factory=list)
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="TABLE", help="The table of hints that name none; by default the only root."),
+    ] = None
+    write_disposition: Annotated[
+        Literal["append", "replace", "merge", "skip"] | None,
+        typer.Option("--write-disposition", help="What a load does with the rows that are there."),
+    ] = None
+    contract: Annotated[
+        str | None,
+        typer.Option("--contract", metavar="C", help="What data may change: a mode, or `tables=M,columns=M ...`."),
+    ] = None
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Edit, and print what changed in the import file."""
+    from schemactl.flows.edit import EditRequest, edit_import
+    from schemactl.render.console import Look
+    from schemactl.render.files import print_edit
+    from schemactl.schema.hints import parse_column
+
+    if not (options.column or options.write_disposition or options.contract):
+        raise InputError("nothing is stated", hint="`--column`, `--write-disposition` or `--contract`")
+    edited = edit_import(
+        EditRequest(
+            name=options.name,
+            schemas=Path(options.schemas),
+            table=options.table,
+            columns=tuple(map(parse_column, options.column)),
+            write_disposition=options.write_disposition,
+            contract=options.contract,
+        )
+    )
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+    terminal.write(print_edit(options.name, edited.path, edited.changes, look))
+    return ExitCode.DONE

@@ -1,0 +1,52 @@
+"""Write schema files in the form that dlt takes: all keys stated, engine version and hash of today; comments stay.
+
+A file written by hand that states no more than its author cares about becomes one that dlt reads. With --check nothing
+is written, and the exit code is 1 where a file would change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl fmt`` can be told."""
+
+    files: Annotated[
+        list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
+    ] = field(default_factory=list)
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")] = (
+        False
+    )
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Write the files, and return 1 where a check finds that one would change."""
+    from schemactl.flows.files import format_files
+
+    found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
+    shown = [(each.path, each.is_changed) for each in found]
+    if options.format == "json":
+        from schemactl.render.files import format_document
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(format_document(shown)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.files import print_format
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+        terminal.write(print_format(shown, look, is_check=options.check))
+    return ExitCode.FINDINGS if options.check and any(each.is_changed for each in found) else ExitCode.DONE

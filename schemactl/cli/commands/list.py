@@ -1,0 +1,39 @@
+"""List the schemas of the folder, and those whose import file was edited and is not taken over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl list`` can be told."""
+
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print a line for each schema."""
+    from schemactl.flows.files import list_schemas
+    from schemactl.render.schema_text import list_document, print_list
+
+    found = [(each.schema, each.is_pending) for each in list_schemas(Path(options.schemas))]
+    if options.format == "json":
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(list_document(found)))
+    else:
+        from schemactl.render.console import Look
+
+        terminal.write(print_list(found, Look(terminal.width, terminal.color)))
+    return ExitCode.DONE

@@ -1,0 +1,51 @@
+"""Show schemas at a glance: their tables as a tree of nesting, with columns, types and keys.
+
+REF is NAME, a file, a folder, git:REV ... or a destination; by default all schemas of the folder, edited import files
+taken over. dlt's own tables and columns are shown with --verbose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.completing_names import complete_names
+from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl show`` can be told."""
+
+    reference: Annotated[
+        str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_names)
+    ] = None
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print the schemas."""
+    from schemactl.flows.references import find_schemas
+    from schemactl.render.schema_text import print_schemas, schemas_document
+    from schemactl.schema.hash import bump
+    from schemactl.store.folder import SchemasFolder
+
+    referred = find_schemas(options.reference or "import:", SchemasFolder.at(Path(options.schemas)))
+    found = [(bump(each.schema), each.origin) for each in referred]
+    if options.format == "json":
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(schemas_document(found)))
+    else:
+        from schemactl.render.console import Look
+
+        look = Look(terminal.width, terminal.color, is_verbose=options.verbose)
+        terminal.write(print_schemas(found, look))
+    return ExitCode.DONE

@@ -1,0 +1,65 @@
+"""Take edited import files over, without data: what they state wins, what data brought stays.
+
+Shows what changes and what goes, and asks before a column or table is dropped that data brought. Where only data can
+say what becomes of a column nothing is written, and the exit code is 1: `schemactl infer` takes the edit over. With
+--check nothing is written at all, and the exit code is 1 where an import file was edited and not taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from schemactl.cli.completing_names import complete_names
+from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.schema.takeover import Synced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """What ``schemactl sync`` can be told."""
+
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME...]", help="Schemas; by default all.", autocompletion=complete_names),
+    ] = field(default_factory=list)
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 where an edit is not taken over.")
+    ] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop what the edit drops without asking.")] = False
+    format: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Take edits over, print what changed, and return 1 where one is not taken over."""
+    from schemactl.cli.asking import ask
+    from schemactl.flows.sync import SyncRequest, sync_schemas
+    from schemactl.render.console import Look
+    from schemactl.render.sync import print_sync, question, sync_document
+
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+
+    def agree(planned: Sequence[Synced]) -> bool:
+        is_agreed = options.yes
+        shown = "" if is_agreed else print_sync(planned, look)
+        return ask(question(planned), shown, terminal, is_agreed=is_agreed, is_shown=options.format == "text")
+
+    found = sync_schemas(SyncRequest(tuple(options.names), Path(options.schemas), options.check), agree)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(sync_document(found)))
+    else:
+        terminal.write(print_sync(found, look))
+    is_pending = any(each.is_pending and not each.written for each in found)
+    return ExitCode.FINDINGS if is_pending else ExitCode.DONE

@@ -1,0 +1,92 @@
+"""Finds the settings that decide a review: those of the base, or of a policy, never those that the head brings along.
+
+A pull request that could set the rules by which it is judged would pass whatever it does. So with a base of git's the
+settings file is taken from that revision; what the head changes in it is reported (rule P001), and holds after the
+merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Final
+
+from schemactl.cli.settings import SettingsFile, file_paths, find_file, parse_file, read_file
+from schemactl.errors import InputError
+from schemactl.store.git import find_repository
+from schemactl.store.revision import files_at
+
+JUDGING: Final = ("compat", "fail-on", "severity", "silence", "transitive")
+"""The settings of ``diff`` that a policy decides alone; others it may leave to the repository."""
+
+
+def files_for(base: str | None, policy: str | None, here: tuple[SettingsFile, ...]) -> tuple[SettingsFile, ...]:
+    """Return the settings files that decide a review, the first one first.
+
+    Args:
+        base: the REF of the base; None where the call leaves it out.
+        policy: a file, or ``git:REV``; None where the call names none.
+        here: the settings file of the working folder.
+
+    Raises:
+        InputError: git is absent, a revision is unknown, a file is not TOML, or there is no such policy.
+    """
+    files = here if (revision := revision_of(base)) is None else _files_at(revision)
+    if policy is None:
+        return files
+    revision = revision_of(policy)
+    found = _files_at(revision) if revision is not None else _named(Path(policy))
+    if not found:
+        raise InputError(
+            f"`{policy}` holds no settings (`--policy`)", hint="a settings file, or `git:REV` that has one"
+        )
+    return (*found, *(replace(file, table=_without_judging(file.table)) for file in files))
+
+
+def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
+    """Return the settings file that a REF brings along: of git's revisions theirs, else the working folder's."""
+    if (revision := revision_of(reference)) is not None:
+        return _files_at(revision)
+    file = find_file(Path.cwd())
+    return (file,) if file else ()
+
+
+def revision_of(reference: str | None) -> str | None:
+    """Return REV of ``git:REV`` and ``git:REV:PATH``, None for any other REF."""
+    kind, _, rest = (reference or "").partition(":")
+    return rest.partition(":")[0] if kind == "git" and rest else None
+
+
+def _files_at(revision: str) -> tuple[SettingsFile, ...]:
+    """Return the settings file that held for the working folder; one above the repository is nobody's head."""
+    folder = Path.cwd()
+    try:
+        top = find_repository(folder)
+    except InputError:
+        # The schemas may lie in a repository below; then no file here is part of it.
+        file = find_file(folder)
+        return (file,) if file else ()
+    inside = list(takewhile(lambda path: path.is_relative_to(top), file_paths(folder)))
+    places = {path.relative_to(top).as_posix(): path.parent for path in inside}
+    for text_file in files_at(revision, inside):
+        path = str(text_file.path)
+        text = text_file.text.removeprefix("\ufeff")
+        file = parse_file(text, text_file.path, places[path.removeprefix(f"{revision}:")])
+        if file is not None:
+            return (file,)
+    file = find_file(top.parent)
+    return (file,) if file else ()
+
+
+def _named(path: Path) -> tuple[SettingsFile, ...]:
+    if not path.is_file():
+        raise InputError(f"there is no file `{path}` (`--policy`)")
+    file = read_file(path)
+    return (file,) if file else ()
+
+
+def _without_judging(table: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in table.items() if key.replace("_", "-") not in JUDGING}
+    return {key: _without_judging(value) if key == "diff" else value for key, value in kept.items()}

@@ -1,0 +1,138 @@
+"""Schemas at a glance: their tables as a tree of nesting, with columns, types and keys; and what their files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from schemactl.render.changes import describe_column
+from schemactl.render.console import FAINT, NAME, WARNING, Look, counted, print_sections
+from schemactl.render.harmless import escape, show_name
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Column, Schema, Table
+
+_TOLD = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
+
+
+def print_schemas(found: Sequence[tuple[Schema, str]], look: Look) -> str:
+    """Return what ``schemactl show`` prints: schemas with their origins. Verbose: dlt's own tables and columns too."""
+    return print_sections([list(_schema(schema, origin, look)) for schema, origin in found], look)
+
+
+def schemas_document(found: Sequence[tuple[Schema, str]]) -> dict[str, Any]:
+    """Return what ``schemactl show --format json`` prints."""
+    return {
+        "schemas": [
+            {
+                "name": schema.name,
+                "version": schema.version,
+                "hash": schema.version_hash,
+                "origin": origin,
+                "tables": [_table_document(table) for table in schema.tables.values()],
+            }
+            for schema, origin in found
+        ]
+    }
+
+
+def print_list(found: Sequence[tuple[Schema, bool]], look: Look) -> str:
+    """Return what ``schemactl list`` prints: a line for each schema, and whether its import file waits for ``sync``."""
+    return print_sections([[_line(schema, is_pending) for schema, is_pending in found]], look)
+
+
+def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
+    """Return what ``schemactl list --format json`` prints."""
+    return {
+        "schemas": [
+            {
+                "name": schema.name,
+                "version": schema.version,
+                "hash": schema.version_hash,
+                "tables": len(_own(schema)),
+                "columns": sum(len(table.columns) for table in _own(schema)),
+                "is_pending": is_pending,
+            }
+            for schema, is_pending in found
+        ]
+    }
+
+
+def _own(schema: Schema) -> list[Table]:
+    prefix = system_prefix(naming_of(schema))
+    return [table for name, table in schema.tables.items() if not name.startswith(prefix)]
+
+
+def _size(schema: Schema) -> str:
+    tables = _own(schema)
+    columns = sum(len(table.columns) for table in tables)
+    return f"version {schema.version}, {counted(len(tables), 'table')}, {counted(columns, 'column')}"
+
+
+def _line(schema: Schema, is_pending: bool) -> Text:
+    line = Text().append(show_name(schema.name), style=NAME).append(f": {_size(schema)}")
+    return line.append(", import edited, not taken over", style=WARNING) if is_pending else line
+
+
+def _schema(schema: Schema, origin: str, look: Look) -> Iterator[RenderableType]:
+    yield Text().append(show_name(schema.name), style=NAME).append(f": {_size(schema)}, hash {schema.version_hash}")
+    yield Text(f"  {escape(origin)}", style=FAINT)
+    prefix = system_prefix(naming_of(schema))
+    tree = Tree("", hide_root=True, guide_style=FAINT)
+    branches: dict[str, Tree] = {}
+    for table in _parents_first(schema.tables.values() if look.is_verbose else _own(schema)):
+        above = branches.get(table.parent or "", tree)
+        branches[table.name] = branch = above.add(_table(table), guide_style=FAINT)
+        for column in table.columns.values():
+            if look.is_verbose or not column.name.startswith(prefix):
+                branch.add(_column(column))
+    if branches:
+        yield tree
+
+
+def _parents_first(tables: Any) -> list[Table]:
+    """Return tables such that each comes after the one that it is nested in."""
+    left, found = {table.name: table for table in tables}, []
+    while left:
+        ready = [table for table in left.values() if table.parent not in left]
+        found += ready
+        left = {name: table for name, table in left.items() if table not in ready}
+    return found
+
+
+def _table(table: Table) -> Text:
+    told = [f"{table.properties[key]}" for key in _TOLD if isinstance(table.properties.get(key), str)]
+    what = ", ".join([*told, counted(len(table.columns), "column")])
+    line = Text().append(show_name(table.name), style=NAME).append(f" ({escape(what)})")
+    return _described(line, table.properties.get("description"))
+
+
+def _column(column: Column) -> Text:
+    return _described(Text(f"{show_name(column.name)}: {escape(describe_column(column))}"), None)
+
+
+def _described(line: Text, description: Any) -> Text:
+    return line.append(f"  {escape(description)}", style=FAINT) if isinstance(description, str) else line
+
+
+def _table_document(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "parent": table.parent,
+        "write_disposition": table.properties.get("write_disposition"),
+        "columns": [
+            {
+                "name": column.name,
+                "data_type": str(column.data_type) if column.data_type else None,
+                "nullable": column.nullable,
+                "hints": {
+                    key: value for key, value in column.properties.items() if key not in ("data_type", "nullable")
+                },
+            }
+            for column in table.columns.values()
+        ],
+    }

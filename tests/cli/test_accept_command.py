@@ -1,0 +1,120 @@
+"""``schemactl accept``: silences of single findings, in the settings file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.formats import dlt
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+
+TO_COME = "2999-12-31"
+WHY = ("--until", TO_COME, "--reason", 'the "team" agreed')
+
+
+def write(path: str, **columns: dict[str, object]) -> None:
+    made = {name: Column(name, properties) for name, properties in columns.items()}
+    table = Table("orders", made, {"write_disposition": "append", "resource": "orders"})
+    Path(path).write_text(dlt.write(bump(new_schema("shop").with_table(table)), path))
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("base.yaml", id={"data_type": "bigint"}, note={"data_type": "text"}, total={"data_type": "double"})
+    write("head.yaml", id={"data_type": "bigint"}, total={"data_type": "decimal"})
+
+
+BOTH = ("--base", "base.yaml", "--head", "head.yaml")
+
+
+def found(capsys: pytest.CaptureFixture[str], head: str = "head.yaml") -> dict[str, dict]:
+    """Return the findings of ``diff`` by rule."""
+    capsys.readouterr()
+    run(["diff", "base.yaml", head, "--format", "json"])
+    document = json.loads(capsys.readouterr().out)
+    return {each["rule"]: each for review in document["reviews"] for each in review["findings"]}
+
+
+def test_an_accepted_finding_fails_nothing_and_others_still_do(capsys: pytest.CaptureFixture[str]) -> None:
+    removal = found(capsys)["C204"]
+
+    assert run(["accept", removal["fingerprint"], *BOTH, *WHY]) == 0
+
+    silence = found(capsys)["C204"]["silence"]
+    assert (silence["until"], silence["reason"]) == (TO_COME, 'the "team" agreed')
+    assert tomllib.loads(Path("schemactl.toml").read_text())["diff"]["silence"][0]["table"] == "orders"
+    # Another column that goes is another finding.
+    write("worse.yaml", id={"data_type": "bigint"})
+    assert run(["diff", "base.yaml", "worse.yaml"]) == 1
+
+
+def test_a_silence_covers_the_same_finding_only_while_it_is_no_worse(capsys: pytest.CaptureFixture[str]) -> None:
+    write("head.yaml", id={"data_type": "bigint"}, note={"data_type": "text"}, total={"data_type": "decimal"})
+    warning = found(capsys)["D301"]
+    assert warning["severity"] == "warn"
+    assert run(["accept", warning["fingerprint"], *BOTH, *WHY]) == 0
+    assert found(capsys)["D301"]["silence"]
+
+    assert run(["diff", "base.yaml", "head.yaml", "--severity", "D301=error"]) == 1
+
+
+def test_all_accepts_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pyproject.toml").write_text("[tool.schemactl.diff]\ncompat = 'full' # as ever\n")
+    assert run(["diff", "base.yaml", "head.yaml"]) == 1
+
+    assert run(["accept", "--all", *BOTH, *WHY]) == 0
+
+    assert run(["diff", "base.yaml", "head.yaml", "--fail-on", "warn"]) == 0
+    assert "# as ever" in Path("pyproject.toml").read_text()
+    capsys.readouterr()
+    assert run(["accept", "--all", *BOTH, *WHY]) == 0
+    assert capsys.readouterr().out == "nothing to accept\n"
+
+
+def test_a_silence_that_is_over_is_told_and_covers_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["accept", "--all", *BOTH, *WHY]) == 0
+    path = Path("schemactl.toml")
+    path.write_text(path.read_text().replace(TO_COME, "2020-01-01"))
+    capsys.readouterr()
+
+    assert run(["diff", "base.yaml", "head.yaml"]) == 1
+    assert "is over (until 2020-01-01)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("0123456789ab", *WHY), "no finding has the fingerprint `0123456789ab`"),
+        (WHY, "name the fingerprints of findings, or `--all`"),
+        (("--all", "--reason", "x"), "`--until` is missing"),
+        (("--all", "--until", TO_COME), "`--reason` is missing"),
+        (("--all", "--until", "2020-01-01", "--reason", "x"), "`2020-01-01` is over already"),
+        (("--all", "--until", "soon", "--reason", "x"), "`soon` is not a date"),
+    ],
+)
+def test_what_is_no_acceptance_is_refused(
+    args: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["accept", *args, *BOTH]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("schemactl.toml").exists()
+
+
+def test_no_severity_switches_off_what_a_contract_forbids(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("schemactl.toml").write_text('[diff.severity]\nX703 = "none"\n')
+    columns = {"id": Column("id", {"data_type": "bigint"})}
+    hints = {"write_disposition": "append", "resource": "orders", "schema_contract": {"columns": "freeze"}}
+    for path, more in (("base.yaml", {}), ("head.yaml", {"note": Column("note", {"data_type": "text"})})):
+        schema = new_schema("shop").with_table(Table("orders", {**columns, **more}, hints))
+        Path(path).write_text(dlt.write(bump(schema), path))
+
+    for level in ("info", "none"):
+        assert run(["diff", "base.yaml", "head.yaml", "--severity", f"X703={level}", "--compat", "none"]) == 1
+        assert "contract violation X703" in capsys.readouterr().out

@@ -1,0 +1,110 @@
+"""``schemactl show``, ``list``, ``check`` and ``fmt``: what is printed, written, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.formats import dlt
+from schemactl.render.json import read_schema
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+
+IMPORT, EXPORT = Path("schemas/import/shop.schema.yaml"), Path("schemas/export/shop.schema.yaml")
+BARE = "# ours\nsettings:\n  preferred_types: {id: text}\n"
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    columns = {
+        "id": Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True}),
+        "_dlt_id": Column("_dlt_id", {"data_type": "text", "nullable": False}),
+    }
+    orders = Table("orders", columns, {"write_disposition": "merge", "resource": "orders"})
+    lines = Table("orders__lines", {"sku": Column("sku", {"data_type": "text"})}, {"parent": "orders"})
+    EXPORT.parent.mkdir(parents=True)
+    # The nested table first: the tree puts it below its parent all the same.
+    EXPORT.write_text(dlt.write(bump(new_schema("shop").with_table(lines).with_table(orders))))
+
+
+def document(capsys: pytest.CaptureFixture[str], *call: str) -> dict[str, Any]:
+    capsys.readouterr()
+    run([*call, "--format", "json"])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, read_schema(call[0]))
+    return found
+
+
+def test_a_schema_is_shown_as_a_tree(capsys: pytest.CaptureFixture[str]):
+    assert run(["show", "shop"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("shop: version 1, 2 tables, 3 columns, hash ")
+    assert lines[2:] == [
+        "orders (merge, 2 columns)",
+        "├── id: bigint, not null, primary_key",
+        "└── orders__lines (1 column)",
+        "    └── sku: text",
+    ]
+    run(["show", "--verbose"])
+    assert "_dlt_loads (skip, 5 columns)" in capsys.readouterr().out
+    (shop,) = document(capsys, "show")["schemas"]
+    assert [table["parent"] for table in shop["tables"]] == [None, None, "orders", None]
+
+
+def test_schemas_are_listed_with_what_is_not_taken_over(capsys: pytest.CaptureFixture[str]):
+    assert run(["list"]) == 0
+    assert capsys.readouterr().out == "shop: version 1, 2 tables, 3 columns\n"
+    IMPORT.parent.mkdir()
+    IMPORT.write_text(BARE)
+    run(["list"])
+    assert capsys.readouterr().out.endswith(", import edited, not taken over\n")
+    assert [each["is_pending"] for each in document(capsys, "list")["schemas"]] == [True]
+
+
+def test_files_are_checked(capsys: pytest.CaptureFixture[str]):
+    IMPORT.parent.mkdir()
+    IMPORT.write_text(BARE)
+    assert run(["check"]) == 0
+    assert capsys.readouterr().out == "2 files checked, no problem\n"
+    EXPORT.write_text(EXPORT.read_text().replace("data_type: bigint\n", "data_type: text\n"))
+    IMPORT.write_text("normalizers: {names: snak_case}\ntables: {orders: {colums: {}}}\n")
+    assert run(["check"]) == 1
+    out = capsys.readouterr().out
+    assert f"{EXPORT}:2:1: error: the export file was edited by hand" in out
+    assert f"{IMPORT}:2:" in out
+    assert "0 files checked, no problem, 2 files with problems" in out
+    IMPORT.write_text("normalizers: {names: snak_case}\n")
+    assert run(["check", str(IMPORT), "--quiet"]) == 1
+    assert f"{IMPORT}:1:15: error: there is no naming convention `snak_case`" in capsys.readouterr().out
+    assert run(["check", "nowhere.yaml"]) == 2
+    assert [len(each["problems"]) for each in document(capsys, "check")["files"]] == [1, 1]
+
+
+def test_a_file_written_by_hand_becomes_one_that_dlt_takes(capsys: pytest.CaptureFixture[str]):
+    IMPORT.parent.mkdir()
+    IMPORT.write_text(BARE)
+    assert run(["fmt", "--check"]) == 1
+    assert capsys.readouterr().out == f"would write {IMPORT}\n1 file unchanged\n"
+    assert IMPORT.read_text() == BARE
+    assert run(["fmt"]) == 0
+    assert f"wrote {IMPORT}\n" in capsys.readouterr().out
+    text = IMPORT.read_text()
+    assert text.startswith("# ours\n")
+    assert "engine_version: 11" in text
+    assert run(["fmt", "--check"]) == 0
+    assert [each["is_changed"] for each in document(capsys, "fmt")["files"]] == [False, False]
+
+
+def test_a_folder_without_schemas_is_told(capsys: pytest.CaptureFixture[str]):
+    EXPORT.unlink()
+    for command in ("list", "check", "fmt", "show"):
+        assert run([command]) == 2
+        assert "there is no schema in" in capsys.readouterr().err
