@@ -4,10 +4,10 @@
     uv run --group dev python benchmarks/normalize.py --growth
 
 Three tables come of the events: the events and two lists. Starting Spark and a first job on a small file are left out.
-Spark writes the nested data as it is. "rows" is what it takes to make tables once the plan is there: stage, flatten,
-coerce, number, write. "whole" makes the schema as well, of the data's shapes and first documents; "counted" counts all
-values for it, as is done where one fits no column. dlt extracts and normalises a slice, in one process; its time is
-scaled up by bytes. With ``--growth`` the same is measured for more rows, and for more columns.
+Spark writes the nested data as it is. "rows" is what it takes to make tables once the plan is there: parse, flatten,
+coerce, number, write. "whole" makes the schema as well, of evidence of all documents. dlt extracts and normalises a
+slice, in one process; its time is scaled up by bytes. With ``--growth`` the
+same is measured for more rows, and for more columns.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from infer import _lines as all_lines
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from schemactl.engine.survey import Survey
+    from schemactl.engine.scan import Scan
     from schemactl.inference.evidence import Evidence
     from schemactl.inference.resolve import Resolution
     from schemactl.normalization.plan import Plan
@@ -67,7 +68,7 @@ def compare(spark: SparkSession, folder: Path, arguments: argparse.Namespace) ->
 
 def measure_growth(spark: SparkSession, folder: Path, arguments: argparse.Namespace) -> None:
     warm_up(spark, folder)
-    print(f"{'':<36}{'rows':>9}{'whole':>9}{'counted':>9}   seconds")
+    print(f"{'':<36}{'rows':>9}{'whole':>9}   seconds")
     for megabytes in (arguments.megabytes // 4, arguments.megabytes // 2, arguments.megabytes):
         path = write_lines(folder / "events.jsonl", events(), megabytes)
         print_growth(f"{megabytes} MB", time_contenders(spark, path, folder, arguments.rounds))
@@ -78,7 +79,7 @@ def measure_growth(spark: SparkSession, folder: Path, arguments: argparse.Namesp
 
 
 def print_growth(label: str, seconds: dict[str, float]) -> None:
-    found = (seconds[f"schemactl, {name}"] for name in ("rows", "whole", "counted"))
+    found = (seconds[f"schemactl, {name}"] for name in ("rows", "whole"))
     print(label.ljust(36) + "".join(f"{taken:>9.1f}" for taken in found), flush=True)
 
 
@@ -90,7 +91,7 @@ def warm_up(spark: SparkSession, folder: Path) -> None:
 
 def time_contenders(spark: SparkSession, path: Path, folder: Path, rounds: int) -> dict[str, float]:
     struct = spark.read.json(str(path)).schema
-    rows = plan_counted(spark, path)
+    rows = plan_rows(spark, path)
 
     def parse_and_write(path: Path) -> None:
         spark.read.schema(struct).json(str(path)).write.parquet((folder / "nested").as_uri())
@@ -99,13 +100,12 @@ def time_contenders(spark: SparkSession, path: Path, folder: Path, rounds: int) 
     contenders: dict[str, Callable[[Path], Any]] = {
         "Spark parse and write": parse_and_write,
         "schemactl, rows": lambda _: make_tables(spark, *rows, folder / "load"),
-        "schemactl, whole": lambda path: make_tables(spark, *plan_assumed(spark, path), folder / "load"),
-        "schemactl, counted": lambda path: make_tables(spark, *plan_counted(spark, path), folder / "load"),
+        "schemactl, whole": lambda path: make_tables(spark, *plan_rows(spark, path), folder / "load"),
     }
     return {name: best_of(rounds, contender, path) for name, contender in contenders.items()}
 
 
-def plan_counted(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
+def plan_rows(spark: SparkSession, path: Path) -> tuple[Scan, Plan]:
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.scan import scan_inputs
     from schemactl.inference.resolve import resolve
@@ -114,29 +114,7 @@ def plan_counted(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
 
     before = new_schema("events")
     scan = scan_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
-    return scan.survey, plan_of(scan.evidence, before, resolve(scan.evidence, before, "events"))
-
-
-def plan_assumed(spark: SparkSession, path: Path) -> tuple[Survey, Plan]:
-    from schemactl.engine.inputs import find_inputs
-    from schemactl.engine.survey import survey_inputs
-    from schemactl.flows.assumed import evolve_by_first
-    from schemactl.flows.infer import InferRequest
-    from schemactl.flows.schemas import open_schemas
-    from schemactl.inference.sample import parse_sample
-    from schemactl.normalization.choose import make_plan
-    from schemactl.normalization.request import PlanRequest
-    from schemactl.store.folder import SchemasFolder
-
-    survey = survey_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
-    with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name:
-        request, folder = InferRequest((str(path),), "events", "events", Path(name)), SchemasFolder.at(Path(name))
-        opened = open_schemas(folder, "events")
-        settled = evolve_by_first(request, folder, opened, survey, None, lambda *_: None)
-    if settled is None:
-        raise ValueError("values have to be counted")
-    evolution, assumed = settled
-    return survey, make_plan(PlanRequest(assumed, evolution.resolution, evolution.judgement))
+    return scan, plan_of(scan.evidence, before, resolve(scan.evidence, before, "events"))
 
 
 def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:
@@ -147,12 +125,11 @@ def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:
     return make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema)))
 
 
-def make_tables(spark: SparkSession, survey: Survey, plan: Plan, folder: Path) -> None:
-    from schemactl.engine.stage import stage
-    from schemactl.engine.tables import write_tables
+def make_tables(spark: SparkSession, scan: Scan, plan: Plan, folder: Path) -> None:
+    from schemactl.engine.package import write_rows
+    from schemactl.kernel.outcome import LoadTime
 
-    staged = stage(spark, survey, plan, "1", folder / "documents")
-    written = write_tables(spark, staged, plan, "1", folder / "tables")
+    written = write_rows(spark, scan, plan, LoadTime("1", datetime.now(UTC)), folder)
     if not written.tally.is_loadable:
         raise ValueError(f"values would be lost: {written.tally}")
     shutil.rmtree(folder)

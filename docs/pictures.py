@@ -58,11 +58,11 @@ def main() -> None:
         work = Path(name)
         (work / "orders.jsonl").write_text(ORDERS)
         draw("infer", run(work, "infer", "orders.jsonl", "--name", "shop"))
-        schema = work / "schemas/import/shop.schema.yaml"
+        schema = work / "schemas/export/shop.schema.yaml"
         before = work / "before.yaml"
         before.write_text(schema.read_text())
         schema.write_text(edited(schema.read_text()))
-        draw("diff", run(work, "diff", "before.yaml", "import:shop"))
+        draw("diff", run(work, "diff", "before.yaml", "shop"))
 
 
 def edited(text: str) -> str:

@@ -28,9 +28,9 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = "-XX:TieredStopAtLevel=4"
 
 # In CI the same examples each time: what a lucky one finds is no reason to refuse a change that has no part in it.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("local", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -86,8 +86,9 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Spark Connect server; a test that uses it runs its client in a process of its own."""
-    from schemactl.engine.gateway import Launch, spark_process
-    from schemactl.engine.java import find_java
+    from schemactl.engine.session.java import find_java
+    from schemactl.engine.session.launch import Launch
+    from schemactl.engine.session.process import spark_process
 
     folder = tmp_path_factory.mktemp("connect")
     port = _free_port()

@@ -25,11 +25,12 @@ class Work:
 
     top: Path
 
-    def run(self, *command: str, code: int | None = 0) -> str:
+    def run(self, *command: str, code: int | None = 0, **variables: str) -> str:
         """Run a command at the top; the installed ``schemactl`` is on the path. Return both outputs."""
         done = subprocess.run(
             command,
             cwd=self.top,
+            env={**os.environ, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

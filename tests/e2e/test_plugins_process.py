@@ -13,6 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from schemactl.formats.dlt import write
+from schemactl.registry import admit_modules
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -52,9 +53,10 @@ def run(*args: str) -> str:
     return done.stdout
 
 
-def test_every_example_of_the_page_works_in_one_load(work: Path) -> None:
+def test_every_example_of_the_page_works_in_one_load(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (work / "shop.yaml").write_text(_schema())
     (work / "orders.pairs").write_text("id=17;size=large\n\nid=18;size=12\nid=19;size=large\n")
+    monkeypatch.setenv("SCHEMACTL_NAMING_MODULE", "acme.shouting, acme.wide")
     run("import", "shop.yaml", "--name", "shop")
 
     run("normalize", "orders.pairs", "--name", "shop", "--master", "local[1]", "--conf", "spark.driver.memory=1g")
@@ -85,7 +87,8 @@ def test_the_entry_point_groups_of_the_page_are_those_that_are_looked_at() -> No
 
 def _schema() -> str:
     """Return a new schema that is named, normalised and typed by ``acme``."""
-    schema = new_schema("shop", "acme.shouting", "acme.wide")
+    with admit_modules(["acme.shouting", "acme.wide"]):
+        schema = new_schema("shop", "acme.shouting", "acme.wide")
     return write(replace(schema, settings={**schema.settings, "detections": ["iso_timestamp", "digits"]}))
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import dlt
 import duckdb
+import pyarrow as pa
 import yaml
 from dlt.common.normalizers.json.helpers import get_nested_row_hash
 from dlt.common.schema import Schema as DltSchema
@@ -64,10 +65,11 @@ class ByDlt:
             progress=None,
         )
 
-    def load(self, documents, **hints):
+    def load(self, documents, loader_file_format=None, **hints):
         schema = None if self._pipeline.schemas else DltSchema.from_dict(copy.deepcopy(self._stored))
-        resource = dlt.resource(copy.deepcopy(documents), name=self._table, **hints)
-        self._pipeline.run(resource, schema=schema).raise_on_failed_jobs()
+        rows = [each if isinstance(each, pa.Table) else copy.deepcopy(each) for each in documents]
+        resource = dlt.resource(rows, name=self._table, **hints)
+        self._pipeline.run(resource, schema=schema, loader_file_format=loader_file_format).raise_on_failed_jobs()
 
     @property
     def stored(self):

@@ -18,8 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
+from schemactl.flows.infer import InferRequest, evolve
 from schemactl.flows.schemas import open_schemas, save, without_processing_hints
 from schemactl.formats.dlt import read
+from schemactl.inference.evidence import Position, observe
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -264,6 +266,18 @@ def test_a_pipeline_starts_from_the_import_file_that_we_write(pipeline):
     assert imported.version_hash in held.previous_hashes
     assert next(iter(held.tables["orders"]["columns"])) == "note"
     assert open_schemas(pipeline.folder, NAME).import_adopted is None
+
+
+def test_the_first_import_file_of_infer_holds_what_a_pipeline_s_holds(pipeline, tmp_path):
+    pipeline.run({"id": 1, "tags": ["x"]})
+    theirs = load(pipeline.imports / FILE)
+    request = InferRequest(sources=("orders.jsonl",), name=NAME, table="orders", schemas=tmp_path / "ours")
+    folder = SchemasFolder.at(tmp_path / "ours")
+    evolve(request, folder, observe([(Position("orders.jsonl", 1), {"id": 1, "tags": ["x"]})]))
+    ours = load(folder.imports / FILE)
+    # Only a pipeline keeps a state.
+    tables = {name: table for name, table in theirs.tables.items() if name != "_dlt_pipeline_state"}
+    assert version_hash(ours) == version_hash(replace(theirs, tables=tables))
 
 
 def test_processing_hints_are_left_out_as_dlt_leaves_them_out(pipeline):

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.schema.hash import bump
+from schemactl.schema.integers import is_beyond_64_bits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, schema_from_dict
 
@@ -204,7 +205,10 @@ keys = st.sampled_from(
 numbers = st.sampled_from([0, 1, -1, 12, 70_000, 1_700_000_000, 2**53, 2**63 - 1, -(2**63), 2**63, 2**64 - 1]) | (
     st.integers(-(2**63), 2**64 - 1)
 )
-floats = st.sampled_from([0.0, -0.0, 1.0, 1.5, 1e20, 1e300, 5e-324]) | st.floats(allow_nan=False, allow_infinity=False)
+# Whole numbers past 64 bits get a column beside a bigint: one of the meant differences.
+floats = st.sampled_from([0.0, -0.0, 1.0, 1.5, 1e18, 5e-324]) | st.floats(allow_nan=False, allow_infinity=False).filter(
+    lambda number: not (number.is_integer() and is_beyond_64_bits(number))
+)
 texts = st.sampled_from(
     [
         *("", "plain words", "12", "12.5", " 7 ", "1_000", "0x1f", "1e3", "NaN", "true", "no", "t", "null"),

@@ -1,20 +1,14 @@
-"""Row keys that Spark makes equal dlt's, over thousands of rows a job; dlt itself is run."""
+"""Row keys equal dlt's, over thousands of made-up rows; dlt itself is run."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import pyarrow as pa
-import pytest
 from dlt.common.normalizers.json.helpers import get_nested_row_hash, get_row_hash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import functions as F
 
-from schemactl.engine.row_keys import child_key, content_hash, primary_key_hash
-
-pytestmark = pytest.mark.spark
+from schemactl.kernel.keys import content_text, document_text, hash_children, hash_texts, key_array, keys_of
 
 words = st.text(st.characters(codec="utf-8"), max_size=6)
 scalars = st.one_of(
@@ -52,20 +46,19 @@ def made_up(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:
     return found
 
 
-def results(spark, columns: dict[str, list[Any]], key) -> list[str]:
-    return spark.createDataFrame(pa.table(columns)).select(key.alias("key")).toArrow()["key"].to_pylist()
+def keys_made(digests: list[bytes]) -> list[str]:
+    return key_array(keys_of(digests)).to_pylist()
 
 
-def test_keys_of_nested_rows_are_those_of_dlt(spark):
-    rows = made_up(st.tuples(words, st.integers(0, 2**40)), 2000)
+def test_keys_of_nested_rows_are_those_of_dlt():
+    rows = [("root1", 0), *made_up(st.tuples(words, st.integers(0, 2**40)), 2000)]
     table = "t__items__späte"
-    parents, places = ["root1", *(parent for parent, _ in rows)], [0, *(place for _, place in rows)]
-    found = results(spark, {"parent": parents, "place": places}, child_key(F.col("parent"), table, F.col("place")))
-    wanted = [get_nested_row_hash(parent, table, place) for parent, place in zip(parents, places, strict=True)]
-    assert found == wanted
+    parents, places = [parent.encode() for parent, _ in rows], [place % 100_000 for _, place in rows]
+    found = keys_made(hash_children(parents, table, range(len(rows)), places))
+    assert found == [get_nested_row_hash(parent, table, place % 100_000) for parent, place in rows]
 
 
-def test_keys_made_of_primary_keys_are_those_of_dlt(spark):
+def test_keys_made_of_primary_keys_are_those_of_dlt():
     rows = [
         {"id": 1, "k2": "b"},
         {"id": 1.0},
@@ -73,13 +66,11 @@ def test_keys_made_of_primary_keys_are_those_of_dlt(spark):
         {"id": "é"},
         *made_up(st.dictionaries(words, scalars, max_size=3), 2000),
     ]
-    found = results(spark, {"text": [json.dumps(row) for row in rows]}, primary_key_hash(F.col("text")))
+    found = keys_made(hash_texts(map(content_text, rows)))
     assert found == [get_row_hash(row, subset=list(row)) for row in rows]
 
 
-@pytest.mark.parametrize("indent", [None, 1], ids=["compact", "spread"])
-def test_keys_made_of_content_are_those_of_dlt(spark, indent):
+def test_keys_made_of_content_are_those_of_dlt():
     rows = [*EXAMPLES, *made_up(documents, 2000)]
-    texts = [json.dumps(row, indent=indent, ensure_ascii=indent is None) for row in rows]
-    found = results(spark, {"text": texts}, content_hash(F.col("text")))
+    found = keys_made(hash_texts(document_text(row, "value") for row in rows))
     assert found == [get_row_hash(row) for row in rows]

@@ -11,15 +11,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from dlt.common.json import json as dlt_json
 from dlt.common.normalizers.json.helpers import get_row_hash
-from hypothesis import strategies as st
 from loaded_tables import DATASET, ByDlt, BySchemactl
-from pyspark.sql import functions as F
 from test_inference_parity import PLAIN
-from test_row_keys_parity import made_up
 
-from schemactl.engine.row_keys import content_hash, hashed_text, marked
-from schemactl.schema.types import DataType
+from schemactl.kernel.keys import document_text, hash_texts, key_array, keys_of
+from schemactl.kernel.typed import to_python
 
 pytestmark = pytest.mark.spark
 
@@ -85,23 +83,8 @@ def test_rows_of_parquet_are_the_versions_that_dlt_tells(spark, tmp_path, table)
     assert len(set(keys(ours.path).values())) == len(ROWS)
 
 
-def test_plain_rows_have_the_same_key_from_parquet_and_from_json(spark, tmp_path):
-    rows = [{"id": 1, "name": "a", "ratio": 1.5, "inner": {"n": [1, None]}}, {"id": 2, "name": None, "inner": None}]
-    full = pa.Table.from_pylist(rows).to_pylist()
-    table = pa.Table.from_pylist(full)
-    value = F.expr(f"to_json({marked(spark.createDataFrame(table).schema, 'row')}, map('ignoreNullFields', 'false'))")
-    frame = spark.createDataFrame(table)
-    found = frame.select(F.struct(*frame.columns).alias("row")).select(content_hash(value).alias("key")).collect()
-    assert [row.key for row in found] == [get_row_hash(row) for row in full]
-
-
-def test_decimals_are_texts_as_python_writes_them(spark):
-    scaled = made_up(
-        st.decimals(allow_nan=False, allow_infinity=False, places=12, min_value=-1000, max_value=1000), 500
-    )
-    tiny = made_up(st.integers(-(10**7), 10**7).map(lambda number: Decimal(number).scaleb(-12)), 1000)
-    values = [Decimal(0).scaleb(-12), *(value.quantize(Decimal(1).scaleb(-12)) for value in (*scaled, *tiny))]
-    values = [value if value else value.copy_abs() for value in values]
-    frame = spark.createDataFrame(pa.table({"v": pa.array(values, pa.decimal128(20, 12))}))
-    found = frame.select(F.expr(hashed_text(DataType.DECIMAL, "v")).alias("text")).toArrow()["text"].to_pylist()
-    assert found == [f"\uf026{value}" for value in values]
+def test_values_of_all_types_are_hashed_as_dlt_hashes_what_it_has_stored(table):
+    rows = to_python(table.to_struct_array().combine_chunks(), None, (), frozenset())
+    stored = [dlt_json.loads(dlt_json.typed_dumps(row)) for row in table.to_pylist()]
+    found = key_array(keys_of(hash_texts(document_text(row, "value") for row in rows))).to_pylist()
+    assert found == [get_row_hash(row) for row in stored]
