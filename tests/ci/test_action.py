@@ -369,9 +369,10 @@ def test_older_versions_count_where_that_is_asked_for(work: Any, runner: Runner)
     assert runner.run(transitive="true").code == 1
 
 
-def test_settings_hold_where_no_input_is_given(work: Any, runner: Runner) -> None:
-    open_pull_request(work, runner, BREAKING)
+def test_settings_of_the_target_branch_hold_where_no_input_is_given(work: Any, runner: Runner) -> None:
     work.write("schemactl.toml", '[diff]\nfail-on = "never"\n')
+    work.commit("settings")
+    open_pull_request(work, runner, BREAKING)
 
     assert runner.run().code == 0
     assert runner.run(fail_on="error").code == 1

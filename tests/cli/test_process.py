@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -28,8 +27,6 @@ HEAVY = {
     "deepdiff",
     "orjson",
 }
-CPU_LIMIT_SECONDS = 0.25
-"""Twice of what it takes on a busy machine."""
 
 
 def schemactl(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -49,18 +46,6 @@ def test_answer_without_data_imports_nothing_heavy(args: tuple[str, ...]) -> Non
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in log.splitlines() if "|" in line}
     assert "schemactl" in imported
     assert not imported & HEAVY
-
-
-@pytest.mark.parametrize("args", [("--help",), ("--version",), ("infer", "--help")])
-def test_help_comes_at_once(args: tuple[str, ...]) -> None:
-    def cpu_seconds() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert schemactl(*args).returncode == 0
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    # The processor's time, not the clock's: other tests may run beside this one.
-    assert min(cpu_seconds() for _ in range(5)) < CPU_LIMIT_SECONDS
 
 
 def test_version_is_the_package_s() -> None:
@@ -89,13 +74,10 @@ def test_bare_call_shows_the_help_and_fails() -> None:
 def run_with_flow(body: str, *args: str, stdout: object = subprocess.PIPE) -> subprocess.Popen[str]:
     """Start the command with a flow of its own in place of the package's."""
     program = """
-    import sys, types
-    flow = types.ModuleType("schemactl.flows.infer")
-    flow.InferRequest = lambda **request: request
+    import schemactl.flows.infer as flow
     def infer(request, progress):
     {body}
     flow.infer = infer
-    sys.modules["schemactl.flows.infer"] = flow
     from schemactl.cli.app import main
     main()
     """
