@@ -1,49 +1,21 @@
-"""Bounds how long a command may take, so that small hostile input cannot hold a CI job for hours."""
+"""Reads the seconds that an option grants, and holds a command to them."""
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
+from contextlib import AbstractContextManager
 
 from schemactl.errors import InputError
+from schemactl.time_limit import time_limit
 
 
-class _TimeUp(BaseException):
-    """Ends the command; nothing on the way catches it."""
+def limit_time(seconds: float, option: str) -> AbstractContextManager[None]:
+    """End the body with an InputError after so many seconds, 0 for no limit; messages name the option."""
 
-
-@contextmanager
-def limit_time(seconds: float, option: str) -> Iterator[None]:
-    """End the body after so many seconds; only the main thread of a Unix process has such a clock.
-
-    Args:
-        seconds: 0 for no limit.
-        option: what the user may say, for messages.
-
-    Raises:
-        InputError: the time is up.
-    """
-    if not seconds or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, _give_up)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        yield
-    except _TimeUp:
+    def given_up() -> InputError:
         hint = f"`{option} SECONDS` gives it more; `{option} 0` takes the limit away"
-        raise InputError(f"this takes longer than {seconds:g} s, and was given up", hint=hint) from None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        return InputError(f"this takes longer than {seconds:g} s, and was given up", hint=hint)
 
-
-def _give_up(*_: object) -> NoReturn:
-    raise _TimeUp
+    return time_limit(seconds, given_up)
 
 
 def read_seconds(text: str, option: str) -> float:

@@ -1,32 +1,27 @@
 """Patterns that a schema states for names: dlt's SimpleRegex, searched for a bounded time (docs/dlt.md §1.4).
 
 Python's own engine searches, since dlt's results are its results. It may take years for a pattern such as ``(a+)+$``,
-and a schema may be a stranger's: so a search that takes longer than ``LIMIT_SECONDS`` of the processor is given up.
+on which dlt hangs, and a schema may be a stranger's: so a search that takes longer than ``LIMIT_SECONDS`` of the
+processor is given up.
 """
 
 from __future__ import annotations
 
 import re
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, NoReturn
+from functools import lru_cache, partial
+from typing import Final
 
 from schemactl.errors import InputError
+from schemactl.time_limit import time_limit
 
 LIMIT_SECONDS: Final = 1.0
 """Of the processor's time, for one name; those that end take microseconds."""
 
 _REGEX_PREFIX: Final = "re:"
 _MOST_CHOICES: Final = 5
-
-
-class _TimeUp(BaseException):
-    """Ends a search; nothing on the way catches it."""
+_LONGEST_QUICK: Final = 1000
+"""Letters of a name in which a quick pattern is searched for without a clock: its time grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +38,16 @@ class Pattern:
         Raises:
             InputError: that takes too long to find out.
         """
-        if self._is_quick:
+        if self._is_quick and len(name) <= _LONGEST_QUICK:
             return self._regex.search(name) is not None
-        try:
-            with _bounded():
-                return self._regex.search(name) is not None
-        except _TimeUp:
-            shown = name if len(name) <= 80 else f"{name[:80]}…"
-            message = f"the pattern `{self.text}` takes too long to be searched for in `{shown}`"
-            hint = "a repetition of repetitions, as in `(a+)+$`, tries every way to part the name: write `a+$`"
-            raise InputError(message, hint=hint) from None
+        with time_limit(LIMIT_SECONDS, partial(self._endless, name), of_processor=True):
+            return self._regex.search(name) is not None
+
+    def _endless(self, name: str) -> InputError:
+        shown = name if len(name) <= 80 else f"{name[:80]}…"
+        message = f"the pattern `{self.text}` takes too long to be searched for in `{shown}`"
+        hint = "a repetition of repetitions, as in `(a+)+$`, tries every way to part the name: write `a+$`"
+        return InputError(message, hint=hint)
 
 
 @lru_cache(maxsize=4096)
@@ -80,22 +75,3 @@ def _is_quick(regex: str) -> bool:
     repetitions = sum(map(regex.count, "*+{"))
     choices = sum(map(regex.count, "?|"))
     return choices <= _MOST_CHOICES if repetitions == 0 else repetitions == 1 and choices == 0
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    """Raise ``_TimeUp`` where the body takes too long; only the main thread of a Unix process has such a clock."""
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGVTALRM, _give_up)
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_SECONDS)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
-def _give_up(*_: object) -> NoReturn:
-    raise _TimeUp

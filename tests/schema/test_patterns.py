@@ -47,3 +47,9 @@ def test_a_name_of_any_length_is_searched():
 @given(st.sampled_from(REGEXES), st.text("abcx1\n ", max_size=12))
 def test_what_ends_is_what_python_and_so_dlt_finds(regex, name):
     assert compile_pattern(f"re:{regex}").search(name) is (re.search(regex, name) is not None)
+
+
+def test_a_long_name_gets_a_clock_for_a_quick_pattern_as_well(monkeypatch):
+    monkeypatch.setattr("schemactl.schema.patterns.LIMIT_SECONDS", 0.05)
+    with pytest.raises(InputError, match="takes too long"):
+        compile_pattern("re:a+b").search("a" * 200_000)
