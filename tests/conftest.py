@@ -27,6 +27,9 @@ SLOW_MARKS = ("spark", "e2e", "parity")
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = "-XX:TieredStopAtLevel=4"
 
+# The settings of whoever runs the tests are no part of them.
+os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")
+
 # In CI the same examples each time: what a lucky one finds is no reason to refuse a change that has no part in it.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)

@@ -14,13 +14,12 @@ from schemactl.errors import InputError
 
 def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the schemas that begin so, of the folder that the command line or a settings file names."""
-    from schemactl.cli.settings import Surroundings, find_file, resolve
+    from schemactl.cli.settings import Surroundings, find_files, resolve
     from schemactl.store.folder import SchemasFolder, list_names
 
     stated = (ctx.params, ctx.find_root().params)
     try:
-        file = find_file(Path.cwd())
-        surroundings = Surroundings(os.environ, (file,) if file else ())
+        surroundings = Surroundings(os.environ, find_files(Path.cwd()))
         options = resolve(CommonOptions, ctx.info_name or "", stated, surroundings)
     except InputError:
         # The command will tell it; while somebody types is no time to.

@@ -2,7 +2,7 @@
 
 A pull request that could set the rules by which it is judged would pass whatever it does. So with a base of git's the
 settings file is taken from that revision; what the head changes in it is reported (rule P001), and holds after the
-merge.
+merge. The user's own file is nobody's head: it fills in what the others leave open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.cli.settings import SettingsFile, file_paths, find_file, parse_file, read_file
+from schemactl.cli.settings import SettingsFile, file_paths, find_file, find_files, find_own_file, parse_file, read_file
 from schemactl.errors import InputError
 from schemactl.store.git import find_repository
 from schemactl.store.revision import files_at
@@ -28,12 +28,12 @@ def files_for(base: str | None, policy: str | None, here: tuple[SettingsFile, ..
     Args:
         base: the REF of the base; None where the call leaves it out.
         policy: a file, or ``git:REV``; None where the call names none.
-        here: the settings file of the working folder.
+        here: the settings files of the working folder.
 
     Raises:
         InputError: git is absent, a revision is unknown, a file is not TOML, or there is no such policy.
     """
-    files = here if (revision := revision_of(base)) is None else _files_at(revision)
+    files = here if (revision := revision_of(base)) is None else (*_files_at(revision), *_own_files())
     if policy is None:
         return files
     revision = revision_of(policy)
@@ -46,11 +46,9 @@ def files_for(base: str | None, policy: str | None, here: tuple[SettingsFile, ..
 
 
 def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
-    """Return the settings file that a REF brings along: of git's revisions theirs, else the working folder's."""
-    if (revision := revision_of(reference)) is not None:
-        return _files_at(revision)
-    file = find_file(Path.cwd())
-    return (file,) if file else ()
+    """Return the settings files that hold with a REF: of git's revisions theirs, else the working folder's."""
+    revision = revision_of(reference)
+    return find_files(Path.cwd()) if revision is None else (*_files_at(revision), *_own_files())
 
 
 def revision_of(reference: str | None) -> str | None:
@@ -78,6 +76,16 @@ def _files_at(revision: str) -> tuple[SettingsFile, ...]:
             return (file,)
     file = find_file(top.parent)
     return (file,) if file else ()
+
+
+def _own_files() -> tuple[SettingsFile, ...]:
+    """Return the user's own settings file; one that lies in the repository is not theirs alone."""
+    file = find_own_file()
+    try:
+        is_of_head = file is not None and file.path.resolve().is_relative_to(find_repository(Path.cwd()))
+    except InputError:
+        is_of_head = False
+    return (file,) if file and not is_of_head else ()
 
 
 def _named(path: Path) -> tuple[SettingsFile, ...]:

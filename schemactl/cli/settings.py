@@ -1,7 +1,8 @@
 """Finds what the command line leaves open: in the environment, in a settings file, in the options' defaults.
 
 The file is the nearest one upward from the working folder: ``schemactl.toml``, or a ``pyproject.toml`` that
-has a table ``[tool.schemactl]``. Files further up are not read. The options
+has a table ``[tool.schemactl]``. Files further up are not read. What it leaves open the user's own file says:
+``schemactl/config.toml`` below ``XDG_CONFIG_HOME``, which is ``~/.config`` by default. The options
 of a command stand in a table of its name:
 
     [tool.schemactl]
@@ -30,6 +31,7 @@ Options = TypeVar("Options", bound=CommonOptions)
 
 FILE_NAME = "schemactl.toml"
 PROJECT_FILE_NAME = "pyproject.toml"
+OWN_FILE_NAME = "config.toml"
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -85,21 +87,21 @@ class Surroundings:
 
 
 def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]]) -> Surroundings:
-    """Return this process's environment and the settings file that holds for its working folder.
+    """Return this process's environment and the settings files that hold for its working folder.
 
     Args:
         commands: returns the options of all commands, by name; asked only where there is a file to check.
 
     Raises:
-        InputError: the file is not TOML or has a key that nobody knows.
+        InputError: a file is not TOML or has a key that nobody knows.
     """
     try:
-        file = find_file(Path.cwd())
+        files = find_files(Path.cwd())
     except FileNotFoundError:
         raise InputError("the working folder was removed", hint="change to one that is there") from None
-    if file is not None:
+    for file in files:
         check_keys(file, commands())
-    return Surroundings(os.environ, (file,) if file else ())
+    return Surroundings(os.environ, files)
 
 
 def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Options:
@@ -207,7 +209,8 @@ def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTa
 
 def _from_here(file: SettingsFile, path: str) -> str:
     """Return a path that is relative to the file as one that is relative to the working folder."""
-    return path if Path(path).is_absolute() else os.path.relpath(file.folder / path)
+    stated = Path(path).expanduser() if path.startswith("~/") else Path(path)
+    return str(stated) if stated.is_absolute() else os.path.relpath(file.folder / stated)
 
 
 def _convert(spec: OptionSpec, found: _Value) -> Any:
@@ -255,6 +258,29 @@ def _convert_list(found: _Value) -> list[str]:
 
 def _plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def find_files(folder: Path) -> tuple[SettingsFile, ...]:
+    """Return the settings file nearest upward from ``folder`` and the user's own, as far as there are such.
+
+    Raises:
+        InputError: as ``find_file``.
+    """
+    return tuple(file for file in (find_file(folder), find_own_file()) if file)
+
+
+def find_own_file() -> SettingsFile | None:
+    """Return the user's own settings file, None where there is none (XDG Base Directory Specification 0.8).
+
+    Raises:
+        InputError: as ``read_file``.
+    """
+    stated = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    try:
+        folder = stated if stated.is_absolute() else Path.home() / ".config"
+    except RuntimeError:  # a user without a home
+        return None
+    return read_file(folder / "schemactl" / OWN_FILE_NAME)
 
 
 def find_file(folder: Path) -> SettingsFile | None:

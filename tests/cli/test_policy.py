@@ -175,6 +175,41 @@ def test_settings_above_the_repository_are_the_users_own(work: Path, capsys: pyt
     assert "P001" not in capsys.readouterr().out
 
 
+def own_settings(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    settings(folder, text, "schemactl/config.toml")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+
+
+def test_the_users_own_settings_are_trusted_and_come_last(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    own_settings(tmp_path / "own", monkeypatch, '[diff]\ncompat = "none"\n')
+    assert run(["diff", "git:main"]) == 0
+    assert "P001" not in capsys.readouterr().out
+
+    settings(work, '[diff]\ncompat = "full"\n')
+    assert run(["diff", "git:main"]) == 1
+    out = capsys.readouterr().out
+    assert "P001: `compat` becomes `full` with the merge; this review goes by `none`" in out
+    assert "note C204" in out
+
+
+def test_a_key_of_the_users_own_settings_that_nobody_knows_is_told(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    own_settings(tmp_path / "own", monkeypatch, "compatt = 1\n")
+    assert run(["diff", "git:main"]) == 2
+    assert f"{tmp_path / 'own/schemactl/config.toml'}:1: " in capsys.readouterr().err
+
+
+def test_settings_of_the_user_that_lie_in_the_repository_are_the_heads(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    own_settings(work / "home", monkeypatch, '[diff]\nfail-on = "never"\n')
+    assert run(["diff", "git:main"]) == 1
+    assert "P001: `fail-on` becomes `never`" in capsys.readouterr().out
+
+
 def test_settings_that_are_stated_anew_and_hold_as_before_are_no_change(work: Path, capsys: pytest.CaptureFixture[str]):
     settings(work, 'schemas = "schemas"\n[diff]\nfail-on = "error"\n')
     assert run(["diff", "git:main"]) == 1

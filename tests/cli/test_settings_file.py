@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions
-from schemactl.cli.settings import Surroundings, check_keys, find_file, resolve
+from schemactl.cli.settings import Surroundings, check_keys, find_file, find_files, resolve
 from schemactl.errors import InputError
 
 
@@ -34,6 +34,28 @@ def checked(folder: Path) -> None:
     file = find_file(folder)
     assert file is not None
     check_keys(file, {"infer": Options, "diff": CommonOptions})
+
+
+def test_the_users_own_file_fills_in_what_the_others_leave_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", "not/absolute")
+    work = tmp_path / "work"
+    write(work / "schemactl.toml", 'sample = "1"\nconf = ["a=1"]\n')
+    own = 'sample = "2"\nmaster = "yarn"\nconf = ["b=2"]\njava-cache = "~/java"\n[infer]\nsample = "3"\n'
+    write(tmp_path / "home/.config/schemactl/config.toml", own)
+
+    def options() -> Options:
+        return resolve(Options, "infer", (), Surroundings({}, find_files(work)))
+
+    found = options()
+    assert (found.sample, found.master, found.conf) == ("1", "yarn", ["b=2", "a=1"])
+    assert found.java_cache == str(tmp_path / "home/java")
+
+    write(tmp_path / "xdg/schemactl/config.toml", 'master = "local[1]"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    assert (options().master, options().java_cache) == ("local[1]", None)
 
 
 def test_defaults_hold_where_nothing_is_stated() -> None:

@@ -91,14 +91,13 @@ def _until(stated: str | None) -> date:
 def _comparison(options: Options) -> diff.Options:
     """Return the options of ``diff``, with the settings that would decide its review."""
     from schemactl.cli.commands import diff
-    from schemactl.cli.settings import Surroundings, find_file, resolve
+    from schemactl.cli.settings import Surroundings, find_files, resolve
 
     if options.head is not None and options.base is None:
         raise InputError("`--head` is given without `--base`")
     references = [each for each in (options.base, options.head) if each is not None]
     stated = ({"references": references or None, "schemas": options.schemas},)
-    file = find_file(Path.cwd())
-    surroundings = diff.Options.surround(stated, Surroundings(os.environ, (file,) if file else ()))
+    surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
     return resolve(diff.Options, "diff", stated, surroundings)
 
 
