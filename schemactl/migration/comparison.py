@@ -24,7 +24,7 @@ from schemactl.schema.changes import (
 from schemactl.schema.diff import diff
 from schemactl.schema.nesting import ancestors
 from schemactl.schema.renames import table_renames
-from schemactl.schema.renames.pairing import RENAMED_FROM
+from schemactl.schema.renames.pairing import RENAMED_FROM, id_pairs
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
@@ -83,7 +83,7 @@ def compare(
         known = known and spelled_as(known, schema)
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
-    catalogue, target = _with_parents(_own(catalogue), known), _own(schema)
+    catalogue, target = _with_parents(_own(catalogue), known), _with_origins(_own(schema), known)
     # All tables get their names first: those whose columns change places may be among them.
     table_moves = table_moves_of(catalogue, target, known, names)
     there = renamed(catalogue, table_moves)
@@ -185,6 +185,29 @@ def _remembering(stored: Stored) -> Stored:
         return found
 
     return remembered
+
+
+def _with_origins(schema: Schema, known: Schema | None) -> Schema:
+    """Return the schema with the old names of columns that the last schema has by the same ``x-id``.
+
+    No catalogue has ids.
+    """
+    for name, table in schema.tables.items():
+        before = known.tables.get(name) if known is not None else None
+        if before is None:
+            continue
+        gone = {each: column.properties for each, column in before.columns.items() if each not in table.columns}
+        new = {each: column.properties for each, column in table.columns.items() if each not in before.columns}
+        origins = {after: old for old, after in id_pairs(gone, new).items() if RENAMED_FROM not in new[after]}
+        columns = {
+            each: replace(column, properties={**column.properties, RENAMED_FROM: origins[each]})
+            if each in origins
+            else column
+            for each, column in table.columns.items()
+        }
+        if origins:
+            schema = schema.with_table(replace(table, columns=columns))
+    return schema
 
 
 def _before(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:

@@ -116,7 +116,7 @@ class ColumnRenamed:
     """A column has another name, in the same place.
 
     Attributes:
-        is_stated: whether ``x-renamed-from`` says so; else it is a guess.
+        is_stated: whether ``x-renamed-from`` or ``x-id`` says so; else it is a guess.
     """
 
     table: str

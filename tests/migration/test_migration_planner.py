@@ -141,6 +141,14 @@ def test_a_guessed_rename_is_told_and_the_old_column_kept_unless_asked_for():
     assert steps_of(there, wanted, guesses_renames=True) == [RenameColumn("orders", "customer_id", "cust_id")]
 
 
+def test_columns_with_the_id_that_the_last_schema_had_are_renamed():
+    known = [table("orders", column("customer", "text", **{"x-id": "c1"}))]
+    wanted = [table("orders", column("buyer", "text", **{"x-id": "c1"}))]
+    there = [table("orders", column("customer", "text"))]
+    assert steps_of(there, wanted, known) == [RenameColumn("orders", "customer", "buyer")]
+    assert kinds(steps_of(there, wanted)) == [AddColumn]
+
+
 def test_names_that_differ_in_case_alone_are_one_name_where_the_destination_says_so():
     there, wanted = [table("Orders", column("Note"))], [table("orders", column("note", "bigint"))]
     (step,) = steps_of(there, wanted)

@@ -410,6 +410,25 @@ def test_of_two_tables_that_state_one_origin_the_first_by_name_counts_in_whateve
         assert renames(changes_of(shop(table("orders", *SALE)), after)) == {"orders": "deals"}
 
 
+def test_a_column_with_the_same_id_is_renamed_for_certain_whatever_else_changes():
+    before = [column("name", **{"x-id": "7"}), column("age", "bigint", **{"x-id": "8"})]
+    after = [column("full", "bigint", **{"x-id": "7"}), column("age", "bigint", **{"x-id": "8"})]
+    (rename, *_) = of_columns(before, after, guess_renames=False)
+    assert rename == ColumnRenamed("orders", "name", "full", is_stated=True)
+
+
+def test_an_id_that_two_columns_have_says_nothing():
+    before = [column("a", "double", **{"x-id": "7"})]
+    after = [column("b", "double", **{"x-id": "7"}), column("c", "double", **{"x-id": "7"})]
+    assert renames(of_columns(before, after, guess_renames=False)) == {}
+
+
+def test_a_stated_origin_goes_before_an_id():
+    before = [column("a", "double", **{"x-id": "7"}), column("b", "double")]
+    after = [came_from(column("c", "double", **{"x-id": "7"}), "b")]
+    assert renames(of_columns(before, after, guess_renames=False)) == {"b": "c"}
+
+
 # Likeness and speed
 
 

@@ -14,6 +14,7 @@ from schemactl.schema.renames.pairing import (
     MAX_PAIRS,
     MIN_SCORE,
     clear_pairs,
+    id_pairs,
     is_dlts_own,
     is_stated_new,
     stated_pairs,
@@ -49,7 +50,7 @@ def column_renames(
     Args:
         before: the table, under any name.
         after: the same table in the other schema.
-        is_guessing: whether likeness counts; else only ``x-renamed-from``.
+        is_guessing: whether likeness counts; else only ``x-renamed-from`` and ``x-id``.
         heeds_moves: whether columns may take names of each other, where the statement is new in ``after``.
     """
     claims = column_claims(after, before, before) if heeds_moves else {}
@@ -72,7 +73,10 @@ def _plain_renames(before: Table, after: Table, is_guessing: bool) -> tuple[Colu
     new = {name: column for name, column in after.columns.items() if name not in before.columns}
     if not gone or not new:
         return ()
-    stated = stated_pairs(gone, {name: column.properties for name, column in new.items()})
+    named = {name: column.properties for name, column in new.items()}
+    stated = stated_pairs(gone, named)
+    left = {name: column.properties for name, column in gone.items() if name not in stated}
+    stated |= id_pairs(left, {name: each for name, each in named.items() if name not in stated.values()})
     guessed = _guess(before, after, stated) if is_guessing else {}
     return (
         *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in stated.items()),

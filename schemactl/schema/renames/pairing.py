@@ -30,6 +30,10 @@ def is_stated_new(properties: Properties) -> bool:
     return properties.get(RENAMED_FROM) == []
 
 
+ID: Final = "x-id"
+"""Property of a column: what stays the same when its name changes."""
+
+
 def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
     """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts.
 
@@ -43,6 +47,20 @@ def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[st
         if origin is not None:
             pairs[origin] = name
     return pairs
+
+
+def id_pairs(gone: Mapping[str, Properties], new: Mapping[str, Properties]) -> dict[str, str]:
+    """Return new names by old ones, where both state one ``x-id`` and no other name does."""
+    old, now = _by_id(gone), _by_id(new)
+    return {old[key]: name for key, name in now.items() if key in old}
+
+
+def _by_id(stated: Mapping[str, Properties]) -> dict[str, str]:
+    names: dict[str, list[str]] = {}
+    for name, properties in stated.items():
+        if properties.get(ID):
+            names.setdefault(str(properties[ID]), []).append(name)
+    return {key: found[0] for key, found in names.items() if len(found) == 1}
 
 
 def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:

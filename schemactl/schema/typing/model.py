@@ -1,0 +1,177 @@
+"""A typing: the fields of an Arc schema, as immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Bytes; ``encoding`` is ``base64`` or ``hexadecimal``."""
+
+    encoding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    true_values: tuple[str, ...]
+    false_values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    formatters: tuple[str, ...]
+    case_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A number of ``precision`` digits, ``scale`` of them after the point; no ``formatters``: BigDecimal's own form."""
+
+    precision: int
+    scale: int
+    formatters: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Double:
+    formatters: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number of 32 bits."""
+
+    formatters: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A whole number of 64 bits."""
+
+    formatters: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """A text; lengths count UTF-16 units, as Java's do; ``regex`` is Java's, and matches the whole text."""
+
+    min_length: int | None = None
+    max_length: int | None = None
+    regex: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time of day, kept as its ISO text."""
+
+    formatters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfDay:
+    """The time that a date label stands for."""
+
+    hour: int
+    minute: int
+    second: int
+    nano: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """An instant; ``timezone_id`` holds for patterns without a zone, ``time`` makes instants of dates."""
+
+    formatters: tuple[str, ...]
+    timezone_id: str
+    time: TimeOfDay | None = None
+    case_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    element: Field
+
+
+FieldType: TypeAlias = (
+    "Binary | Boolean | Date | Decimal | Double | Integer | Long | String | Time | Timestamp | Struct | Array"
+)
+
+TYPES: Final = {
+    "boolean": Boolean, "date": Date, "decimal": Decimal, "double": Double, "integer": Integer, "long": Long,
+    "string": String, "time": Time, "timestamp": Timestamp, "binary": Binary, "struct": Struct, "array": Array,
+}  # fmt: skip
+"""The types by their names in files, in the order in which Arc lists them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a typing.
+
+    Attributes:
+        name: the column's name.
+        type: what its texts become.
+        nullable: whether it may be null.
+        id: what stays the same when the name changes; None where none is stated.
+        description: for people.
+        trim: whether characters up to U+0020 around the text are dropped first.
+        nullable_values: the texts that stand for null, compared after trimming.
+        null_replacement: the text that is typed in place of a null.
+        metadata: plain JSON data for the column.
+    """
+
+    name: str
+    type: FieldType
+    nullable: bool
+    id: str | None = None
+    description: str | None = None
+    trim: bool = False
+    nullable_values: tuple[str, ...] = ()
+    null_replacement: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """The content of a typing file: fields in the order of the source's columns."""
+
+    fields: tuple[Field, ...]
+
+
+def type_name(of: FieldType) -> str:
+    """Return the name that a type has in files."""
+    return next(name for name, known in TYPES.items() if isinstance(of, known))
+
+
+def spark_type(of: FieldType) -> str:
+    """Return Spark's DDL of the type of a column; a time is kept as a text."""
+    match of:
+        case Decimal(precision=precision, scale=scale):
+            return f"decimal({precision},{scale})"
+        case Struct(fields=fields):
+            inner = (f"`{each.name.replace('`', '``')}`:{spark_type(each.type)}" for each in fields)
+            return f"struct<{','.join(inner)}>"
+        case Array(element=element):
+            return f"array<{spark_type(element.type)}>"
+        case Integer():
+            return "int"
+        case Long():
+            return "bigint"
+        case Time():
+            return "string"
+        case _:
+            return type_name(of)
+
+
+def column_metadata(of: Field) -> dict[str, Any]:
+    """Return what Arc attaches to a column: the field's metadata, id, description, and two marks of its own."""
+    stated = {"id": of.id, "description": of.description}
+    given = {key: value for key, value in stated.items() if value is not None}
+    return {**of.metadata, **given, "nullable": of.nullable, "internal": False}

@@ -1,0 +1,165 @@
+"""Arc's schema files: every case that was measured with Arc 4.2.0."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemactl.errors import CommandWarning, InputError
+from schemactl.formats._arc_fields import attributes, read_fields, read_typing
+from schemactl.formats._tree import Source
+from schemactl.schema.typing.model import Array, Field, FieldType, Struct, Typing, column_metadata, spark_type
+
+STRING = '[{"name": "a", "type": "string", "nullable": true}]'
+
+
+def cases(conformance: Path) -> list[dict[str, Any]]:
+    return json.loads((conformance / "arc" / "schema_cases.json").read_text())
+
+
+def struct_of(fields: tuple[Field, ...]) -> dict[str, Any]:
+    listed = [
+        {"name": each.name, "type": type_of(each.type), "nullable": each.nullable, "metadata": column_metadata(each)}
+        for each in fields
+    ]
+    return {"type": "struct", "fields": listed}
+
+
+def type_of(of: FieldType) -> Any:
+    match of:
+        case Struct(fields):
+            return struct_of(fields)
+        case Array(element):
+            return {"type": "array", "elementType": type_of(element.type), "containsNull": False}
+    return {"int": "integer", "bigint": "long"}.get(spark_type(of), spark_type(of))
+
+
+@pytest.mark.filterwarnings("ignore::schemactl.errors.CommandWarning")
+def test_files_mean_what_arc_measured(conformance: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/root")
+    wrong = []
+    for case in cases(conformance):
+        source = Source("case", case["schema_text"])
+        try:
+            typing, faults = read_fields(source)
+        except InputError as error:
+            found: Any = f"refused: {error}"
+            expected: Any = found if case["outcome"] == "exception" else case["outcome"]
+        else:
+            if faults:
+                found = [
+                    (fault.path[0], fault.attribute, fault.message, source.locate(fault.offset).line)
+                    for fault in faults
+                ]
+                expected = [
+                    (each["field"], each["attribute"], each["message"], each.get("attribute_line", each["line"]))
+                    for each in case.get("errors", ())
+                ]
+                expected = found if case["outcome"] == "exception" else expected
+            else:
+                found, expected = struct_of(typing.fields), case.get("struct")
+        if found != expected and not (isinstance(found, list) and sorted(found) == sorted(expected or ())):
+            wrong.append((case["case"], found, expected))
+    assert wrong == []
+
+
+@pytest.mark.filterwarnings("ignore::schemactl.errors.CommandWarning")
+def test_what_is_written_reads_back(conformance: Path):
+    for case in cases(conformance):
+        if case["outcome"] == "ok" and "HOME" not in case["schema_text"]:
+            typing = read_typing(case["schema_text"], "case")
+            text = json.dumps([attributes(field) for field in typing.fields])
+            assert read_typing(text, "again") == typing
+
+
+def test_a_fault_says_where_and_what_would_be_valid():
+    text = """[
+  {"name": "born", "type": "data", "nullable": true},
+  {"name": "s", "type": "struct", "nullable": true,
+   "fields": [{"name": "t", "type": "string"}]}
+]"""
+    with pytest.raises(InputError) as caught:
+        read_typing(text, "people.arc.json")
+    first, second = caught.value.problems
+    assert (str(first.at), first.hint) == ("people.arc.json:2:20", "did you mean `date`?")
+    assert first.message.startswith("`type` of `born`: Invalid value. Valid values are ['boolean','date',")
+    assert (str(second.at), second.message) == (
+        "people.arc.json:4:15",
+        "`nullable` of `s.t`: Missing required attribute 'nullable'.",
+    )
+
+
+def test_an_unknown_attribute_is_a_warning_with_the_place_and_a_hint():
+    with pytest.warns(CommandWarning, match=r"^a\.json:1:44: `formater` of `a`: .*did you mean `formatters`\?$"):
+        read_typing('[{"name":"a","type":"long","nullable":true,"formater":["0"]}]', "a.json")
+
+
+def test_shared_parts_are_substituted():
+    text = """
+    // what all fields have
+    defaults { trim: true, nullableValues = ["", "N/A"] }
+    schema: [
+      { name: a, type: string, nullable: false, trim: ${defaults.trim}, nullableValues: ${defaults.nullableValues} }
+    ]
+    """
+    (field,) = read_typing(text, "a.arc.conf").fields
+    assert (field.name, field.trim, field.nullable_values) == ("a", True, ("", "N/A"))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "told"),
+    [
+        ('[{"name": "a"', "f:1:2", "bracket that opens here"),
+        ("[{name: ${nobody}}]", "f:1:9", "nothing is called `nobody`"),
+        ("a: ${b}\nb: ${a}\nschema: []", "f:1:4", "refers to itself"),
+        ('include "other"\nschema: []', "f:1:1", "`include` is not read"),
+        ('{"schema": 5}', "f:1:12", "must be a list"),
+        ("[1]", "f:1:2", "a field is an object"),
+        ("[{name: a b c {} }]", "f:1:15", "put together of several"),
+        ("", "f:1:1", "no Arc schema"),
+    ],
+)
+def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, told: str):
+    with pytest.raises(InputError, match=told) as caught:
+        read_typing(text, "f")
+    assert str(caught.value.at) == place
+
+
+def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ZONE", "Australia/Sydney")
+    text = """[{
+      "name" : "create_date", "type" : "timestamp", "nullable" : true,
+      "formatters": [
+        "dd/MM/uuuu",
+      ],
+      "timezoneId": ${ZONE},
+      "time": { "hour": 23, "minute": 59, "second": 59, "nano": 0, },
+    }]"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (field,) = read_typing(text, "f").fields
+    assert spark_type(field.type) == "timestamp"
+    assert attributes(field)["timezoneId"] == os.environ["ZONE"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ('"type":"timestamp","formatters":["uuuu"],"timezoneId":"Mars/Olympus"', "knows no time zone"),
+        ('"type":"date","formatters":["d/M/y"]', "never makes a date"),
+        ('"type":"time","formatters":["foo"]', "no value will fit `foo`"),
+    ],
+)
+def test_patterns_that_fit_no_value_are_warned_of(stated: str, told: str):
+    with pytest.warns(CommandWarning, match=told):
+        read_typing(f'[{{"name":"a","nullable":true,{stated}}}]', "f")
+
+
+def test_a_typing_without_fields_is_empty():
+    assert read_typing("[]", "f") == Typing(())
+    assert len(read_typing(STRING, "f").fields) == 1
