@@ -62,7 +62,7 @@ def _check(names: Iterable[str], what: str, limits: NameLimits, shown: str) -> N
     for name in names:
         if limits.max_bytes is not None and len(name.encode()) > limits.max_bytes:
             message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {what} `{name}` is longer"
-            raise DestinationError(message, hint="`naming` with a `max_length`, or a shorter key in the data")
+            raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
         other = seen.setdefault(fold(name, limits), name)
         if other != name:
             raise DestinationError(f"`{shown}` does not tell `{other}` from `{name}`: {what} are one there")

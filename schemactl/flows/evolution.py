@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from schemactl.errors import InputError
 from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of
-from schemactl.flows.resolution import resolve_data, root_table
+from schemactl.flows.resolution import fit_to_data, resolve_data, root_table
 from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import (
@@ -20,6 +20,7 @@ from schemactl.inference.findings import (
     find_tables,
     find_violations,
 )
+from schemactl.inference.fitting import Fitted
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.text_columns import DETECTIONS
@@ -50,6 +51,7 @@ class Evolution:
 
     Attributes:
         report: what is found; nothing is saved so far.
+        before: the schema as it was, with what the call states, under names that the destination keeps.
         schema: for ``save``.
         stored: the schema as ``save`` would store it, with its version and hash.
         hints: what a new import file holds: no column that data brought, as dlt writes it. None for a schema that is
@@ -59,6 +61,7 @@ class Evolution:
     """
 
     report: InferenceReport
+    before: Schema
     schema: Schema
     stored: Schema
     hints: Schema | None
@@ -70,7 +73,6 @@ def evolve_schema(
     request: InferRequest,
     opened: Opened,
     evidence: Evidence,
-    max_identifier_length: int | None = None,
     is_loaded: bool = False,
     unfilled: Unfilled = frozenset(),
 ) -> Evolution:
@@ -80,22 +82,21 @@ def evolve_schema(
         request: what was asked for.
         opened: the schema.
         evidence: what the data holds.
-        max_identifier_length: of the destination; None for no limit.
         is_loaded: whether the data is loaded there.
         unfilled: what only rejected rows ask for, which does not come about.
 
     Raises:
         InputError: the schema does not allow such data.
     """
+    limit = request.max_identifier_length
     before = with_held(schema_before(opened, request.naming, request.normalizer), request.held)
     table = table_of(request.table, request.sources, evidence, request.name)
-    root = root_table(before, table, max_identifier_length)
     if request.hints is not None:
-        before = with_hints(before, request.hints, root)
+        before = with_hints(before, request.hints, root_table(before, table))
+    fitted = fit_to_data(before, table, evidence, limit)
+    before, root = fitted.schema, root_table(fitted.schema, table, limit)
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
-    resolution = resolve_data(
-        evidence, start, table, request.resolve_collisions, max_identifier_length, is_loaded=is_loaded
-    )
+    resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     judgement = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     evolved = before if judgement.is_refused else judgement.schema
     hints = _hints(before, evolved, resolution.root) if opened.schema is None else None
@@ -119,9 +120,13 @@ def evolve_schema(
         import_adopted=opened.import_adopted,
         dropped=tuple(_dropped(opened.stored, evolved)) if opened.import_adopted and opened.stored else (),
         export_edited=stored is not None and _is_edited(opened, stored),
-        hints=(*_say_detection(before, start, root), *_say_numbers(request, start, resolution, evidence)),
+        hints=(
+            *_say_fitted(fitted, limit),
+            *_say_detection(before, start, root),
+            *_say_numbers(request, start, resolution, evidence),
+        ),
     )
-    return Evolution(report, evolved, after, hints, resolution, judgement)
+    return Evolution(report, before, evolved, after, hints, resolution, judgement)
 
 
 def _hints(before: Schema, evolved: Schema, root: str) -> Schema:
@@ -129,6 +134,17 @@ def _hints(before: Schema, evolved: Schema, root: str) -> Schema:
     table = evolved.tables.get(root)
     stated = before.tables.get(root)
     return before.with_table(replace(table, columns=stated.columns if stated else {})) if table else before
+
+
+def _say_fitted(fitted: Fitted, limit: int | None) -> Iterator[str]:
+    """Report names that were too long for the destination."""
+    names = [
+        f"`{table}` is now `{new}`" if column is None else f"`{table}.{column}` is now `{new}`"
+        for (table, column), new in fitted.renamed.items()
+    ]
+    if names:
+        more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield f"the destination keeps {limit} characters of a name: {', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _say_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:

@@ -15,6 +15,8 @@ from schemactl.flows.evidence import (
     read_saved,
 )
 from schemactl.flows.evolution import evolve_schema, schema_before
+from schemactl.flows.loading import find_destination
+from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress
@@ -58,7 +60,9 @@ class InferRequest:
         resolve_collisions: whether keys that become one column get a column each.
         naming: convention of a new schema; None for snake_case.
         normalizer: of a new schema; None for dlt's relational one.
-        held: what a destination holds of the schema, and its file has lost.
+        to: the destination that the schema is for; None for any.
+        max_identifier_length: of that destination in characters; None for no limit.
+        held: what that destination holds of the schema, and its file has lost.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
     """
 
@@ -78,6 +82,8 @@ class InferRequest:
     naming: str | None = None
     normalizer: str | None = None
     detect: str | None = None
+    to: str | None = None
+    max_identifier_length: int | None = None
     held: Schema | None = None
 
 
@@ -87,12 +93,17 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
     Raises:
         InputError: a source or the schema cannot be read, or holds no records.
         EngineError: Spark failed.
+        DestinationError: the destination that the schema is for cannot be read.
     """
     sample = parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
     _check_evidence_file(request.evidence_file)
     with noted_warnings() as noted:
-        check_request(request, folder)
+        before = check_request(request, folder)
+        if request.to is not None:
+            destination, address = find_destination(request.to)
+            held = with_lost(before, address)
+            request = replace(request, max_identifier_length=destination.NAMES.max_bytes, held=held)
         evidence = collect(request, sample, progress or (lambda *_: None))
     return replace(evolve(request, folder, evidence), warnings=tuple(noted.values()))
 

@@ -55,6 +55,19 @@ def find_target(text: str) -> Target:
     Raises:
         InputError: there is no such destination, or nothing can be loaded into it.
     """
+    module, url = find_destination(text)
+    if not hasattr(module, "load"):
+        kind = url.partition(":")[0]
+        raise InputError(f"nothing can be loaded into `{kind}` yet", hint=f"known: {', '.join(_loading())}")
+    return Target(cast(LoadingDestination, module), url, _shown(url))
+
+
+def find_destination(text: str) -> tuple[Destination, str]:
+    """Return the destination that an address names, and the address with its scheme, as ``find_target`` reads it.
+
+    Raises:
+        InputError: there is no such destination.
+    """
     kind, _, rest = text.partition(":")
     if not text.strip():
         raise InputError("`--to` names no destination", hint="a folder, `duckdb:///PATH` ...")
@@ -66,10 +79,7 @@ def find_target(text: str) -> Target:
             hint = near or f"known: {', '.join(_loading())}, or a folder"
             raise InputError(f"there is no destination `{kind}`", hint=hint)
         kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
-    module = DESTINATIONS[kind]
-    if not hasattr(module, "load"):
-        raise InputError(f"nothing can be loaded into `{kind}` yet", hint=f"known: {', '.join(_loading())}")
-    return Target(cast(LoadingDestination, module), text, _shown(text))
+    return DESTINATIONS[kind], text
 
 
 def _loading() -> list[str]:

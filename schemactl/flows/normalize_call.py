@@ -16,6 +16,7 @@ from schemactl.flows.loading import Target, choose_load_id, find_target, remembe
 from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.own_files import folder_of, without_own
 from schemactl.flows.packing import Load, check_rejects_folder
+from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.own_folder import PREFIX
@@ -81,8 +82,9 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     if load_id in past.load_ids:
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
     held = with_lost(before, target.url)
-    if held != before:
-        request = replace(request, inference=replace(inference, held=held))
+    limit = target.max_identifier_length
+    inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
+    request = replace(request, inference=inference)
     inputs = without_own(_find_data(inference), inference.sources, _own_folders(request, target), request.rejects)
     files = remember(inputs)
     seen: tuple[str, ...] = ()
@@ -92,7 +94,8 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), inputs, files, seen)
     if not inputs:
         return call.report(Outcome.NOTHING_NEW)
-    target.destination.check_tables(target.url, held)
+    # What becomes of longer names is known once the data is.
+    target.destination.check_tables(target.url, without_long_names(held, limit))
     return call
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.destinations._package import LoadPackage
-from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before, with_held
+from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema
 from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import save_lineage, told_lineage
 from schemactl.flows.normalize_call import Call
@@ -54,10 +54,10 @@ def load(call: Call, evidence: Evidence, make: MakeRows, staging: Path, progress
         InputError: the schema cannot be read or written.
         DestinationError: the destination failed.
     """
-    request, limit = call.request.inference, call.target.max_identifier_length
+    request = call.request.inference
     for attempt in range(MOST_ATTEMPTS):
         opened = open_schemas(call.folder, request.name)
-        evolution = evolve_schema(request, opened, evidence, limit, is_loaded=True)
+        evolution = evolve_schema(request, opened, evidence, is_loaded=True)
         basis = _Basis(opened, evolution, evidence)
         if (report := _try_load(call, basis, make, staging / str(attempt), progress)) is not None:
             return report
@@ -78,9 +78,7 @@ def _try_load(call: Call, basis: _Basis, make: MakeRows, staging: Path, progress
     if report.stops:
         roomier = _with_room(call, basis, made)
         return report if roomier is None else _try_load(call, roomier, make, staging / "room", progress)
-    request = call.request.inference
-    before = with_held(schema_before(basis.opened, request.naming, request.normalizer), request.held)
-    if unfilled := find_unfilled(before, evolution, made) - basis.unfilled:
+    if unfilled := find_unfilled(evolution, made) - basis.unfilled:
         return _try_load(call, _without(call, basis, unfilled), make, staging / "filled", progress)
     check_balance(report)
     package = package_of(evolution, plan, made, call.load, call.files, call.request.rejects is None)
@@ -94,17 +92,15 @@ def _with_room(call: Call, basis: _Basis, made: Made) -> _Basis | None:
     if not made.room:
         return None
     evidence = merge(basis.evidence, Evidence(room=made.room))
-    request, limit = call.request.inference, call.target.max_identifier_length
-    evolution = evolve_schema(request, basis.opened, evidence, limit, is_loaded=True, unfilled=basis.unfilled)
+    evolution = evolve_schema(call.request.inference, basis.opened, evidence, is_loaded=True, unfilled=basis.unfilled)
     is_new = evolution.resolution.schema != basis.evolution.resolution.schema
     return replace(basis, evolution=evolution, evidence=evidence) if is_new else None
 
 
 def _without(call: Call, basis: _Basis, unfilled: Unfilled) -> _Basis:
     """Return the basis without what only rejected rows ask for."""
-    request, limit = call.request.inference, call.target.max_identifier_length
     found = basis.unfilled | unfilled
-    evolution = evolve_schema(request, basis.opened, basis.evidence, limit, is_loaded=True, unfilled=found)
+    evolution = evolve_schema(call.request.inference, basis.opened, basis.evidence, is_loaded=True, unfilled=found)
     return replace(basis, evolution=evolution, unfilled=found)
 
 

@@ -10,6 +10,7 @@ from schemactl.errors import InputError
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
+from schemactl.inference.fitting import Data, Fitted, fit_names
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema.naming import Naming, load_naming, naming_of
@@ -86,6 +87,16 @@ def resolve_data(
         names = further
         resolution = resolved(renamed=names)
     return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
+
+
+def fit_to_data(schema: Schema, table: str, evidence: Evidence, max_identifier_length: int | None) -> Fitted:
+    """Return a schema with names that a destination keeps, made from the data's keys where the data has them.
+
+    Raises:
+        InputError: a name cannot be shortened.
+    """
+    names = _by_path(_known_names(schema, root_table(schema, table)), evidence)
+    return fit_names(schema, Data(table, _all_paths(evidence), names), max_identifier_length)
 
 
 def _name_parts(schema: Schema, naming: Naming) -> Iterator[str]:

@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING
 
 from schemactl.flows.evolution import Evolution, Unfilled
 from schemactl.flows.packing import Made
-from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def find_unfilled(before: Schema, evolution: Evolution, made: Made) -> Unfilled:
+def find_unfilled(evolution: Evolution, made: Made) -> Unfilled:
     """Return the new columns without a value, and the tables without a row (column None), where rows are rejected.
 
     Args:
-        before: the schema as it was.
-        evolution: what becomes of it by all the data.
+        evolution: what becomes of a schema by all the data.
         made: the rows.
     """
     if not any(counts.rejected for counts in made.tally.tables.values()):
         return frozenset()
-    return frozenset(_find(before, evolution, made))
+    return frozenset(_find(evolution, made))
 
 
-def _find(before: Schema, evolution: Evolution, made: Made) -> Iterator[tuple[str, str | None]]:
+def _find(evolution: Evolution, made: Made) -> Iterator[tuple[str, str | None]]:
     for name, table in evolution.judgement.schema.tables.items():
-        counts, known = made.tally.tables.get(name), before.tables.get(name)
+        counts, known = made.tally.tables.get(name), evolution.before.tables.get(name)
         if counts is None or table == known:
             continue
         if not counts.loaded:

@@ -47,7 +47,7 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
                 problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
             seen[key] = name
     if problems:
-        hint = "choose a naming convention that makes such names: shorter, or of one case"
+        hint = "`schemactl infer SOURCE... --to DEST` makes names that fit; or choose a naming convention of one case"
         raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
 
 

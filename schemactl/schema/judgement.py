@@ -150,12 +150,12 @@ class _Court:
         """Return whether the column that a variant starts from is new or was incomplete."""
         base: Column | None = variant
         while base is not None and base.is_variant:
-            base = _base_of(base, table, self._naming)
+            base = base_of(base, table, self._naming)
         old = known.columns.get(base.name) if known and base else None
         return base is not None and (old is None or not old.is_complete)
 
     def _variant_violation(self, table: Table, variant: Column, mode: Mode) -> Violation:
-        base = _base_of(variant, table, self._naming)
+        base = base_of(variant, table, self._naming)
         of, expected = (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
         found = str(variant.data_type)
         return Violation(table.name, variant.name, Entity.DATA_TYPE, mode, expected, found, variant_of=of)
@@ -182,8 +182,8 @@ def _in_words(column: Column, properties: tuple[str, ...]) -> str:
     return ", ".join([str(data_type), *others] if data_type else others)
 
 
-def _base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
-    """Return the column that ``variant`` stands beside: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
+def base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
+    """Return the column that a variant stands beside: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
     endings = [f"v_{kind}" for kind in (*DataType, "complex")]
     for column in table.columns.values():
         names = (naming.shorten_fragments(column.name, ending) for ending in endings)

@@ -7,14 +7,14 @@ becomes of one, that is an open question.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames.pairing import origins
+from schemactl.schema.renames.pairing import RENAMED_FROM, origins
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -72,13 +72,52 @@ def take_over(imported: Schema, exported: Schema, earlier: Schema | None) -> Tak
         earlier: the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
             column that inference could have made counts as brought by data.
     """
-    merge = _Merge(imported, exported, earlier)
-    tables = {name: merge.table(table) for name, table in imported.tables.items()}
+    stated = _with_fitted_names(imported, exported, earlier)
+    merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier))
+    tables = {name: merge.table(table) for name, table in stated.tables.items()}
     for name, table in exported.tables.items():
         if name not in tables and merge.keeps_table(table, tables):
             tables[name] = merge.table_of_data(table)
     normalizers = merge.normalizers()
-    return TakenOver(replace(imported, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
+    return TakenOver(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
+
+
+def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | None) -> Schema:
+    """Return an import file with the names that its tables and columns got where theirs were too long.
+
+    The import file is the user's and keeps the long name; in the export file a shorter one states it.
+    """
+    tables = {}
+    for table in imported.tables.values():
+        before = earlier.tables.get(table.name) if earlier else None
+        name = _fitted(table.name, imported.tables, exported.tables, earlier.tables if earlier else {})
+        stored = exported.tables.get(name)
+        names = {
+            column: _fitted(column, table.columns, stored.columns if stored else {}, before.columns if before else {})
+            for column in table.columns
+        }
+        columns = {
+            new: Column(new, _with_origins(table.columns[old].properties, stored.columns[new].properties))
+            if stored is not None and new != old
+            else table.columns[old]
+            for old, new in names.items()
+        }
+        renamed = stored is not None and name != table.name
+        properties = _with_origins(table.properties, stored.properties) if stored and renamed else table.properties
+        tables[name] = Table(name, columns, properties)
+    return replace(imported, tables=tables)
+
+
+def _fitted(name: str, stated: Container[str], stored: Mapping[str, Any], before: Container[str]) -> str:
+    """Return the shorter name that is stored for a stated one; one that was stated itself is a rename of the user's."""
+    if name in stored:
+        return name
+    found = (each for each in stored if len(each) < len(name) and each not in stated and each not in before)
+    return next((each for each in found if name in origins(stored[each].properties)), name)
+
+
+def _with_origins(stated: Properties, stored: Properties) -> Properties:
+    return {**stated, RENAMED_FROM: stored[RENAMED_FROM]}
 
 
 @dataclass(slots=True)

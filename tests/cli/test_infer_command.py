@@ -55,6 +55,7 @@ class Request:
     naming: str | None = None
     normalizer: str | None = None
     detect: str | None = None
+    to: str | None = None
     hints: Any = field(default=None, compare=False)
 
 
@@ -94,7 +95,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
     options = (
         "--table", "orders", "--schemas", "s", "--sample", "10%", "--contract", "columns=freeze", "--check",
         "--evidence", "e.json", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
-        "--naming", "direct", "--normalizer", "nested",
+        "--naming", "direct", "--normalizer", "nested", "--to", "postgresql://h/d",
         "--master", "local[2]", "--remote", "sc://h:1", "--conf", "spark.a=1", "--conf", "spark.b=2",
         "--debug",
     )  # fmt: skip
@@ -107,6 +108,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
         sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"), sample="10%",
         contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
         input_format="csv", resolve_collisions=True, naming="direct", normalizer="nested",
+        to="postgresql://h/d",
     )  # fmt: skip
     assert (spark.master, spark.remote, spark.debug) == ("local[2]", "sc://h:1", True)
     assert spark.conf == {"spark.a": "1", "spark.b": "2"}

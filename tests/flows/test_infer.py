@@ -639,3 +639,43 @@ def test_an_unknown_naming_convention_makes_no_schema(shop: Shop) -> None:
 
     assert "direct" in (caught.value.hint or "")
     assert shop.files() == before
+
+
+# names that a destination does not keep
+
+
+def test_names_that_are_too_long_are_made_anew_from_the_keys(shop: Shop) -> None:
+    key = "Ein Schlüssel, der Länger Ist"
+    shop.feed({"id": 1, key: 1})
+    [long] = [name for name in shop.columns() if name != "id"]
+
+    check = shop.feed({"id": 1, key: 1}, max_identifier_length=20, is_check=True)
+    report = shop.feed({"id": 1, key: 1}, max_identifier_length=20)
+
+    assert check.changes_schema
+    [short] = [name for name in shop.columns() if name != "id"]
+    assert len(short) == 20
+    assert shop.schema.tables["orders"].columns[short].properties["x-renamed-from"] == long
+    assert report.hints == (f"the destination keeps 20 characters of a name: `orders.{long}` is now `{short}`",)
+    assert report.hints[0] in printed(report).replace("\n", " ")
+    # A schema that is made for the destination from the start has the same name, and keeps it.
+    other = Shop(shop.root.parent / "other")
+    other.feed({"id": 1, key: 1}, max_identifier_length=20)
+    assert other.columns() == shop.columns()
+    assert not shop.feed({"id": 1, key: 1}, max_identifier_length=20).changes_schema
+
+
+def test_a_frozen_contract_lets_names_be_made_anew(shop: Shop) -> None:
+    shop.feed({"a" * 30: 1})
+    report = shop.feed({"a" * 30: 1}, max_identifier_length=20, contract="freeze")
+    assert (report.is_refused, len(*shop.columns())) == (False, 20)
+
+
+def test_an_edited_import_file_may_state_the_long_name(shop: Shop) -> None:
+    shop.feed({"a" * 30: 1})
+    shop.feed({"a" * 30: 1}, max_identifier_length=20)
+    edit_import(shop, "columns: {}", f"columns:\n      {'a' * 30}:\n        unique: true")
+    shop.feed({"a" * 30: 1}, max_identifier_length=20)
+    [column] = [each for each in shop.schema.tables["orders"].columns.values() if not each.name.startswith("_dlt")]
+    assert len(column.name) == 20
+    assert (column.properties["unique"], column.data_type) == (True, "bigint")

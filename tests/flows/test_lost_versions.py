@@ -9,8 +9,11 @@ from typing import Any
 import dlt
 import pytest
 
+from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.schemas import open_schemas
+from schemactl.inference.evidence import Position, observe
+from schemactl.inference.saved import write_evidence
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
@@ -75,3 +78,18 @@ def test_a_destination_that_is_not_there_has_nothing_lost(pipelines: Pipelines, 
     pipelines.load("kept", {"a": 1})
     assert with_lost(pipelines.stored, f"duckdb:///{tmp_path / 'new.duckdb'}") == pipelines.stored
     assert not (tmp_path / "new.duckdb").exists()
+
+
+def test_infer_takes_what_its_destination_holds(pipelines: Pipelines, tmp_path: Path) -> None:
+    pipelines.load("kept", {"a": 1})
+    shutil.copytree(pipelines.root / "kept", pipelines.root / "other")
+    pipelines.load("other", {"a": 1, "b": 1})
+    pipelines.load("kept", {"a": 1, "c": 1})
+    source = tmp_path / "orders.evidence.json"
+    source.write_text(write_evidence(observe([(Position("orders.jsonl", 1), {"a": 1, "b": "x"})])))
+
+    request = InferRequest((str(source),), "shop", "orders", tmp_path / "schemas", to=pipelines.url)
+    report = infer(request)
+
+    assert [each for each in report.warnings if "`orders.b`" in each.message]
+    assert types(pipelines.stored) == {"a": "bigint", "b": "bigint", "c": "bigint", "b__v_text": "text"}

@@ -168,3 +168,21 @@ def test_a_check_writes_nothing(start):
     before = EXPORT.read_text()
     assert sync(check=True).is_pending
     assert EXPORT.read_text() == before
+
+
+def test_a_column_whose_name_was_too_long_is_the_one_that_the_import_file_states(start):
+    long, short = "the_name_of_a_column_as_the_source_has_it", "the_name_abc123_has_it"
+    brought = {"data_type": "text", "nullable": True, "x-renamed-from": long}
+    for in_git in (True, False):
+        start({long: {"unique": True}}, {short: {**brought, "unique": True}, **data(id="bigint")}, in_git=in_git)
+        put(IMPORT, schema_of({long: {"unique": True, "description": "as the source calls it"}}))
+        assert sync().dropped == ()
+        assert columns()[short] == {**brought, "unique": True, "description": "as the source calls it"}
+        assert [*columns()] == [short, "id"]
+
+
+def test_a_rename_that_is_taken_back_is_no_name_that_was_too_long(start):
+    start({"mail": {"x-renamed-from": "email"}}, {"mail": {"data_type": "text", "x-renamed-from": "email"}})
+    put(IMPORT, schema_of({"email": {"data_type": "text"}}))
+    sync()
+    assert columns()["email"] == {"data_type": "text"}

@@ -46,6 +46,15 @@ class Options(DataOptions):
         str | None,
         typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),
     ] = None
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="DEST",
+            help="The destination that the schema is for: names get no longer than it keeps them, and what its "
+            "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
+        ),
+    ] = None
     sample: Annotated[
         str,
         typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."),
@@ -91,6 +100,7 @@ def make_request(options: Options) -> InferRequest:
         name=options.name,
         table=options.table,
         schemas=Path(options.schemas),
+        to=options.to,
         sample=options.sample,
         contract=options.contract,
         hints=parse_hints(options),

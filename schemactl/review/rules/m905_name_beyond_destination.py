@@ -54,7 +54,8 @@ RULE = Rule(
     why="PostgreSQL cuts identifiers after 63 bytes; DuckDB and SQLite take `Id` and `id` for one. dlt shortens names "
     "to what it knows of its destination when it loads, so a schema that was made for another destination holds names "
     "that this one does not have: queries by the schema fail, and two columns may become one.",
-    fix="Make the schema with the destination's limits: load with dlt into it once and take its export file; or choose "
-    "a naming convention that folds case (`snake_case`, `sql_ci_v1`).",
+    fix="Make the schema with the destination's limits: `schemactl infer SOURCE... --to DEST` gives such names anew, "
+    "and `migrate` renames what other destinations hold; or choose a naming convention that folds case "
+    "(`snake_case`, `sql_ci_v1`).",
     find=find,
 )

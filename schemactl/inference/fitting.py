@@ -1,0 +1,220 @@
+"""Names that are longer than a destination keeps them: each is made anew, from where in the data its values stand.
+
+A name that was made without a limit cannot just be cut: what dlt puts into the middle of a shortened name is a hash of
+the *key*, and only evidence knows the keys. What no data is known of is named as dlt names a schema file's columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from schemactl.inference.identifiers import Identifiers
+from schemactl.inference.paths import ELEMENT, Path, format_path
+from schemactl.inference.relational import LIST_KEY
+from schemactl.schema.judgement import base_of
+from schemactl.schema.naming import naming_of
+from schemactl.schema.renames.pairing import RENAMED_FROM, origins
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Column, Properties, Schema, Table
+
+_Named = TypeVar("_Named", Table, Column)
+
+Name = tuple[str, str | None]
+"""A table, or one of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Where the values of a load stand.
+
+    Attributes:
+        table: the root table, as the user names it.
+        paths: of all values, and of the objects and lists around them.
+        renamed: names for source paths whose own names collide.
+    """
+
+    table: str
+    paths: Iterable[Path]
+    renamed: Mapping[Path, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A schema whose names all fit.
+
+    Attributes:
+        schema: tables and columns with a new name state the old one (``x-renamed-from``).
+        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    """
+
+    schema: Schema
+    renamed: Mapping[Name, str]
+
+
+def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
+    """Give tables and columns with names past a length the names that the data's keys have under that limit.
+
+    A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept.
+
+    Args:
+        schema: as it is.
+        data: what the names come from.
+        max_length: of a name in characters; None for no limit.
+
+    Raises:
+        InputError: a name cannot be shortened.
+    """
+    if not max_length or not any(_long_names(schema, max_length)):
+        return Fitted(schema, {})
+    named = _Names(schema, max_length, _names_of_data(schema, data, max_length))
+    tables = _twins_joined({table.name: named.fitted(table) for table in schema.tables.values()}, _join_tables)
+    normalizers = _with_propagation(schema.normalizers, named.renamed)
+    return Fitted(replace(schema, tables=tables, normalizers=normalizers), named.renamed)
+
+
+def without_long_names(schema: Schema, max_length: int | None) -> Schema:
+    """Return a schema without the tables and columns whose names do not fit."""
+    if not max_length or not any(_long_names(schema, max_length)):
+        return schema
+    tables = {
+        name: replace(table, columns={key: each for key, each in table.columns.items() if len(key) <= max_length})
+        for name, table in schema.tables.items()
+        if len(name) <= max_length
+    }
+    return replace(schema, tables=tables)
+
+
+def _long_names(schema: Schema, max_length: int) -> Iterator[str]:
+    for table in schema.tables.values():
+        yield from (name for name in (table.name, *table.columns) if len(name) > max_length)
+
+
+def _names_of_data(schema: Schema, data: Data, max_length: int) -> dict[Name, str]:
+    """Return the new name of each table and column that the data fills, by the old ones; the first key decides."""
+    config = NormalizerConfig.of(schema.normalizers)
+    old, new = (Identifiers(naming_of(schema, limit), config, data.renamed) for limit in (None, max_length))
+    found: dict[Name, str] = {}
+    roots = old.table(data.table), new.table(data.table)
+    for path in sorted(data.paths, key=format_path):
+        table, column = _place(path, roots[0], old)
+        new_table, new_column = _place(path, roots[1], new)
+        found.setdefault((table, None), new_table)
+        found.setdefault((table, column), new_column)
+    return found
+
+
+def _place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
+    """Return the table and the column that scalars at a path go to."""
+    tables: tuple[str, ...] = (root,)
+    parts: tuple[str, ...] = ()
+    for at, key in enumerate(path):
+        source = path[: at + 1]
+        if key is not ELEMENT:
+            parts = (*parts, identifiers.column_part(key, source))
+        elif at and (name := path[at - 1]) is not ELEMENT:
+            tables, parts = (*tables, *parts[:-1], identifiers.table_part(name, path[:at])), ()
+        else:
+            tables, parts = (*tables, identifiers.table_part(LIST_KEY, path[:at])), ()
+    column = identifiers.join(*parts) if len(parts) > 1 else next(iter(parts), identifiers.system.value)
+    return identifiers.join(*tables), column
+
+
+class _Names:
+    """The new names of a schema's tables and columns that are too long, by the old ones."""
+
+    def __init__(self, schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> None:
+        self._limit = max_length
+        self._of_data = of_data
+        self._unlimited, self._limited = naming_of(schema), naming_of(schema, max_length)
+        self.renamed: dict[Name, str] = {}
+        for table in schema.tables.values():
+            if len(table.name) > max_length:
+                made = of_data.get((table.name, None))
+                self.renamed[table.name, None] = made or self._limited.normalize_tables_path(table.name)
+            for column in table.columns.values():
+                if len(column.name) > max_length:
+                    self.renamed[table.name, column.name] = self._column(table, column)
+
+    def fitted(self, table: Table) -> Table:
+        """Return a table under its new names."""
+        columns = {name: self._fitted_column(table.name, column) for name, column in table.columns.items()}
+        properties = dict(table.properties)
+        if table.parent is not None:
+            properties["parent"] = self.renamed.get((table.parent, None), table.parent)
+        if references := properties.get("references"):
+            properties["references"] = [self._reference(table.name, each) for each in references]
+        name = self.renamed.get((table.name, None), table.name)
+        stated = properties if name == table.name else _with_origin(properties, table.name)
+        return Table(name, _twins_joined(columns, _join_columns), stated)
+
+    def _fitted_column(self, table: str, column: Column) -> Column:
+        new = self.renamed.get((table, column.name))
+        return column if new is None else Column(new, _with_origin(column.properties, column.name))
+
+    def _column(self, table: Table, column: Column) -> str:
+        if known := self._of_data.get((table.name, column.name)):
+            return known
+        base = base_of(column, table, self._unlimited) if column.is_variant else None
+        if base is None:
+            return self._limited.normalize_path(column.name)
+        # A variant is named by the name of its column, as it is in the table.
+        ending = column.name.removeprefix(base.name).removeprefix(self._unlimited.path_separator)
+        name = base.name if len(base.name) <= self._limit else self._column(table, base)
+        return self._limited.shorten_fragments(name, ending)
+
+    def _reference(self, table: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+        other = str(stated.get("referenced_table"))
+        sides = (("columns", table), ("referenced_columns", other))
+        columns = {key: [self.renamed.get((of, name), name) for name in stated.get(key) or ()] for key, of in sides}
+        return {**stated, **columns, "referenced_table": self.renamed.get((other, None), other)}
+
+
+def _with_origin(properties: Properties, name: str) -> Properties:
+    """Return properties that state an earlier name, for ``migrate`` to rename what destinations hold."""
+    earlier = [name, *origins(properties)]
+    return {**properties, RENAMED_FROM: earlier[0] if len(earlier) == 1 else earlier}
+
+
+def _twins_joined(found: Mapping[str, _Named], join: Callable[[_Named, _Named], _Named]) -> dict[str, _Named]:
+    """Return tables or columns by their new names, given by their old ones; of twins the one that had it first."""
+    made: dict[str, _Named] = {}
+    for old, each in found.items():
+        twin = made.get(each.name)
+        if twin is None:
+            made[each.name] = each
+        else:
+            made[each.name] = join(twin, each) if old == each.name else join(each, twin)
+    return made
+
+
+def _join_columns(less: Column, more: Column) -> Column:
+    return Column(more.name, _joined_properties(less.properties, more.properties))
+
+
+def _join_tables(less: Table, more: Table) -> Table:
+    columns = {**less.columns, **more.columns}
+    return Table(more.name, columns, _joined_properties(less.properties, more.properties))
+
+
+def _joined_properties(less: Properties, more: Properties) -> Properties:
+    # Both are there, so neither was the other one before.
+    return {**{key: value for key, value in less.items() if key != RENAMED_FROM}, **more}
+
+
+def _with_propagation(normalizers: Properties, renamed: Mapping[Name, str]) -> Properties:
+    """Return the section of normalizers with new names of tables and columns that are copied down."""
+    known = NormalizerConfig.of(normalizers).propagation_tables
+    tables = {
+        renamed.get((table, None), table): {
+            renamed.get((table, column), column): target for column, target in columns.items()
+        }
+        for table, columns in known.items()
+    }
+    if tables == known:
+        return normalizers
+    section = normalizers["json"]
+    config = section["config"]
+    config = {**config, "propagation": {**config["propagation"], "tables": tables}}
+    return {**normalizers, "json": {**section, "config": config}}
