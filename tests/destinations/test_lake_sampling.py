@@ -116,10 +116,10 @@ def test_groups_of_a_parquet_file_that_are_not_taken_may_be_broken(tmp_path: Pat
 
 
 def test_parquet_files_that_lack_a_column_or_state_it_in_their_path_are_sampled(tmp_path: Path) -> None:
-    for day in ("1", "2"):
+    for day in ("one", "two"):
         place = tmp_path / "shop" / "events" / f"day={day}" / "a.parquet"
         place.parent.mkdir(parents=True)
-        pq.write_table(pa.table({"id": range(500)} | ({"note": ["x"] * 500} if day == "2" else {})), place)
+        pq.write_table(pa.table({"id": range(500)} | ({"note": ["x"] * 500} if day == "two" else {})), place)
     with parquet.connect(f"parquet:{tmp_path / 'shop'}", "shop", is_read_only=True) as session:
         found = session.unfit_in(0.2, SetNotNull("events", column("note")))
         assert (found.count, found.rows) == (pytest.approx(100, abs=2), pytest.approx(200, abs=2))

@@ -192,7 +192,7 @@ CALLS: dict[str, tuple[tuple[str, ...], str]] = {
     "name too long for a file": (("base.yaml", "x" * 5000), "there is no schema"),
     "path too long": (("base.yaml", "x/" * 5000), "cannot read"),
     "folder without schemas": (("base.yaml", "."), "there is no schema in `.`"),
-    "no folders": ((), "there is no schema in `schemas/import`"),
+    "no folders": ((), "there is no schema in `schemas`"),
     "file that cannot be read": (("base.yaml", "/proc/self/mem"), "cannot read `/proc/self/mem`"),
     "link to itself": (("base.yaml", "loop.yaml"), "cannot read `loop.yaml`"),
     "device without end": (("base.yaml", "/dev/zero"), "`/dev/zero` is longer than 64 MiB"),

@@ -70,7 +70,7 @@ def test_a_killed_load_leaves_no_java_and_the_next_command_removes_its_folders(w
     java = java_of(process.pid)
     try:
         limit = time.monotonic() + TIME_LIMIT_SECONDS
-        while not list(temporary.glob("schemactl-rows-*/*")) and time.monotonic() < limit:
+        while not list(temporary.glob("schemactl-spark-*/schemactl-rows-*/*")) and time.monotonic() < limit:
             time.sleep(0.02)
         # Stopped, Java does not see the end of its pipe, no more than one that does nothing but collect garbage.
         os.kill(java, signal.SIGSTOP)
@@ -78,11 +78,11 @@ def test_a_killed_load_leaves_no_java_and_the_next_command_removes_its_folders(w
         process.communicate()
         killed = time.monotonic()
         left = sorted(path.name.split("-")[1] for path in temporary.glob("schemactl-*"))
-        assert left == ["rows", "spark"]
+        assert left == ["spark"]
 
         remove_left(temporary)
         assert is_there(java)
-        assert len(list(temporary.glob("schemactl-*"))) == 2  # Java might still write to them
+        assert list(temporary.glob("schemactl-spark-*/schemactl-rows-*"))  # Java might still write to it
 
         while is_there(java) and time.monotonic() < killed + JAVA_LIMIT_SECONDS:
             time.sleep(0.1)

@@ -50,7 +50,7 @@ every, left = int(sys.argv[4]), -1
 
 def die(event, args):
     global left
-    if event in ("os.rename", "os.remove") and left >= 0:
+    if event in ("os.rename", "os.remove") and left >= 0 and str(args[0]).startswith(place):
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1

@@ -23,6 +23,7 @@ LIMIT_SECONDS = 240
 
 SCRIPT = """
 import sys
+import warnings
 from pathlib import Path
 
 from schemactl.engine.inputs import find_inputs
@@ -31,6 +32,7 @@ from schemactl.engine.session import SparkOptions, open_session
 from schemactl.inference.sample import Sample
 from schemactl.inference.saved import write_evidence
 
+warnings.simplefilter("ignore")  # of nanoseconds, which are no matter here
 master, remote, target, *sources = sys.argv[1:]
 small = {"files.maxPartitionBytes": "20000", "shuffle.partitions": "2"}
 conf = {} if remote else {"spark.executor.memory": "768m", **{f"spark.sql.{name}": small[name] for name in small}}
@@ -92,6 +94,7 @@ def test_spark_connect_finds_the_same_evidence(here: str, sources: list[str], tm
 
 TOO_DEEP = """
 import sys
+import warnings
 from pathlib import Path
 
 from schemactl.engine.inputs import find_inputs
