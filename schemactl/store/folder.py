@@ -58,7 +58,9 @@ def schema_name(path: Path) -> str | None:
 
 def list_names(folder: Path) -> tuple[str, ...]:
     """Return the names of the schemas in one folder, sorted; none where there is no folder."""
-    return tuple(sorted({name for path in _entries(folder) if (name := schema_name(path))}))
+    # On disk a colon is part of the name, so `a:b.schema.yaml` is no schema `b`.
+    found = (_SCHEMA_FILE.fullmatch(path.name) for path in _entries(folder))
+    return tuple(sorted({match["name"] for match in found if match}))
 
 
 def find_file(folder: Path, name: str) -> Path | None:

@@ -22,7 +22,8 @@ def test_names_are_those_of_schema_files_only(tmp_path):
     for name in ("b.schema.yaml", "a.schema.json", "c.schema.yml", "d.yaml", ".schema.yaml", "e.schema.txt"):
         (tmp_path / name).write_text("")
     (tmp_path / ".schemactl-0123.tmp").write_text("")
-    assert list_names(tmp_path) == ("a", "b", "c")
+    (tmp_path / "x:y.schema.yaml").write_text("")  # no revision stands before a name on disk
+    assert list_names(tmp_path) == ("a", "b", "c", "x:y")
 
 
 def test_a_folder_that_is_not_there_holds_no_schemas(tmp_path):

@@ -256,6 +256,8 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             with self._savepoint():
                 SqlMigration.run(self, step, statements)
         except DestinationError:
+            if self.database.connection.closed:
+                raise
             spellings = self._spellings(step, None, self._table(step))  # none where dlt's coercion reads no more
             if not spellings:
                 raise
@@ -272,7 +274,8 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         try:
             yield
         except DestinationError:
-            with self.database.telling("go back to a savepoint"):
+            # As in `_roll_back`: what failed first is reported.
+            with suppress(DestinationError), self.database.telling("go back to a savepoint"):
                 self.database.execute(f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
             raise
         with self.database.telling("release a savepoint"):
