@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import InputError
@@ -29,5 +31,14 @@ def ask(question: str, text: str, terminal: Terminal, *, is_agreed: bool, is_sho
         return True
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on, and nothing was done", hint="`--yes` agrees beforehand")
+    return _agrees(question, terminal)
+
+
+def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
+    """Return what asks a person, who is asked without a question mark; None where nobody is there."""
+    return partial(_agrees, terminal=terminal) if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _agrees(question: str, terminal: Terminal) -> bool:
     terminal.tell(f"{question}? Only `yes` is a yes: ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -8,12 +8,12 @@ from pathlib import Path
 import typer
 
 from schemactl.cli.completing import beginning
-from schemactl.cli.options import CommonOptions
 from schemactl.errors import InputError
 
 
 def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the schemas that begin so, of the folder that the command line or a settings file names."""
+    from schemactl.cli.options import CommonOptions
     from schemactl.cli.settings import Surroundings, find_files, resolve
     from schemactl.store.folder import SchemasFolder, list_names
 

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_
 import typer
 
 from schemactl.cli.completing import complete_input_formats, complete_namings, complete_normalizers
+from schemactl.cli.completing_names import complete_names
 from schemactl.errors import InputError, Location
 from schemactl.store.sources import is_local
 
 if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.session.settings import SparkOptions
+    from schemactl.flows.infer import InferRequest
     from schemactl.schema.hints import Hints
 
 
@@ -191,6 +193,36 @@ class SparkCommandOptions(CommonOptions):
 class DataOptions(SparkCommandOptions):
     """Options of the commands by which data evolves a schema."""
 
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that `infer "
+            "--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
+        ),
+    ] = field(default_factory=list)
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="The schema's name; by default the source's, and what `SOURCE.schema.yaml` beside it states holds as "
+            "`--hints` does.",
+            autocompletion=complete_names,
+        ),
+    ] = None
+    table: Annotated[
+        list[str],
+        typer.Option(
+            "--table",
+            metavar="TABLE|TABLE=SOURCE",
+            help="The root table; by default the schema's only one, or one named after the source. With a source, the "
+            "table of that data; may be given more than once: `--table 'contacts=crm/*.csv'`.",
+        ),
+    ] = field(default_factory=list)
+    table_per_file: Annotated[
+        bool, typer.Option("--table-per-file", help="Give each file a root table, named after the file.")
+    ] = False
     contract: Annotated[
         str | None,
         typer.Option(
@@ -280,9 +312,73 @@ class DataOptions(SparkCommandOptions):
         Setting(),
     ] = False
 
+    def all_sources(self) -> list[str]:
+        """Return the sources, those of single tables too."""
+        return [*self.sources, *(source for _, source in parse_tables(self.table)[1])]
 
-def parse_hints(options: DataOptions) -> Hints | None:
+    def make_inference(self, agrees: Callable[[str], bool] | None) -> InferRequest:
+        """Return what ``infer`` and ``normalize`` are asked for alike, as the flows take it.
+
+        Args:
+            agrees: asks a person; None where nobody is there.
+
+        Raises:
+            InputError: an option is wrong, there is no source, or nothing names the schema.
+        """
+        from schemactl.flows.infer import InferRequest
+        from schemactl.store.beside import file_beside, schema_for
+
+        if not self.all_sources():
+            hint = "name files, folders or patterns, or `--table TABLE=SOURCE`"
+            raise InputError("there is no source", hint=hint)
+        table, others = parse_tables(self.table)
+        is_named = self.name is not None
+        return InferRequest(
+            sources=tuple(self.sources),
+            name=self.name if self.name is not None else schema_for(self.sources),
+            table=table,
+            others=others,
+            table_per_file=self.table_per_file,
+            agrees=agrees,
+            schemas=Path(self.schemas),
+            contract=self.contract,
+            hints=parse_hints(self, None if is_named else file_beside(self.sources[0])),
+            on_bad_record=self.on_bad_record,
+            input_format=self.input_format,
+            resolve_collisions=self.resolve_collisions,
+            naming=self.naming,
+            normalizer=self.normalizer,
+            detect=self.detect,
+            spark=self.spark(),
+        )
+
+
+def parse_tables(stated: Sequence[str]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """Return the table of the sources, None where none is stated, and the tables that have sources of their own.
+
+    >>> parse_tables(["orders", "contacts=crm/*.csv"])
+    ('orders', (('contacts', 'crm/*.csv'),))
+
+    Raises:
+        InputError: two tables are stated for the same sources, or a table or its source is empty.
+    """
+    named = [(table, source) for table, equals, source in (each.partition("=") for each in stated) if equals]
+    alone = [each for each in stated if "=" not in each]
+    if len(alone) > 1:
+        hint = f"write `--table {alone[1]}=SOURCE`"
+        raise InputError(f"`--table {alone[0]}` and `--table {alone[1]}` are about the same sources", hint=hint)
+    for table, source in named:
+        if not table or not source:
+            raise InputError(f"`--table {table}={source}` lacks a part", hint="write `--table 'contacts=crm/*.csv'`")
+    return (alone[0] if alone else None), tuple(named)
+
+
+def parse_hints(options: DataOptions, beside: Path | None = None) -> Hints | None:
     """Return what a call states of tables and columns, None where it states nothing.
+
+    Args:
+        options: of the call.
+        beside: the file of hints where the call states none.
 
     Raises:
         InputError: a hint or the file of hints is wrong.
@@ -290,12 +386,13 @@ def parse_hints(options: DataOptions) -> Hints | None:
     from schemactl.flows.edit import read_hints
     from schemactl.schema.hints import Hints, parse_column
 
-    if not (options.column or options.write_disposition or options.hints):
+    file = Path(options.hints) if options.hints else beside
+    if not (options.column or options.write_disposition or file):
         return None
     return Hints(
         columns=tuple(map(parse_column, options.column)),
         write_disposition=options.write_disposition,
-        schema=read_hints(Path(options.hints)) if options.hints else None,
+        schema=read_hints(file) if file else None,
     )
 
 

@@ -75,6 +75,7 @@ def evolve_schema(
     evidence: Evidence,
     is_loaded: bool = False,
     unfilled: Unfilled = frozenset(),
+    after: Evolution | None = None,
 ) -> Evolution:
     """Return what the evidence makes of a schema; nothing is written.
 
@@ -84,12 +85,15 @@ def evolve_schema(
         evidence: what the data holds.
         is_loaded: whether the data is loaded there.
         unfilled: what only rejected rows ask for, which does not come about.
+        after: what data of another root table has made of the schema in the same call.
 
     Raises:
         InputError: the schema does not allow such data.
     """
     limit = request.max_identifier_length
-    before = with_held(schema_before(opened, request.naming, request.normalizer), request.held)
+    before = (
+        after.schema if after else with_held(schema_before(opened, request.naming, request.normalizer), request.held)
+    )
     table = table_of(request.table, request.sources, evidence, request.name)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
@@ -99,22 +103,24 @@ def evolve_schema(
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     judgement = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     evolved = before if judgement.is_refused else judgement.schema
-    hints = _hints(before, evolved, resolution.root) if opened.schema is None else None
-    after = to_save(SchemasFolder.at(request.schemas), opened, evolved, hints)
+    hints = (
+        _hints(after.hints if after else before, before, evolved, resolution.root) if opened.schema is None else None
+    )
+    saved = to_save(SchemasFolder.at(request.schemas), opened, evolved, hints)
     stored = opened.stored or opened.schema
     report = InferenceReport(
         name=request.name,
         table=resolution.root,
         sample=request.sample,
-        files=find_files(evidence),
+        files=find_files(evidence, resolution.root),
         tables=find_tables(before, judgement.schema, resolution, evidence),
         collisions=find_collisions(resolution),
         nulls=find_nulls(resolution, evidence),
         violations=find_violations(judgement.violations, resolution, evidence),
         before_hash=stored.version_hash if stored else None,
         before_version=stored.version if stored else None,
-        after_hash=after.version_hash,
-        after_version=after.version,
+        after_hash=saved.version_hash,
+        after_version=saved.version,
         is_check=request.is_check,
         saved=False,
         import_adopted=opened.import_adopted,
@@ -126,14 +132,22 @@ def evolve_schema(
             *_say_numbers(request, start, resolution, evidence),
         ),
     )
-    return Evolution(report, before, evolved, after, hints, resolution, judgement)
+    return Evolution(report, before, evolved, saved, hints, resolution, judgement)
 
 
-def _hints(before: Schema, evolved: Schema, root: str) -> Schema:
-    """Return what is known of a new schema before data comes: what was stated, and the root table."""
+def _hints(known: Schema | None, before: Schema, evolved: Schema, root: str) -> Schema:
+    """Return what is known of a new schema before data comes: what was stated, and the root tables.
+
+    Args:
+        known: the same, before this root table came.
+        before: the schema before its data.
+        evolved: the schema with its data.
+        root: the root table.
+    """
+    known = known or before
     table = evolved.tables.get(root)
     stated = before.tables.get(root)
-    return before.with_table(replace(table, columns=stated.columns if stated else {})) if table else before
+    return known.with_table(replace(table, columns=stated.columns if stated else {})) if table else known
 
 
 def _say_fitted(fitted: Fitted, limit: int | None) -> Iterator[str]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError
-from schemactl.flows.evidence import (
-    check_bad_records,
-    check_documents,
-    find_sources,
-    read_saved,
-)
-from schemactl.flows.evolution import evolve_schema, schema_before
+from schemactl.flows.evidence import check_bad_records, check_documents, read_saved
+from schemactl.flows.evolution import Evolution, evolve_schema, schema_before
 from schemactl.flows.loading import find_destination
 from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.normalizers import check_normalizers
@@ -22,9 +18,10 @@ from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
-from schemactl.inference.evidence import Evidence, merge
+from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
+from schemactl.inference.evidence import Evidence, merge, merge_all
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.report import InferenceReport, together
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.schema.contract import Contract
@@ -37,7 +34,6 @@ from schemactl.store.replace import replace_text
 from schemactl.store.sources import LeftOutWarning
 
 if TYPE_CHECKING:
-    from schemactl.engine.input import Input
     from schemactl.engine.session.settings import SparkOptions
 
 MOST_ATTEMPTS = 10
@@ -51,7 +47,10 @@ class InferRequest:
     Attributes:
         sources: data, or saved evidence (``*.evidence.json``).
         name: the schema's name.
-        table: the root table; None to name it after the source.
+        table: the root table; None for the schema's only one, or one named after the source.
+        others: sources whose data goes to tables of their own, each with the table before it.
+        table_per_file: whether the data of each source file goes to a table of its name.
+        agrees: asks a person; None where nobody is there.
         schemas: the folder of ``import/`` and ``export/``.
         sample: ``full``, ``10%`` or a number of records.
         contract: goes before the schema's own.
@@ -85,6 +84,13 @@ class InferRequest:
     to: str | None = None
     max_identifier_length: int | None = None
     held: Schema | None = None
+    others: tuple[tuple[str, str], ...] = ()
+    table_per_file: bool = False
+    agrees: Callable[[str], bool] | None = None
+
+    @property
+    def all_sources(self) -> tuple[str, ...]:
+        return (*self.sources, *(source for _, source in self.others))
 
 
 def infer(request: InferRequest, progress: Progress | None = None) -> InferenceReport:
@@ -104,8 +110,13 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
             destination, address = find_destination(request.to)
             held = with_lost(before, address)
             request = replace(request, max_identifier_length=destination.NAMES.max_bytes, held=held)
-        evidence = collect(request, sample, progress or (lambda *_: None))
-    return replace(evolve(request, folder, evidence), warnings=tuple(noted.values()))
+        parts = part_by_table(request, before)
+        warn_of_unlike(parts)
+        if request.evidence_file and len(parts) > 1:
+            raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
+        evidence = collect(parts, sample, progress or (lambda *_: None))
+    report = evolve_all(tuple((part.request, each) for part, each in zip(parts, evidence, strict=True)), folder)
+    return replace(report, warnings=tuple(noted.values()))
 
 
 def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
@@ -146,15 +157,29 @@ def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> 
     Raises:
         InputError: the schema cannot be read or written.
     """
+    return evolve_all(((request, evidence),), folder)
+
+
+def evolve_all(parts: Sequence[tuple[InferRequest, Evidence]], folder: SchemasFolder) -> InferenceReport:
+    """Evolve the stored schema by the evidence of each root table's data, and save it once.
+
+    Raises:
+        InputError: the schema cannot be read or written.
+    """
+    request = parts[0][0]
     for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
-        evolution = evolve_schema(request, opened, evidence)
-        report = evolution.report
+        evolutions: list[Evolution] = []
+        for each, evidence in parts:
+            evolutions.append(evolve_schema(each, opened, evidence, after=evolutions[-1] if evolutions else None))
+        report = together([evolution.report for evolution in evolutions])
         if request.is_check or report.is_refused:
             return report
+        last = evolutions[-1]
         # Where another command was quicker: build on what it has saved rather than read the data again.
-        if (written := try_save(folder, opened, evolution.schema, evolution.hints)) is not None:
-            return replace(report, saved=bool(written), written=(*written, *_save_evidence(request, evidence)))
+        if (written := try_save(folder, opened, last.schema, last.hints)) is not None:
+            kept = _save_evidence(request, merge_all(evidence for _, evidence in parts))
+            return replace(report, saved=bool(written), written=(*written, *kept))
     raise unsteady(request.name)
 
 
@@ -195,26 +220,29 @@ def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]
     return (str(request.evidence_file),)
 
 
-def collect(request: InferRequest, sample: Sample, progress: Progress) -> Evidence:
-    """Return the evidence of all sources, saved evidence among them.
+def collect(parts: Sequence[Part], sample: Sample, progress: Progress) -> list[Evidence]:
+    """Return the evidence of each part, saved evidence among it; Spark is started once, where there is data.
 
     Raises:
-        InputError: a source cannot be read, a file is met twice, or there are no records at all.
+        InputError: a source cannot be read, a file is met twice, or a part has no records at all.
     """
-    saved, inputs = find_sources(request.sources, request.input_format)
-    evidence = read_saved(saved, {each.path for each in inputs})
-    if inputs:
-        evidence = merge(evidence, _scan(request, inputs, sample, progress))
-    check_documents(request.sources, evidence.files)
-    return evidence
+    found = [read_saved(part.saved, {each.path for each in part.inputs}) for part in parts]
+    if any(part.inputs for part in parts):
+        found = [merge(*each) for each in zip(found, _scan(parts, sample, progress), strict=True)]
+    for part, evidence in zip(parts, found, strict=True):
+        check_documents(part.request.sources, evidence.files)
+    return found
 
 
-def _scan(request: InferRequest, inputs: tuple[Input, ...], sample: Sample, progress: Progress) -> Evidence:
+def _scan(parts: Sequence[Part], sample: Sample, progress: Progress) -> list[Evidence]:
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session import SparkOptions, open_session
 
     progress("starting Spark", None)
-    with open_session(request.spark or SparkOptions(), progress) as spark:
-        scan = scan_inputs(spark, inputs, sample, progress)
-    check_bad_records(scan, request.on_bad_record)
-    return scan.evidence
+    found: list[Evidence] = []
+    with open_session(parts[0].request.spark or SparkOptions(), progress) as spark:
+        for part in parts:
+            scan = scan_inputs(spark, part.inputs, sample, progress)
+            check_bad_records(scan, part.request.on_bad_record)
+            found.append(scan.evidence)
+    return found

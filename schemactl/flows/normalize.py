@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents
 from schemactl.flows.normalize_call import ROWS, NormalizeRequest, prepare
-from schemactl.flows.normalize_load import load
+from schemactl.flows.normalize_load import Data, load
 from schemactl.flows.noted_warnings import noted_warnings
-from schemactl.flows.packing import Made, make_rows
+from schemactl.flows.packing import make_rows
 from schemactl.flows.progress import Progress
 from schemactl.flows.schemas import open_schemas
 from schemactl.inference.sample import parse_sample
-from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport
 from schemactl.store.own_folder import own_folder
 
@@ -67,14 +66,14 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
         opened = open_session or partial(session.open_session, progress=progress)
         with opened(_beside(options, request.staging, staging)) as spark:
             is_known = open_schemas(call.folder, request.inference.name).schema is not None
-            scan = scan_inputs(spark, call.inputs, parse_sample("full"), progress, counts_typed=is_known)
-            check_bad_records(scan, request.inference.on_bad_record)
-            check_documents(request.inference.sources, scan.files)
-
-            def make(plan: Plan, folder: Path) -> Made:
-                return make_rows(spark, scan, plan, call.load, folder, progress)
-
-            return load(call, scan.evidence, make, staging, progress)
+            found: list[Data] = []
+            for part in call.parts:
+                scan = scan_inputs(spark, part.inputs, parse_sample("full"), progress, counts_typed=is_known)
+                check_bad_records(scan, request.inference.on_bad_record)
+                check_documents(part.request.sources, scan.files)
+                make = partial(make_rows, spark, scan, load=call.load, progress=progress)
+                found.append(Data(part.request, scan.evidence, make))
+            return load(call, found, staging, progress)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._package import LoadedInput
 from schemactl.errors import InputError
-from schemactl.flows.evidence import find_sources
 from schemactl.flows.infer import InferRequest, check_request
 from schemactl.flows.lineage import read_lineage
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
 from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.own_files import folder_of, without_own
 from schemactl.flows.packing import Load, check_rejects_folder
+from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.report import NormalizeReport, Outcome
+from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.own_folder import PREFIX
 
@@ -53,13 +55,17 @@ class NormalizeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, checked before Spark is started."""
+    """A request, checked before Spark is started.
+
+    Attributes:
+        parts: the data of each root table; none where nothing is new.
+    """
 
     request: NormalizeRequest
     folder: SchemasFolder
     target: Target
     load: Load
-    inputs: tuple[Input, ...]
+    parts: tuple[Part, ...]
     files: tuple[LoadedInput, ...]
     seen: tuple[str, ...]
 
@@ -85,14 +91,16 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     limit = target.max_identifier_length
     inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
     request = replace(request, inference=inference)
-    inputs = without_own(_find_data(inference), inference.sources, _own_folders(request, target), request.rejects)
-    files = remember(inputs)
+    parts = _find_data(request, before, _own_folders(request, target))
+    files = remember(_inputs_of(parts))
     seen: tuple[str, ...] = ()
     if request.new_only:
-        inputs, seen = without_seen(inputs, files, past)
-        files = remember(inputs)
-    call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), inputs, files, seen)
-    if not inputs:
+        new, seen = without_seen(_inputs_of(parts), files, past)
+        fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
+        parts = tuple(part for part in fresh if part.inputs)
+        files = remember(new)
+    call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), parts, files, seen)
+    if not parts:
         return call.report(Outcome.NOTHING_NEW)
     # What becomes of longer names is known once the data is.
     target.destination.check_tables(target.url, without_long_names(held, limit))
@@ -106,8 +114,21 @@ def _own_folders(request: NormalizeRequest, target: Target) -> list[Path]:
     return [folder for folder in found if folder is not None]
 
 
-def _find_data(request: InferRequest) -> tuple[Input, ...]:
-    saved, inputs = find_sources(request.sources, request.input_format)
-    if saved:
-        raise InputError(f"`{saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
-    return inputs
+def _find_data(request: NormalizeRequest, before: Schema, own: list[Path]) -> tuple[Part, ...]:
+    """Return the data by root table, without files that stand where schemactl writes.
+
+    Raises:
+        InputError: there is no data, or a source is none.
+    """
+    parts = part_by_table(request.inference, before)
+    for part in parts:
+        if part.saved:
+            raise InputError(f"`{part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
+    found = without_own(_inputs_of(parts), request.inference.all_sources, own, request.rejects)
+    kept = [replace(part, inputs=tuple(each for each in part.inputs if each in found)) for part in parts]
+    warn_of_unlike(kept)
+    return tuple(part for part in kept if part.inputs)
+
+
+def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
+    return tuple(each for part in parts for each in part.inputs)

@@ -66,15 +66,15 @@ class Made:
         return self.rows.rejected if self.tally.is_loadable else ()
 
 
-def make_rows(spark: Any, scan: Scan, plan: Plan, load: Load, folder: Path, progress: Progress) -> Made:
+def make_rows(spark: Any, scan: Scan, plan: Plan, folder: Path, load: Load, progress: Progress) -> Made:
     """Have the engine write tables and rejects below ``folder``.
 
     Args:
         spark: the session, which only the engine looks into.
         scan: of the documents.
         plan: what becomes of the documents.
-        load: the load.
         folder: one of its own, which Spark's workers can write to.
+        load: the load.
         progress: called with each phase.
 
     Raises:
@@ -95,7 +95,7 @@ def make_rows(spark: Any, scan: Scan, plan: Plan, load: Load, folder: Path, prog
 
 
 def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
-    """Return ``report`` with what became of the rows."""
+    """Return ``report`` with what became of the rows of one root table's data."""
     tally = made.tally
     violations = counted(evolution.report.violations, made.rejected)
     return replace(
@@ -113,7 +113,7 @@ def check_balance(report: NormalizeReport) -> None:
     Raises:
         EngineError: there are not as many rows of documents as documents.
     """
-    rows = report.root.read if report.root else 0
+    rows = sum(table.read for table in report.roots)
     if rows != report.documents:
         hint = "files that others write to meanwhile cannot be loaded: run the command again"
         raise EngineError(f"{report.documents:,} documents were read, but {rows:,} when rows were made", hint=hint)
@@ -177,29 +177,31 @@ def _overwritten(met: Overwritten) -> OverwriteFinding:
 
 
 def package_of(
-    evolution: Evolution, plan: Plan, made: Made, load: Load, inputs: tuple[LoadedInput, ...], keeps_rejects: bool
+    schema: Schema,
+    parts: Sequence[tuple[Plan, Made]],
+    rejects: WrittenRejects | None,
+    load: Load,
+    inputs: tuple[LoadedInput, ...],
 ) -> LoadPackage:
     """Return what the destination takes.
 
     Args:
-        evolution: the schema.
-        plan: of the rows.
-        made: the rows.
+        schema: as it is stored.
+        parts: the rows of each root table's data, and their plan.
+        rejects: what goes to a table beside the others; None where nothing does.
         load: the load.
         inputs: files to remember.
-        keeps_rejects: whether rejects go to a table beside the others.
 
     Raises:
         InputError: the schema has a table of the name of that one.
     """
-    schema = evolution.stored
     tables = tuple(
         StagedTable(plan.tables[name], made.rows.folders[name], counts.written)
+        for plan, made in parts
         for name, counts in made.tally.tables.items()
         # A root table without rows is told as well: where rows are replaced, those there are go all the same.
         if name in plan.tables and (counts.written or name == plan.rows.table)
     )
-    rejects = made.rejects if keeps_rejects else None
     return LoadPackage(
         load_id=load.id,
         schema=schema,
@@ -208,6 +210,17 @@ def package_of(
         rejects=StagedTable(rejects_table(schema), rejects.folder, rejects.rows) if rejects else None,
         inputs=inputs,
     )
+
+
+def rejects_together(found: Sequence[WrittenRejects], folder: Path) -> WrittenRejects | None:
+    """Return the rejects of all parts of a load in one folder; None where there are none."""
+    if len(found) < 2:
+        return found[0] if found else None
+    folder.mkdir(parents=True)
+    files = (file for each in found for file in sorted(each.folder.glob("*.parquet")))
+    for number, file in enumerate(files):
+        file.rename(folder / f"part-{number:05}.parquet")
+    return replace(found[0], folder=folder, rows=sum(each.rows for each in found))
 
 
 def rejects_table(schema: Schema) -> Table:

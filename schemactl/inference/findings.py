@@ -253,10 +253,10 @@ def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -
     )
 
 
-def find_files(evidence: Evidence) -> tuple[FileFinding, ...]:
-    """Return the inputs as they were read, by path."""
+def find_files(evidence: Evidence, table: str) -> tuple[FileFinding, ...]:
+    """Return the inputs of a root table as they were read, by path."""
     return tuple(
-        FileFinding(path, file.records, file.documents, file.bad, file.first_bad)
+        FileFinding(path, file.records, file.documents, file.bad, file.first_bad, table)
         for path, file in sorted(evidence.files.items())
     )
 

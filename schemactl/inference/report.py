@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.inference.evidence import Position
@@ -115,13 +115,18 @@ class ViolationFinding:
 
 @dataclass(frozen=True, slots=True)
 class FileFinding:
-    """One input as it was read: records in it, documents taken (fewer in a sample), records that could not be read."""
+    """One input as it was read: records in it, documents taken (fewer in a sample), records that could not be read.
+
+    Attributes:
+        table: the root table of its data.
+    """
 
     path: str
     records: int
     documents: int
     bad: int
     first_bad: int | None
+    table: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,7 @@ class InferenceReport:
 
     Attributes:
         name: the schema's name.
-        table: the root table of the data.
+        table: the root table of the data; None where files go to several.
         sample: the sample that was asked for: ``full``, ``10%``, ``100000``.
         before_hash, before_version: of the stored schema as it was; None for a new schema.
         after_hash, after_version: of the schema as it is now, or would be without ``--check``.
@@ -152,7 +157,7 @@ class InferenceReport:
     """
 
     name: str
-    table: str
+    table: str | None
     sample: str
     files: tuple[FileFinding, ...]
     tables: tuple[TableFinding, ...]
@@ -192,3 +197,20 @@ class InferenceReport:
         from dataclasses import asdict
 
         return {**asdict(self), "changes_schema": self.changes_schema}
+
+
+def together(reports: Sequence[InferenceReport]) -> InferenceReport:
+    """Return the report of one call whose data went to several root tables, each evolving what those before it made."""
+    first, last = reports[0], reports[-1]
+    if first is last:
+        return first
+    return replace(
+        last,
+        table=None,
+        files=tuple(each for report in reports for each in report.files),
+        tables=tuple(each for report in reports for each in report.tables),
+        collisions=tuple(each for report in reports for each in report.collisions),
+        nulls=tuple(each for report in reports for each in report.nulls),
+        violations=tuple(each for report in reports for each in report.violations),
+        hints=tuple(dict.fromkeys(each for report in reports for each in report.hints)),
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport, SourceWarning
+from schemactl.inference.report import together as inferred_together
 
 
 class Outcome(StrEnum):
@@ -144,10 +145,9 @@ class NormalizeReport:
         return tuple(stop for stop, is_so in found.items() if is_so)
 
     @property
-    def root(self) -> TableCounts | None:
-        """The counts of the documents' own table."""
-        name = self.inference.table if self.inference else None
-        return next((table for table in self.tables if table.name == name), None)
+    def roots(self) -> tuple[TableCounts, ...]:
+        """The counts of the documents' own tables."""
+        return tuple(table for table in self.tables if table.parent is None)
 
     @property
     def documents(self) -> int:
@@ -187,3 +187,18 @@ class NormalizeReport:
             "rows_rejected": self.rows_rejected,
             "inference": inference,
         }
+
+
+def together(reports: Sequence[NormalizeReport]) -> NormalizeReport:
+    """Return the report of one load from those of each root table's data."""
+    first = reports[0]
+    if len(reports) == 1:
+        return first
+    tables = sorted((each for report in reports for each in report.tables), key=lambda table: table.parent is not None)
+    return replace(
+        first,
+        inference=inferred_together([report.inference for report in reports if report.inference]),
+        tables=tuple(tables),
+        unfit=tuple(each for report in reports for each in report.unfit),
+        overwrites=tuple(each for report in reports for each in report.overwrites),
+    )

@@ -59,19 +59,26 @@ def _headline(report: InferenceReport) -> Text:
 
 
 def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
-    """Yield what was read: in one line where it is one file."""
-    records = sum(file.records for file in report.files)
-    read = _read_of(report.documents, records)
-    sample = "" if report.sample == "full" else f" (sample {escape(report.sample)})"
-    line = f"read {read}{sample} for table {show_name(report.table)}"
-    if len(report.files) == 1:
-        yield Text(f"{line} from {escape(report.files[0].path)}")
+    """Yield what was read for each root table: in one line where it is one file."""
+    by_table: dict[str, list[FileFinding]] = {}
+    for file in report.files:
+        by_table.setdefault(file.table if report.table is None else report.table, []).append(file)
+    for table, files in by_table.items():
+        yield from _show_files_of(table, files, report.sample, look)
+
+
+def _show_files_of(table: str, files: Sequence[FileFinding], asked: str, look: Look) -> Iterator[RenderableType]:
+    read = _read_of(sum(file.documents for file in files), sum(file.records for file in files))
+    sample = "" if asked == "full" else f" (sample {escape(asked)})"
+    line = f"read {read}{sample} for table {show_name(table)}"
+    if len(files) == 1:
+        yield Text(f"{line} from {escape(files[0].path)}")
         return
-    yield Text(f"{line} from {counted(len(report.files), 'file')}")
-    listed = report.files if look.is_verbose else report.files[:MOST_FILES]
+    yield Text(f"{line} from {counted(len(files), 'file')}")
+    listed = files if look.is_verbose else files[:MOST_FILES]
     yield from (indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
-    if len(listed) < len(report.files):
-        yield indented(Text(f"and {counted(len(report.files) - len(listed), 'more file')} (--verbose lists all)"))
+    if len(listed) < len(files):
+        yield indented(Text(f"and {counted(len(files) - len(listed), 'more file')} (--verbose lists all)"))
 
 
 def _read_of(documents: int, records: int) -> str:

@@ -152,15 +152,15 @@ def _unfit(finding: UnfitFinding) -> Text:
 
 def _balance(report: NormalizeReport) -> Iterator[Text]:
     """Yield what became of the records: each is loaded, rejected or skipped."""
-    root = report.root
-    if root is None:
+    roots = report.roots
+    if not roots:
         return
-    parts = [f"{root.loaded:,} loaded"]
-    if rejected := root.rejected + root.rejected_with_parent:
+    parts = [f"{sum(root.loaded for root in roots):,} loaded"]
+    if rejected := sum(root.rejected + root.rejected_with_parent for root in roots):
         parts.append(f"{rejected:,} rejected")
     if report.bad:
         parts.append(f"{report.bad:,} skipped")
-    yield Text(f"{counted(root.read + report.bad, 'record')} = {' + '.join(parts)}")
+    yield Text(f"{counted(sum(root.read for root in roots) + report.bad, 'record')} = {' + '.join(parts)}")
     if report.rejects is not None:
         yield Text(f"rejected rows and values are kept in {escape(report.rejects)}")
 
@@ -169,8 +169,11 @@ def _outcome(report: NormalizeReport) -> Text:
     place = escape(report.destination)
     match report.outcome:
         case Outcome.LOADED:
-            root = report.root
-            how = f", write disposition {escape(root.disposition)}" if root and root.disposition != "append" else ""
+            others = [root for root in report.roots if root.disposition != "append"]
+            named = [
+                f"{root.disposition} ({root.name})" if len(report.roots) > 1 else root.disposition for root in others
+            ]
+            how = f", write disposition {escape(', '.join(named))}" if named else ""
             return Text(f"loaded into {place} as load {escape(report.load_id)}{how}")
         case Outcome.LOADED_BEFORE:
             return Text(f"nothing to do: {place} has it")

@@ -30,15 +30,20 @@ def show_progress(is_shown: bool) -> Iterator[Progress | None]:
     )
     console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
     # Standard output is not redirected: what a command prints must not pass through rich.
-    with Bar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        task = bar.add_task("", total=None)
+    bar = Bar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    task = bar.add_task("", total=None)
 
-        def report(stage: str, fraction: float | None) -> None:
-            bar.update(
-                task,
-                description=escape(stage),
-                total=None if fraction is None else 1.0,
-                completed=fraction or 0,
-            )
+    def report(stage: str, fraction: float | None) -> None:
+        # Not before: a command may have to ask first.
+        bar.start()
+        bar.update(
+            task,
+            description=escape(stage),
+            total=None if fraction is None else 1.0,
+            completed=fraction or 0,
+        )
 
+    try:
         yield report
+    finally:
+        bar.stop()

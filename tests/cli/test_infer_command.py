@@ -22,7 +22,7 @@ REPORT = InferenceReport(
     name="shop",
     table="orders",
     sample="full",
-    files=(FileFinding("orders.jsonl", 3, 3, 0, None),),
+    files=(FileFinding("orders.jsonl", 3, 3, 0, None, "orders"),),
     tables=(),
     collisions=(),
     nulls=(),
@@ -57,6 +57,9 @@ class Request:
     detect: str | None = None
     to: str | None = None
     hints: Any = field(default=None, compare=False)
+    others: tuple[tuple[str, str], ...] = ()
+    table_per_file: bool = False
+    agrees: Any = None
 
 
 class Flow:
@@ -93,7 +96,8 @@ CALL = ("infer", "a.jsonl", "--name", "shop")
 
 def test_every_option_reaches_the_flow(flow: Flow) -> None:
     options = (
-        "--table", "orders", "--schemas", "s", "--sample", "10%", "--contract", "columns=freeze", "--check",
+        "--table", "orders", "--table", "people=crm/*.csv", "--table-per-file", "--schemas", "s", "--sample", "10%",
+        "--contract", "columns=freeze", "--check",
         "--evidence", "e.json", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
         "--naming", "direct", "--normalizer", "nested", "--to", "postgresql://h/d",
         "--master", "local[2]", "--remote", "sc://h:1", "--conf", "spark.a=1", "--conf", "spark.b=2",
@@ -108,7 +112,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
         sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"), sample="10%",
         contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
         input_format="csv", resolve_collisions=True, naming="direct", normalizer="nested",
-        to="postgresql://h/d",
+        to="postgresql://h/d", others=(("people", "crm/*.csv"),), table_per_file=True,
     )  # fmt: skip
     assert (spark.master, spark.remote, spark.debug) == ("local[2]", "sc://h:1", True)
     assert spark.conf == {"spark.a": "1", "spark.b": "2"}
@@ -121,6 +125,20 @@ def test_defaults_are_the_ones_of_the_help(flow: Flow) -> None:
     assert replace(request, spark=None) == Request(
         sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")
     )
+
+
+def test_schema_is_named_by_the_source_and_hints_lie_beside_it(flow: Flow) -> None:
+    Path("data").mkdir()
+    Path("data/shop_orders.schema.yaml").write_text("settings: {preferred_types: {'re:_s$': text}}\n")
+
+    assert run(["infer", "data/shop_orders.jsonl"]) == 0
+    assert run(["infer", "data/shop_orders.jsonl", "--name", "other"]) == 0
+    assert run(["infer", "data/Orders-2026.jsonl"]) == 0
+
+    named, other, dashed = flow.requests
+    assert dashed.name == "orders_2026"
+    assert (named.name, named.hints.schema.settings["preferred_types"]) == ("shop_orders", {"re:_s$": "text"})
+    assert (other.name, other.hints) == ("other", None)
 
 
 def test_common_option_may_stand_before_the_name(flow: Flow) -> None:
@@ -264,8 +282,11 @@ def test_traceback_is_shown_on_demand_only(flow: Flow, capsys: pytest.CaptureFix
     [
         (("ifner",), "there is no command `ifner`\nhint: did you mean `infer`?"),
         (("infer", "a", "--nmae", "x"), "no such option: --nmae\nhint: did you mean `--name`?"),
-        (("infer", "a"), "missing option `--name`"),
-        (("infer", "--name", "x"), "missing argument `SOURCE...`"),
+        (("infer", "a", "b"), "several sources do not name a schema\nhint: name the schema: `--name NAME`"),
+        (("infer", "2026-01-31.csv"), "`2026-01-31.csv` does not name a schema"),
+        (("infer", "--name", "x"), "there is no source"),
+        ((*CALL, "--table", "a", "--table", "b"), "`--table a` and `--table b` are about the same sources"),
+        ((*CALL, "--table", "=b.csv"), "`--table =b.csv` lacks a part"),
         ((*CALL, "--name"), "option `--name` requires an argument\nhint: `schemactl infer --help`"),
         ((*CALL, "--format", "jsno"), "`jsno` is not a value of `--format`\nhint: did you mean `json`?"),
         ((*CALL, "--conf", "x"), "`x` is not a setting of Spark"),

@@ -144,8 +144,7 @@ def test_the_first_row_of_a_key_is_kept_and_merge_keys_of_all_rows_count(
         "the old row of friday goes, though the new one of friday does not come"
     )
     assert skus(read) == ["a", "b", "c", "d"]
-    assert report.root is not None
-    root = report.root
+    [root] = report.roots
     assert root.read == root.loaded + root.rejected + root.rejected_with_parent == 6
 
 

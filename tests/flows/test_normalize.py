@@ -331,3 +331,46 @@ def test_wrong_call_is_told_before_spark_starts(
     own = {key: value for key, value in asked.items() if key in ("to", "load_id", "rejects", "new_only")}
     with pytest.raises(InputError, match=message):
         normalize(NormalizeRequest(**{"inference": inference, "to": "warehouse", **own}), None, refuse)
+
+
+def test_several_tables_are_one_load(shop: Shop) -> None:
+    shop.write("orders.jsonl", *ORDERS)
+    shop.write("people.jsonl", {"id": "p1"}, {"id": "p2"})
+    tables = (("orders", "orders.jsonl"), ("people", "people.jsonl"))
+
+    report = shop.load(others=tables, table=None, load_id="1")
+
+    assert report.outcome is Outcome.LOADED
+    assert counts(report) == {
+        "orders": (3, 3, 0, 0, 0), "people": (2, 2, 0, 0, 0), "orders__lines": (3, 3, 0, 0, 0),
+        "orders__lines__tags": (2, 2, 0, 0, 0),
+    }  # fmt: skip
+    assert shop.rows("people", "id", "_dlt_load_id") == [("p1", "1"), ("p2", "1")]
+    assert shop.load(others=tables, table=None, load_id="1").outcome is Outcome.LOADED_BEFORE
+
+
+def test_nothing_is_loaded_where_one_of_several_tables_is_refused(shop: Shop) -> None:
+    shop.write("orders.jsonl", {"id": 1})
+    shop.write("people.jsonl", {"id": 1})
+    tables = (("orders", "orders.jsonl"), ("people", "people.jsonl"))
+    shop.load(others=tables, table=None, load_id="1")
+    shop.write("people.jsonl", {"id": 2, "age": 3})
+
+    report = shop.load(others=tables, table=None, load_id="2", contract="columns=freeze")
+
+    assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.CONTRACT,))
+    assert shop.rows("orders", "id", "_dlt_load_id") == [(1, "1")]
+
+
+def test_rejects_of_several_tables_are_kept_together(shop: Shop) -> None:
+    tables = (("orders", "orders.jsonl"), ("people", "people.jsonl"))
+    for name in ("orders", "people"):
+        shop.write(f"{name}.jsonl", {"id": 1})
+    shop.load(others=tables, table=None, load_id="1")
+    for name in ("orders", "people"):
+        shop.write(f"{name}.jsonl", {"id": 2}, {"id": 3, "more": name})
+
+    report = shop.load(others=tables, table=None, load_id="2", contract="columns=discard_row")
+
+    assert (report.rows_loaded, report.rows_rejected) == (2, 2)
+    assert shop.rows("_rejects", "table_name") == [("orders",), ("people",)]

@@ -99,7 +99,7 @@ def test_the_same_folder_can_be_loaded_again_and_again(shop: Shop) -> None:
     with pytest.warns(LeftOutWarning, match=r"1 in `refused`"):
         third = shop.load(".", new_only=True, rejects=Path("refused"))
 
-    assert (second.seen, second.root.read, second.root.rejected) == (("a.jsonl",), 2, 1)
+    assert (second.seen, second.roots[0].read, second.roots[0].rejected) == (("a.jsonl",), 2, 1)
     assert third.seen == ("a.jsonl", "b.jsonl")
     assert shop.rows("orders", "id") == [(1,), (2,)]
 

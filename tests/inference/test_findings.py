@@ -129,6 +129,6 @@ def test_violations_are_told_with_the_values_that_cause_them(mode):
 
 def test_files_are_told_by_path():
     evidence = evidence_of([{"a": 1}, {"a": 2}])
-    (file,) = find_files(evidence)
-    assert (file.path, file.documents) == ("data.jsonl", 2)
+    (file,) = find_files(evidence, "orders")
+    assert (file.path, file.documents, file.table) == ("data.jsonl", 2, "orders")
     assert evidence.files == {"data.jsonl": FileEvidence(documents=2, records=2)}

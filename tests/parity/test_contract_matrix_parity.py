@@ -149,7 +149,7 @@ def test_dlt_discards_the_same_under_one_mode_for_all_entities(mode, spark, tmp_
 
     assert_same(ours.loaded(), theirs.loaded())
     assert_accounted_for(report, ours, theirs)
-    assert report.root.read == len(ELEMENTS)
+    assert report.roots[0].read == len(ELEMENTS)
 
 
 def refused_by_dlt(stored, documents):

@@ -110,7 +110,7 @@ def test_whole_contracts_of_root_tables_and_settings(spark, tmp_path, mode):
     report, ours, theirs = both(spark, tmp_path, ELEMENTS, stored)
 
     assert_same(ours.loaded(), theirs.loaded())
-    assert report.root.read == len(ELEMENTS)
+    assert report.roots[0].read == len(ELEMENTS)
     rejects = ours.rejects("line", "table_name", "column_name", "entity", "mode", "value", "expected")
     of_root = [row for row in rejects if row[1] == "data"]
     assert all(row[4] == mode for row in rejects)
@@ -213,7 +213,7 @@ def test_new_root_table_is_discarded(spark, tmp_path, mode):
     assert "data" not in theirs.stored["tables"]
     assert "data" not in ours.stored["tables"]
     assert ours.loaded().rows == {}
-    assert (report.root.read, report.root.rejected, report.rows_loaded) == (3, 3, 0)
+    assert (report.roots[0].read, report.roots[0].rejected, report.rows_loaded) == (3, 3, 0)
     found = ours.rejects("line", "table_name", "entity", "mode", '"row"')
     assert [row[:4] for row in found] == [(number, "data", "tables", mode) for number in (1, 2, 3)]
     assert [json.loads(row[4])["nr"] for row in found] == [1, 2, 3]

@@ -256,7 +256,7 @@ def test_documents_of_dlt_and_fixtures(spark, tmp_path, conformance, fixtures):
     theirs.load(found)
     ours = BySchemactl(spark, tmp_path / "ours", table="docs")
     report = ours.load_files(files)
-    assert (report.documents, report.root.loaded) == (len(found), len(found))
+    assert (report.documents, report.roots[0].loaded) == (len(found), len(found))
     assert_same(ours.loaded(), theirs.loaded())
 
 

@@ -110,8 +110,8 @@ def new_schema() -> InferenceReport:
         table="orders",
         sample="full",
         files=(
-            FileFinding("orders.jsonl", 600_000, 600_000, 0, None),
-            FileFinding("more.jsonl", 1, 1, 0, None),
+            FileFinding("orders.jsonl", 600_000, 600_000, 0, None, "orders"),
+            FileFinding("more.jsonl", 1, 1, 0, None, "orders"),
         ),
         tables=(orders, lines, tags),
         collisions=(),
@@ -140,8 +140,8 @@ def troubled() -> InferenceReport:
         table="orders",
         sample="10%",
         files=(
-            FileFinding("data/orders.jsonl", 1_000, 98, 2, 41),
-            FileFinding("data/a.jsonl", 7, 7, 1, None),
+            FileFinding("data/orders.jsonl", 1_000, 98, 2, 41, "orders"),
+            FileFinding("data/a.jsonl", 7, 7, 1, None, "orders"),
         ),
         tables=(TableFinding("orders__lines", "orders", False, columns),),
         collisions=(
@@ -196,7 +196,7 @@ def hostile() -> InferenceReport:
         name=evil,
         table=evil,
         sample=evil,
-        files=(FileFinding(f"{evil}.jsonl", 2, 1, 1, 2),),
+        files=(FileFinding(f"{evil}.jsonl", 2, 1, 1, 2, "orders"),),
         tables=(TableFinding(evil, f"{evil}up", True, (column, variant)),),
         collisions=(CollisionFinding(evil, evil, (evil, f"{evil}2")),),
         nulls=(NullFinding(evil, evil, evil, 1, position),),

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import DataOptions, Setting, parse_hints
+from schemactl.cli.asking import agreeing
+from schemactl.cli.options import DataOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -31,21 +31,6 @@ if TYPE_CHECKING:
 class Options(DataOptions):
     """What ``schemactl infer`` can be told."""
 
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that "
-            "`--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
-        ),
-    ]
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
-    ]
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),
-    ] = None
     to: Annotated[
         str | None,
         typer.Option(
@@ -82,37 +67,23 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     with (
         show_progress(terminal.shows_progress) as progress,
-        options.begun_spark(options.sources, progress) as spark,
+        options.begun_spark(options.all_sources(), progress) as spark,
     ):
         from schemactl.flows.infer import infer
 
-        report = infer(replace(make_request(options), spark=spark), progress)
+        report = infer(replace(make_request(options, terminal), spark=spark), progress)
     terminal.write(_render(report, options, terminal))
     return exit_code_of(report)
 
 
-def make_request(options: Options) -> InferRequest:
+def make_request(options: Options, terminal: Terminal) -> InferRequest:
     """Return the options as the flow takes them."""
-    from schemactl.flows.infer import InferRequest
-
-    return InferRequest(
-        sources=tuple(options.sources),
-        name=options.name,
-        table=options.table,
-        schemas=Path(options.schemas),
+    return replace(
+        options.make_inference(agreeing(terminal)),
         to=options.to,
         sample=options.sample,
-        contract=options.contract,
-        hints=parse_hints(options),
         is_check=options.check,
         evidence_file=Path(options.evidence) if options.evidence else None,
-        on_bad_record=options.on_bad_record,
-        input_format=options.input_format,
-        resolve_collisions=options.resolve_collisions,
-        naming=options.naming,
-        normalizer=options.normalizer,
-        detect=options.detect,
-        spark=options.spark(),
     )
 
 

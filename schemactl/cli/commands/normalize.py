@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import DataOptions, Setting, parse_hints
+from schemactl.cli.asking import agreeing
+from schemactl.cli.options import DataOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 class Options(DataOptions):
     """What ``schemactl normalize`` can be told."""
 
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Files, globs, folders, object-store paths, or `table:CATALOG.SCHEMA.TABLE`.",
-        ),
-    ]
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
-    ]
     to: Annotated[
         str,
         typer.Option(
@@ -49,10 +39,6 @@ class Options(DataOptions):
         ),
         Setting(),
     ] = "warehouse"
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="TABLE", help="The root table; by default it is named after the source."),
-    ] = None
     rejects: Annotated[
         str | None,
         typer.Option(
@@ -93,37 +79,22 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     with (
         show_progress(terminal.shows_progress) as progress,
         # With a folder for the rows Spark has another one for its own files.
-        options.begun_spark(() if options.staging else options.sources, progress) as spark,
+        options.begun_spark(() if options.staging else options.all_sources(), progress) as spark,
     ):
         from schemactl.flows.normalize import normalize
 
-        request = make_request(options)
+        request = make_request(options, terminal)
         report = normalize(replace(request, inference=replace(request.inference, spark=spark)), progress)
     terminal.write(_render(report, options, terminal))
     return ExitCode.FINDINGS if report.stops else ExitCode.DONE
 
 
-def make_request(options: Options) -> NormalizeRequest:
+def make_request(options: Options, terminal: Terminal) -> NormalizeRequest:
     """Return the options as the flow takes them."""
-    from schemactl.flows.infer import InferRequest
     from schemactl.flows.normalize_call import NormalizeRequest
 
-    inference = InferRequest(
-        sources=tuple(options.sources),
-        name=options.name,
-        table=options.table,
-        schemas=Path(options.schemas),
-        contract=options.contract,
-        hints=parse_hints(options),
-        on_bad_record=options.on_bad_record,
-        input_format=options.input_format,
-        resolve_collisions=options.resolve_collisions,
-        naming=options.naming,
-        normalizer=options.normalizer,
-        spark=options.spark(),
-    )
     return NormalizeRequest(
-        inference=inference,
+        inference=options.make_inference(agreeing(terminal)),
         to=options.to,
         rejects=Path(options.rejects) if options.rejects else None,
         load_id=options.load_id,

@@ -1,0 +1,155 @@
+"""Decides which root table the data of each source goes to: by the call, by the schema, by the names of the sources."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from schemactl.errors import InputError
+from schemactl.flows.evidence import find_sources
+from schemactl.flows.resolution import root_table
+from schemactl.schema.hints import only_root
+from schemactl.schema.types import Schema
+from schemactl.store.sources import LeftOutWarning, table_name
+
+if TYPE_CHECKING:
+    from schemactl.engine.input import Input
+    from schemactl.flows.infer import InferRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The data of one root table.
+
+    Attributes:
+        request: the call as if it were about this data alone.
+        saved: files of saved evidence.
+        inputs: data to read.
+        is_stated: whether the call names the table.
+    """
+
+    request: InferRequest
+    saved: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    is_stated: bool
+
+
+def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
+    """Find the sources, and part them by the root tables that their data goes to.
+
+    What ``--table NAME=SOURCE`` names goes to that table alone, also where another source holds it as well. The other
+    sources go to the table that is stated, to one for each file, to the schema's only table, or to one of their name.
+
+    Raises:
+        InputError: a source is not there, or a table's name is none or nearly another one's.
+    """
+    if request.table_per_file and request.table is not None:
+        raise InputError(
+            "`--table-per-file` names the tables", hint=f"leave out one of it and `--table {request.table}`"
+        )
+    stated = _stated(request, before)
+    parts = [_part(request, table, *_find(request, sources), is_stated=True) for table, sources in stated.items()]
+    claimed = {each.path for part in parts for each in part.inputs}
+    saved, found = _find(request, request.sources) if request.sources else ((), ())
+    rest = tuple(each for each in found if each.path not in claimed)
+    if not (saved or rest):
+        return tuple(_checked(part, before) for part in parts)
+    if request.table_per_file:
+        if saved:
+            raise InputError(f"`{saved[0]}` is evidence of several files", hint="`--table-per-file` takes data only")
+        by_name: dict[str, list[Input]] = {}
+        for each in rest:
+            by_name.setdefault(_root(request, before, table_name([each.path], request.name)), []).append(each)
+        parts += [_part(request, table, (), tuple(inputs), is_stated=False) for table, inputs in by_name.items()]
+    else:
+        table = _table_of_rest(request, before, has_others=bool(parts), is_saved=bool(saved))
+        parts.append(Part(replace(request, table=table, others=()), saved, rest, request.table is not None))
+    if len(parts) > 1 and request.hints is not None:
+        unnamed = next((each.name for each in request.hints.columns if each.table is None), None)
+        if unnamed is not None:
+            hint = f"write `--column TABLE.{unnamed}:...`"
+            raise InputError(f"`--column {unnamed}` names no table, and the data goes to several", hint=hint)
+    return tuple(_checked(part, before) for part in parts)
+
+
+def _stated(request: InferRequest, before: Schema) -> Mapping[str, list[str]]:
+    """Return the sources by the tables that ``--table NAME=SOURCE`` names."""
+    sources: dict[str, list[str]] = {}
+    for table, source in request.others:
+        sources.setdefault(_root(request, before, table), []).append(source)
+    if request.table is not None and _root(request, before, request.table) in sources:
+        raise InputError(f"`--table {request.table}` is stated with sources and without", hint="state it in one way")
+    return sources
+
+
+def _root(request: InferRequest, before: Schema, table: str) -> str:
+    return root_table(before, table, request.max_identifier_length)
+
+
+def _find(request: InferRequest, sources: Iterable[str]) -> tuple[tuple[str, ...], tuple[Input, ...]]:
+    saved, inputs = find_sources(sources, request.input_format)
+    return tuple(saved), inputs
+
+
+def _part(
+    request: InferRequest, table: str, saved: tuple[str, ...], inputs: tuple[Input, ...], *, is_stated: bool
+) -> Part:
+    sources = (*saved, *(each.path for each in inputs))
+    return Part(replace(request, table=table, sources=sources, others=()), saved, inputs, is_stated)
+
+
+def _table_of_rest(request: InferRequest, before: Schema, *, has_others: bool, is_saved: bool) -> str | None:
+    """Return the table of the sources that none is stated for; None where what is read has to say its name."""
+    if request.table is not None:
+        return request.table
+    named = table_name(request.sources, request.name)
+    only = None if has_others else only_root(before)
+    if only is None:
+        return None if is_saved else named
+    if not is_saved and _root(request, before, named) != only:
+        message = (
+            f"the data goes to `{only}`, the only table of schema `{before.name}`; `--table {named}` makes another"
+        )
+        warnings.warn(LeftOutWarning(message), stacklevel=2)
+    return only
+
+
+def _checked(part: Part, before: Schema) -> Part:
+    """Return a part whose table is there, is unlike those that are there, or is agreed to.
+
+    Raises:
+        InputError: the table is named after a file, nearly as one that is there, or the answer is no.
+    """
+    request = part.request
+    if request.table is None or (new := _root(request, before, request.table)) in before.tables:
+        return part
+    roots = (name for name, table in before.tables.items() if not table.is_nested)
+    twin = next((name for name in roots if _letters(name) == _letters(new)), None)
+    if twin is None:
+        return part
+    message = f"there is no table `{new}`, but `{twin}`"
+    if request.agrees is not None:
+        if not request.agrees(f"{message}; make a new table `{new}`"):
+            raise InputError("nothing was done", hint=f"`--table {twin}` adds to that table")
+    elif part.is_stated:
+        warnings.warn(LeftOutWarning(f"{message}: a new table is made"), stacklevel=2)
+    else:
+        raise InputError(message, hint=f"`--table {twin}` adds to that table, `--table {new}` makes a new one")
+    return part
+
+
+def _letters(name: str) -> str:
+    """Return a name without what is easily left out: ``telemetry_01`` and ``Telemetry01`` are twins."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def warn_of_unlike(parts: Iterable[Part]) -> None:
+    """Warn where files that are unlike go into one table."""
+    for part in parts:
+        if len(part.inputs) > 1:
+            from schemactl.engine import unlike
+
+            unlike.warn_of_unlike(part.inputs)
