@@ -11,6 +11,7 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,6 +68,7 @@ class WrittenRows:
         rejected: what each violation of a contract kept out, in the plan's order.
         rejects: the same, written; None where there is nothing.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+        filled: the columns, by table, in which a row has a value.
     """
 
     folders: Mapping[str, Path]
@@ -74,6 +76,7 @@ class WrittenRows:
     rejected: tuple[Rejected, ...] = ()
     rejects: WrittenRejects | None = None
     spans: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    filled: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -124,7 +127,20 @@ def write_rows(
     rejects = _take_rejects(parts, files, folder / "rejects")
     shutil.rmtree(files, ignore_errors=True)
     tally = tally_of(outcome, maker.problems, plan)
-    return WrittenRows(folders, tally, rejected_by(outcome, maker.problems), rejects, outcome.spans)
+    rejected, filled = rejected_by(outcome, maker.problems), frozenset(outcome.filled)
+    return WrittenRows(folders, tally, rejected, rejects, outcome.spans, filled)
+
+
+def count_rows(spark: SparkSession, scan: Scan, plan: Plan, progress: Progress = lambda *_: None) -> WrittenRows:
+    """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
+    job = RowsJob(plan, LoadTime("", datetime.now(UTC)), {}, None)
+    progress("counting the rows that contracts reject", None)
+    outcome = Outcome()
+    for part in _run(spark, scan, job):
+        outcome.merge(part.message.outcome)
+    problems = job.maker().problems
+    tally, rejected = tally_of(outcome, problems, plan), rejected_by(outcome, problems)
+    return WrittenRows({}, tally, rejected, None, outcome.spans, frozenset(outcome.filled))
 
 
 def _compared(table: Table) -> tuple[str, ...]:

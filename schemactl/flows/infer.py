@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved
-from schemactl.flows.evolution import Evolution, evolve_schema, schema_before
+from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
 from schemactl.flows.loading import find_destination
 from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.normalizers import check_normalizers
@@ -19,6 +21,7 @@ from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
+from schemactl.flows.unfilled import CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, merge, merge_all
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, together
@@ -114,8 +117,8 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        evidence = collect(parts, sample, progress or (lambda *_: None))
-    report = evolve_all(tuple((part.request, each) for part, each in zip(parts, evidence, strict=True)), folder)
+        with collected(parts, sample, progress or (lambda *_: None)) as found:
+            report = evolve_all(found, folder)
     return replace(report, warnings=tuple(noted.values()))
 
 
@@ -151,34 +154,58 @@ def _warn_of_own_columns(opened: Opened) -> None:
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
 
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The data of one root table.
+
+    Attributes:
+        request: the call, as far as it is about this data.
+        evidence: of all of it.
+        count: counts its rows; None where they cannot all be made: of a sample, and of saved evidence.
+    """
+
+    request: InferRequest
+    evidence: Evidence
+    count: CountRows | None = None
+
+    def evolve(self, opened: Opened, after: Evolution | None) -> Evolution:
+        """Return what becomes of a schema, without what only rejected rows ask for."""
+
+        def without(unfilled: Unfilled) -> Evolution:
+            return evolve_schema(self.request, opened, self.evidence, unfilled=unfilled, after=after)
+
+        evolution = without(frozenset())
+        return without_unfilled(evolution, self.evidence, self.count, without) if self.count else evolution
+
+
 def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> InferenceReport:
     """Evolve the stored schema by the evidence and save it, where the contract and the request allow it.
 
     Raises:
         InputError: the schema cannot be read or written.
     """
-    return evolve_all(((request, evidence),), folder)
+    return evolve_all((Data(request, evidence),), folder)
 
 
-def evolve_all(parts: Sequence[tuple[InferRequest, Evidence]], folder: SchemasFolder) -> InferenceReport:
+def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
     """Evolve the stored schema by the evidence of each root table's data, and save it once.
 
     Raises:
         InputError: the schema cannot be read or written.
     """
-    request = parts[0][0]
+    request = parts[0].request
     for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
         evolutions: list[Evolution] = []
-        for each, evidence in parts:
-            evolutions.append(evolve_schema(each, opened, evidence, after=evolutions[-1] if evolutions else None))
+        for each in parts:
+            evolutions.append(each.evolve(opened, evolutions[-1] if evolutions else None))
         report = together([evolution.report for evolution in evolutions])
         if request.is_check or report.is_refused:
             return report
         last = evolutions[-1]
         # Where another command was quicker: build on what it has saved rather than read the data again.
         if (written := try_save(folder, opened, last.schema, last.hints)) is not None:
-            kept = _save_evidence(request, merge_all(evidence for _, evidence in parts))
+            kept = _save_evidence(request, merge_all(each.evidence for each in parts))
             return replace(report, saved=bool(written), written=(*written, *kept))
     raise unsteady(request.name)
 
@@ -220,29 +247,33 @@ def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]
     return (str(request.evidence_file),)
 
 
-def collect(parts: Sequence[Part], sample: Sample, progress: Progress) -> list[Evidence]:
-    """Return the evidence of each part, saved evidence among it; Spark is started once, where there is data.
+@contextmanager
+def collected(parts: Sequence[Part], sample: Sample, progress: Progress) -> Iterator[list[Data]]:
+    """Hand out the evidence of each part, saved evidence among it; Spark is started once, where there is data.
 
     Raises:
         InputError: a source cannot be read, a file is met twice, or a part has no records at all.
     """
-    found = [read_saved(part.saved, {each.path for each in part.inputs}) for part in parts]
-    if any(part.inputs for part in parts):
-        found = [merge(*each) for each in zip(found, _scan(parts, sample, progress), strict=True)]
-    for part, evidence in zip(parts, found, strict=True):
-        check_documents(part.request.sources, evidence.files)
-    return found
-
-
-def _scan(parts: Sequence[Part], sample: Sample, progress: Progress) -> list[Evidence]:
+    found = [Data(each.request, read_saved(each.saved, {at.path for at in each.inputs})) for each in parts]
+    if not any(part.inputs for part in parts):
+        yield _checked(found)
+        return
+    from schemactl.engine.package import count_rows
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session import SparkOptions, open_session
 
     progress("starting Spark", None)
-    found: list[Evidence] = []
     with open_session(parts[0].request.spark or SparkOptions(), progress) as spark:
-        for part in parts:
+        for at, part in enumerate(parts):
             scan = scan_inputs(spark, part.inputs, sample, progress)
             check_bad_records(scan, part.request.on_bad_record)
-            found.append(scan.evidence)
+            is_all = sample.is_full and not part.saved
+            count = partial(count_rows, spark, scan, progress=progress) if is_all else None
+            found[at] = Data(part.request, merge(found[at].evidence, scan.evidence), count)
+        yield _checked(found)
+
+
+def _checked(found: list[Data]) -> list[Data]:
+    for each in found:
+        check_documents(each.request.sources, each.evidence.files)
     return found

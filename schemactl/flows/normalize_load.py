@@ -125,7 +125,7 @@ def _try_make(call: Call, basis: _Basis, staging: Path) -> _Rows | NormalizeRepo
     if report.stops:
         roomier = _with_room(basis, made)
         return report if roomier is None else _try_make(call, roomier, staging / "room")
-    if unfilled := find_unfilled(evolution, made) - basis.unfilled:
+    if unfilled := find_unfilled(evolution, made.rows) - basis.unfilled:
         return _try_make(call, _without(basis, unfilled), staging / "filled")
     check_balance(report)
     return _Rows(report, evolution, plan, made)

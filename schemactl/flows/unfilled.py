@@ -2,63 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeAlias
 
 from schemactl.flows.evolution import Evolution, Unfilled
-from schemactl.flows.packing import Made
+from schemactl.inference.evidence import Evidence
+from schemactl.normalization.choose import make_plan
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import Tally
+from schemactl.schema.contract import Mode
 
-if TYPE_CHECKING:
-    from pathlib import Path
+
+class CountedRows(Protocol):
+    """The rows of a plan, counted."""
+
+    @property
+    def tally(self) -> Tally:
+        """What became of all rows."""
+        ...
+
+    @property
+    def filled(self) -> frozenset[tuple[str, str]]:
+        """The columns, by table, in which a row that is loaded has a value."""
+        ...
 
 
-def find_unfilled(evolution: Evolution, made: Made) -> Unfilled:
+CountRows: TypeAlias = Callable[[Plan], CountedRows]
+"""Makes the rows of a plan and counts them."""
+
+
+def without_unfilled(
+    evolution: Evolution, evidence: Evidence, count: CountRows, evolve: Callable[[Unfilled], Evolution]
+) -> Evolution:
+    """Return an evolution without what only rejected rows ask for; where rows may be rejected they are made.
+
+    Args:
+        evolution: by all the data.
+        evidence: of all the data.
+        count: makes the rows.
+        evolve: the evolution without columns and tables.
+    """
+    unfilled: Unfilled = frozenset()
+    while _may_be_unfilled(evolution):
+        rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement)))
+        further = find_unfilled(evolution, rows) - unfilled
+        if not further:
+            break
+        unfilled |= further
+        evolution = evolve(unfilled)
+    return evolution
+
+
+def _may_be_unfilled(evolution: Evolution) -> bool:
+    judgement = evolution.judgement
+    rejects_rows = any(each.mode is Mode.DISCARD_ROW for each in judgement.violations)
+    return rejects_rows and not judgement.is_refused and judgement.schema != evolution.before
+
+
+def find_unfilled(evolution: Evolution, rows: CountedRows) -> Unfilled:
     """Return the new columns without a value, and the tables without a row (column None), where rows are rejected.
 
     Args:
         evolution: what becomes of a schema by all the data.
-        made: the rows.
+        rows: that are made under it.
     """
-    if not any(counts.rejected for counts in made.tally.tables.values()):
+    if not any(counts.rejected for counts in rows.tally.tables.values()):
         return frozenset()
-    return frozenset(_find(evolution, made))
+    return frozenset(_find(evolution, rows))
 
 
-def _find(evolution: Evolution, made: Made) -> Iterator[tuple[str, str | None]]:
+def _find(evolution: Evolution, rows: CountedRows) -> Iterator[tuple[str, str | None]]:
     for name, table in evolution.judgement.schema.tables.items():
-        counts, known = made.tally.tables.get(name), evolution.before.tables.get(name)
+        counts, known = rows.tally.tables.get(name), evolution.before.tables.get(name)
         if counts is None or table == known:
             continue
         if not counts.loaded:
             if known is not None or table.is_nested:
                 yield name, None
             continue
-        new = {
-            column.name
-            for column in table.columns.values()
-            if (name, column.name) in evolution.resolution.taken
-            if known is None or column.name not in known.columns or not known.columns[column.name].is_complete
-        }
-        filled = _filled(made.rows.folders[name])
-        yield from ((name, column) for column in new if not any(_is_of(path, column) for path in filled))
-
-
-def _filled(folder: Path) -> set[str]:
-    """Return the paths in Parquet files that hold a value, as their footers tell."""
-    import pyarrow.parquet
-
-    filled: set[str] = set()
-    for path in folder.rglob("*.parquet"):
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for group in range(file.num_row_groups):
-                for at in range(file.metadata.num_columns):
-                    chunk = file.metadata.row_group(group).column(at)
-                    is_told = chunk.statistics is not None and chunk.statistics.has_null_count
-                    if not is_told or chunk.statistics.null_count < chunk.num_values:
-                        filled.add(chunk.path_in_schema)
-    return filled
-
-
-def _is_of(path: str, column: str) -> bool:
-    """Return whether a path in a Parquet file is that of a column, or inside of it."""
-    return path == column or path.startswith(f"{column}.")
+        for column in table.columns.values():
+            is_new = known is None or column.name not in known.columns or not known.columns[column.name].is_complete
+            is_asked_for = (name, column.name) in evolution.resolution.taken
+            if is_new and is_asked_for and (name, column.name) not in rows.filled:
+                yield name, column.name

@@ -79,11 +79,13 @@ class Outcome:
         tables: the rows by table.
         problems: by their place in ``RowMaker.problems``.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+        filled: the columns, by table, in which a row that is loaded has a value.
     """
 
     tables: dict[str, Counts] = field(default_factory=dict)
     problems: dict[int, Seen] = field(default_factory=dict)
     spans: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    filled: set[tuple[str, str]] = field(default_factory=set)
 
     def counts(self, table: str) -> Counts:
         """Return the counts of a table, to be added to."""
@@ -117,6 +119,7 @@ class Outcome:
             self.add(at, seen.count, seen.file, seen.number, seen.example)
         for (table, column), span in other.spans.items():
             self.measure(table, column, *span)
+        self.filled |= other.filled
 
     def to_plain(self) -> dict[str, Any]:
         """Return the outcome as JSON can hold it."""
@@ -127,6 +130,7 @@ class Outcome:
             },
             "problems": [[at, seen.count, seen.file, seen.number, seen.example] for at, seen in self.problems.items()],
             "spans": [[*key, *span] for key, span in self.spans.items()],
+            "filled": sorted(map(list, self.filled)),
         }
 
     @staticmethod
@@ -136,6 +140,7 @@ class Outcome:
             {name: Counts(*counts) for name, counts in plain["tables"].items()},
             {at: Seen(*seen) for at, *seen in plain["problems"]},
             {(table, column): (least, greatest) for table, column, least, greatest in plain["spans"]},
+            {(table, column) for table, column in plain["filled"]},
         )
 
 

@@ -38,13 +38,13 @@ class RowsJob:
 
     Attributes:
         plan, load, compared: as of ``RowMaker``.
-        folder: the address of the folder for files; it is there.
+        folder: the address of the folder for files; it is there. None where rows are only counted.
     """
 
     plan: Plan
     load: LoadTime
     compared: Mapping[str, Sequence[str]]
-    folder: str
+    folder: str | None
 
     def maker(self) -> RowMaker:
         """Return a row maker for the load."""
@@ -132,14 +132,16 @@ def write_typed(batches: Iterable[pa.RecordBatch], job: bytes, source: bytes) ->
 
 def _write(job: RowsJob, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
     maker = job.maker()
-    writer = PartitionWriter(job.folder, maker)
+    writer = None if job.folder is None else PartitionWriter(job.folder, maker)
     first = None
     with without_garbage_collection():
         for chunk in chunks:
             if first is None and len(chunk.numbers):
                 first = (chunk.file, int(chunk.numbers[0]))
-            writer.add(maker.make(chunk))
-        tables, places, rejects = writer.close()
+            made = maker.make(chunk)
+            if writer is not None:
+                writer.add(made)
+        tables, places, rejects = writer.close() if writer is not None else ({}, {}, None)
     message = Message(first, tables, places, rejects, maker.outcome)
     yield pa.RecordBatch.from_arrays([pa.array([message.dump()], pa.binary())], ["message"])
 

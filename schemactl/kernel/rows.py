@@ -114,6 +114,11 @@ class RowMaker:
         made = MadeRows()
         frame = _Frame(self._root, chunk, chunk.documents)
         self._root.run(frame, made)
+        filled = self.outcome.filled
+        for table, batches in made.tables.items():
+            for batch in batches:
+                columns = zip(batch.schema.names, batch.columns, strict=True)
+                filled |= {(table, name) for name, values in columns if values.null_count < len(values)}
         return made
 
 
