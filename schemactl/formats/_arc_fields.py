@@ -35,6 +35,8 @@ from schemactl.schema.typing.model import (
     Timestamp,
     Typing,
 )
+from schemactl.schema.typing.number_patterns import PatternError as NumberPatternError
+from schemactl.schema.typing.number_patterns import parse_number_pattern
 from schemactl.schema.typing.regexes import RegexError, translate
 from schemactl.schema.typing.zones import find_zone
 
@@ -250,6 +252,12 @@ class _Reader:
                     try:
                         parse_pattern(pattern)
                     except PatternError as error:
+                        stated.warn("formatters", f"no value will fit `{pattern}`: {error}")
+            case Integer(formatters) | Long(formatters) | Double(formatters) | Decimal(formatters=formatters):
+                for pattern in formatters or ():
+                    try:
+                        parse_number_pattern(pattern)
+                    except NumberPatternError as error:
                         stated.warn("formatters", f"no value will fit `{pattern}`: {error}")
         if isinstance(own, Timestamp) and find_zone(own.timezone_id) is None:
             stated.warn("timezoneId", f"Java knows no time zone `{own.timezone_id}`: all values will be errors")

@@ -153,6 +153,7 @@ def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeyp
         ('"type":"timestamp","formatters":["uuuu"],"timezoneId":"Mars/Olympus"', "knows no time zone"),
         ('"type":"date","formatters":["d/M/y"]', "never makes a date"),
         ('"type":"time","formatters":["foo"]', "no value will fit `foo`"),
+        ('"type":"long","formatters":["#.##0,00"]', "no value will fit `#.##0,00`"),
     ],
 )
 def test_patterns_that_fit_no_value_are_warned_of(stated: str, told: str):

@@ -104,7 +104,7 @@ class PatternError(ValueError):
     """A pattern is none of Java's."""
 
 
-_FIELDS: Final = frozenset("GyuQqMLDdFEceaHkKhmsSAnNg")
+_FIELDS: Final = frozenset("GyuQqMLDdEceaHkKhmsSAnNg")
 _OFFSETS: Final = ("+HH", "+HHmm", "+HH:mm", "+HHMM", "+HH:MM", "+HHMMss", "+HH:MM:ss", "+HHMMSS", "+HH:MM:SS")
 _STYLES: Final = {3: "short", 4: "full", 5: "narrow"}
 
@@ -291,7 +291,7 @@ def _part(letter: str, count: int) -> Part:  # noqa: C901, PLR0912 - a case for 
             return Number("w", count, 2, Sign.NOT_NEGATIVE)
         case "Y":
             return _year("Y", count)
-        case "B" | "v":
+        case "B" | "v" | "F":
             raise PatternError(f"Pattern letter that only Java can parse: {letter}")
         case "z" | "Z" | "X" | "x" | "W" | "w":
             raise PatternError(f"Too many pattern letters: {letter}")
@@ -338,7 +338,7 @@ def _field(letter: str, count: int) -> Part:  # noqa: C901, PLR0911, PLR0912 - a
             return Number("g", count, 19, Sign.NORMAL)
         case "A" | "n" | "N":
             return Number(letter, count, 19, Sign.NOT_NEGATIVE)
-    if count > (1 if letter in "FD" else 2):
+    if count > (1 if letter == "D" else 2):
         raise PatternError(f"Too many pattern letters: {letter}")
     return _plain(field, count)
 
