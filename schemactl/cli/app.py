@@ -35,7 +35,7 @@ from schemactl.cli.terminal import (
     make_streams_safe,
     wants_color,
 )
-from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean
+from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean, missing_package
 from schemactl.redaction import redact_text, secrets_of
 from schemactl.registry import admit_modules
 from schemactl.render.failure import render_failure, render_traceback, render_warning
@@ -306,6 +306,8 @@ def _tell(error: BaseException, invocation: Invocation) -> ExitCode:
     """Print an error for the user and return the exit code."""
     if invocation.debug:
         sys.stderr.write(invocation.redact(render_traceback(error)))
+    if isinstance(error, ModuleNotFoundError):
+        error = missing_package(error.name) or error
     text = render_failure(error, wants_color(invocation.color, sys.stderr, os.environ))
     sys.stderr.write(invocation.redact(text))
     return error.code if isinstance(error, SchemactlError) else ExitCode.FAILED

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from schemactl.engine.session.java import Java
 from schemactl.engine.session.settings import LONG_METHODS, THREAD_STACK
-from schemactl.errors import EngineError
 
 LOG_NAME = "spark.log"
 PACKAGE = Path(__file__).parents[2]
@@ -129,10 +128,14 @@ def java_options(launch: Launch) -> tuple[str, ...]:
 
 
 def spark_home() -> Path:
-    """Return the folder of the installed PySpark, which holds Spark's jars, without importing it."""
+    """Return the folder of the installed PySpark, which holds Spark's jars, without importing it.
+
+    Raises:
+        ModuleNotFoundError: it is not installed, as on importing it.
+    """
     package = find_spec("pyspark")
     if package is None or package.origin is None:
-        raise EngineError("the package `pyspark` is not installed", hint="pip install 'pyspark[connect]'")
+        raise ModuleNotFoundError("PySpark is not installed", name="pyspark")
     return Path(package.origin).parent
 
 
