@@ -15,9 +15,8 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.migration.table_moves import table_claims
 from schemactl.migration.verification import Misplaced
-from schemactl.schema.renames.moves import column_claims
+from schemactl.schema.renames.moves import column_claims, table_claims
 from schemactl.schema.types import Schema, Table
 
 Place = tuple[str, str]

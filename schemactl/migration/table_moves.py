@@ -13,10 +13,8 @@ from typing import Final
 
 from schemactl.migration.moves import free_name
 from schemactl.schema.changes import TableRenamed
-from schemactl.schema.nesting import ancestors
-from schemactl.schema.renames.moves import is_newly_stated
-from schemactl.schema.renames.pairing import origins
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.renames.moves import table_claims
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
 _KEPT: Final = re.compile(r"(.+?)__before_[1-9]\d*(__.+)?")
@@ -75,37 +73,6 @@ def kept_table_origin(name: str) -> str | None:
     """Return the table whose name an earlier plan gave away; ``name`` is what it was kept as, or nested in it."""
     match = _KEPT.fullmatch(name)
     return match[1] if match else None
-
-
-def table_claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
-    """Return new names by old ones, as tables state them for the first time.
-
-    Files order tables freely, so of two that state one name the first by name counts.
-    """
-    claims: dict[str, str] = {}
-    for name in sorted(schema.tables):
-        table, last = schema.tables[name], known.tables.get(name)
-        if not _has_columns(table) or not is_newly_stated(table, last):
-            continue
-        open_origins = (each for each in origins(table.properties) if each in catalogue.tables and each not in claims)
-        origin = next(open_origins, name)
-        if origin != name:
-            claims[origin] = name
-    # A name that stays another's is not given away: then nothing says which rows are meant.
-    while stuck := [old for old in claims if _stays(old, claims, catalogue, schema)]:
-        for old in stuck:
-            del claims[old]
-    return claims
-
-
-def _stays(name: str, claims: Mapping[str, str], catalogue: Schema, schema: Schema) -> bool:
-    """Return whether the schema has a table of this name that is still the same one; nested ones go with parents."""
-    is_left = any(parent in claims for parent in ancestors(catalogue, name))
-    return name in schema.tables and name not in claims.values() and not is_left
-
-
-def _has_columns(table: Table) -> bool:
-    return any(column.is_complete or DATABASE_TYPE in column.properties for column in table.columns.values())
 
 
 def _with_all_that_move(

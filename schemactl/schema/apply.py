@@ -151,6 +151,8 @@ class _SchemaDraft:
     tables: dict[str, _TableDraft] = field(default_factory=dict)
     # Tables by their parents' names; one that has changed its parent since may stand at the old one still.
     nested: dict[str, list[_TableDraft]] = field(default_factory=dict)
+    # Tables whose names others have taken, with those nested in them, until they get another one themselves.
+    displaced: dict[str, tuple[_TableDraft, list[_TableDraft]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: Schema) -> _SchemaDraft:
@@ -173,11 +175,19 @@ class _SchemaDraft:
         del self.tables[self.table(name).name]
 
     def rename(self, before: str, after: str) -> None:
-        table = self.table(before)
-        self._refuse_taken(after)
+        """Give a table another name; the one that has it must get another one itself (``finished`` looks)."""
+        if before in self.displaced:
+            table, children = self.displaced.pop(before)
+        else:
+            table, children = self.table(before), self.nested.pop(before, [])
+            del self.tables[before]
+        if after in self.tables:
+            if after in self.displaced:
+                self._refuse_taken(after)
+            self.displaced[after] = (self.tables[after], self.nested.pop(after, []))
         table.name = after
-        self.tables[after] = self.tables.pop(before)
-        for child in self.nested.pop(before, ()):
+        self.tables[after] = table
+        for child in children:
             if child.properties.get("parent") == before:
                 self.state(child, "parent", after)
 
@@ -187,6 +197,8 @@ class _SchemaDraft:
             self._note_parent(table)
 
     def finished(self) -> Schema:
+        for name in self.displaced:
+            self._refuse_taken(name)
         header = {name: value for name, value in self.header.items() if name in _HEADER_FIELDS}
         previous_hashes = tuple(header.pop("previous_hashes", ()))
         return Schema(

@@ -39,28 +39,32 @@ def diff(
 ) -> tuple[Change, ...]:
     """Return the changes from one schema to another, such that ``apply(before, changes)`` is the other one.
 
-    They come in the order in which they apply: header, settings, normalizers, renames of tables, then table by table
-    in the order of ``after``, removed ones where they stood in ``before``.
+    They come in the order in which they apply: header, settings, normalizers, removals of tables whose names others
+    take, renames of tables, then table by table in the order of ``after``, removed ones where they stood in ``before``.
 
     Args:
         before: a schema whose tables and columns stand under their own names.
         after: the same.
         guess_renames: whether what is gone and what is new may be taken for the same thing under another name;
             ``x-renamed-from`` is heeded anyway.
-        heeds_moves: whether columns may have taken names of each other, where ``x-renamed-from`` is new: only where
-            ``before`` has what it stated, which no catalogue has.
+        heeds_moves: whether tables and columns may have taken names of each other, where ``x-renamed-from`` is new:
+            only where ``before`` has what it stated, which no catalogue has.
         renamed_tables: the tables of ``before`` that have another name in ``after``; None where they are not known.
     """
     renames = renamed_tables
     if renames is None:
-        renames = table_renames(before, after, is_guessing=guess_renames)
-    renamed = apply(before, renames) if renames else before
+        renames = table_renames(before, after, is_guessing=guess_renames, heeds_moves=heeds_moves)
     names = {change.before: change.after for change in renames}
+    # Another table takes their names.
+    taken = (name for name in names.values() if name in before.tables and name not in names)
+    displaced = tuple(TableRemoved(before.tables[name]) for name in taken)
+    renamed = apply(before, (*displaced, *renames)) if renames else before
     order = _interleaved([names.get(name, name) for name in before.tables], after.tables)
     return (
         *(HeaderChanged(*found) for found in _differences(header_of(before), header_of(after))),
         *(SettingChanged(*found) for found in _differences(before.settings, after.settings)),
         *(NormalizerChanged(*found) for found in _differences(before.normalizers, after.normalizers)),
+        *displaced,
         *renames,
         *(
             change

@@ -337,7 +337,7 @@ def test_any_two_schemas_can_be_reviewed(base, head):
 @settings(max_examples=100, deadline=None)
 def test_every_coming_and_going_is_told(base, head):
     told = " ".join(finding.message for finding in found(base, head))
-    for change in diff(base, head):
+    for change in diff(base, head, heeds_moves=True):
         if isinstance(change, TableAdded | TableRemoved):
             assert f"`{change.table.name}`" in told
         if isinstance(change, ColumnAdded | ColumnRemoved):

@@ -130,16 +130,16 @@ def assert_leads(before, after, **options):
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(schemas, schemas, st.booleans())
-def test_changes_lead_from_any_schema_to_any_other(before, after, is_guessing):
-    assert_leads(before, after, guess_renames=is_guessing)
+@given(schemas, schemas, st.booleans(), st.booleans())
+def test_changes_lead_from_any_schema_to_any_other(before, after, is_guessing, heeds_moves):
+    assert_leads(before, after, guess_renames=is_guessing, heeds_moves=heeds_moves)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(edited())
 def test_changes_lead_to_an_edited_schema_and_back(pair):
     before, after = pair
-    assert_leads(before, after)
+    assert_leads(before, after, heeds_moves=True)
     assert_leads(after, before)
 
 

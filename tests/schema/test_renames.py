@@ -455,3 +455,37 @@ def test_a_wholly_new_schema_is_guessed_at_in_bounded_time():
     start = time.process_time()
     diff(before, after)
     assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    "origins",
+    [
+        {"a": "b", "b": "a"},
+        {"b": "a", "c": "b"},
+        {"a": "c", "b": "a", "c": "b"},
+        {"b": "a"},
+        {"b": "a", "d": "b", "a": "c"},
+    ],
+)
+def test_tables_that_take_names_of_each_other_are_followed_where_that_is_asked_for(origins):
+    def tables_of(origin, name, **properties):
+        inside = f"{name}__items"
+        return table(name, column(f"in_{origin}"), **properties), nested(inside, name, column(f"in_{origin}"))
+
+    kept = {"a", "b", "c"} - {*origins, *origins.values()}
+    before = shop(*(each for name in "abc" for each in tables_of(name, name)))
+    moved = [tables_of(origin, name, **{"x-renamed-from": origin}) for name, origin in origins.items()]
+    after = shop(*(each for name in kept for each in tables_of(name, name)), *(each for pair in moved for each in pair))
+
+    changes = changes_of(before, after, heeds_moves=True)
+
+    found = {each.before: each.after for each in changes if isinstance(each, TableRenamed)}
+    own = {origin: name for name, origin in origins.items()}
+    assert found == {**own, **{f"{origin}__items": f"{name}__items" for origin, name in own.items()}}
+    # Nothing else is another table's now: what is gone gave its name away.
+    removed = {each.table.name for each in changes if isinstance(each, TableRemoved)}
+    assert removed == {name for each in {*"abc"} - kept - {*own} for name in (each, f"{each}__items")}
+    assert not [each for each in changes if isinstance(each, (TableAdded, ColumnAdded, ColumnRemoved, ColumnRenamed))]
+    assert not [each for each in changes if isinstance(each, TablePropertyChanged) and each.name == "parent"]
+    # What is stated on both sides is history.
+    assert not [each for each in changes_of(after, after, heeds_moves=True) if isinstance(each, TableRenamed)]

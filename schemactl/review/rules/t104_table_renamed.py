@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.guesses import advice
@@ -12,6 +13,8 @@ from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import TableRenamed
 from schemactl.schema.nesting import chain_of
+
+_TAKEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
@@ -23,8 +26,11 @@ def find(comparison: Comparison) -> Iterator[Match]:
         verb = "is" if change.is_stated else "seems to be"
         number = followers[change.after]
         nested = f"; {counted(number, 'nested table')} with it" if number else ""
+        is_taken = change.after in comparison.base.schema.tables
+        ending = f", and `{change.after}` was another table: queries on it read other rows" if is_taken else ""
         yield Match(
-            sentence=f"table `{change.before}` {verb} called `{change.after}` now{nested}",
+            sentence=f"table `{change.before}` {verb} called `{change.after}` now{ending}{nested}",
+            impact=_TAKEN if is_taken else None,
             table=change.after,
             keys=("tables", change.after),
             before=change.before,
@@ -53,7 +59,8 @@ RULE = Rule(
     direction=Direction.BOTH,
     why="dlt knows no renames: it makes a new, empty table, and leaves the old one as it is. Queries on the old name "
     "see no new rows or fail, queries on the new one miss the history, and pipelines that still send the old name "
-    "fill the old table.",
+    "fill the old table. Where tables swap their names, or one takes the name of another, no query fails and all read "
+    "other rows.",
     fix="Rename the table at the destination before the next load, and leave a view with the old name for readers. "
     "State `x-renamed-from: OLD` on the table, so that nobody has to guess; where it is a new table, "
     "`x-renamed-from: []`.",

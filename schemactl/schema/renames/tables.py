@@ -9,6 +9,7 @@ from typing import Final
 from schemactl.schema.changes import TableRenamed
 from schemactl.schema.renames.columns import full_type
 from schemactl.schema.renames.likeness import are_siblings, have_other_numbers, name_likeness
+from schemactl.schema.renames.moves import table_claims
 from schemactl.schema.renames.pairing import MAX_PAIRS, clear_pairs, is_dlts_own, is_stated_new, stated_pairs
 from schemactl.schema.types import Schema, Table
 
@@ -39,16 +40,45 @@ def is_related(before: Schema, after: Schema) -> bool:
     return not all(own) or not own[0].isdisjoint(own[1]) or bool(table_renames(before, after, is_guessing=True))
 
 
-def table_renames(before: Schema, after: Schema, *, is_guessing: bool) -> tuple[TableRenamed, ...]:
+def table_renames(
+    before: Schema, after: Schema, *, is_guessing: bool, heeds_moves: bool = False
+) -> tuple[TableRenamed, ...]:
     """Return the tables that have another name: stated ones, then guesses, each followed by those nested in it.
 
     Args:
         before: a schema.
         after: the schema that it became.
         is_guessing: whether likeness counts; else only ``x-renamed-from`` and a parent's new name.
+        heeds_moves: whether tables may take names of each other, where the statement is new in ``after``.
     """
-    gone = {name: table for name, table in before.tables.items() if name not in after.tables}
-    new = {name: table for name, table in after.tables.items() if name not in before.tables}
+    claims = table_claims(before, after, before) if heeds_moves else {}
+    moves = _moves(claims, before, after) if any(new in before.tables for new in claims.values()) else ()
+    moved = {name for move in moves for name in (move.before, move.after)}
+    # A name that is moved from and to is settled; one that only goes, or comes, is no other table's.
+    gone = {name: table for name, table in before.tables.items() if name not in after.tables and name not in moved}
+    new = {name: table for name, table in after.tables.items() if name not in before.tables and name not in moved}
+    return (*moves, *_plain_renames(before, gone, new, after, is_guessing))
+
+
+def _moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tuple[TableRenamed, ...]:
+    """Return stated renames of tables that take names of each other, each followed by the tables nested in it."""
+    found = {old: TableRenamed(old, new, is_stated=True) for old, new in claims.items()}
+    open_moves, taken = list(found.values()), set(claims.values())
+    for move in open_moves:
+        for table in before.tables.values():
+            new = move.after + table.name.removeprefix(move.before)
+            is_nested = table.parent == move.before and table.name.startswith(move.before)
+            if is_nested and table.name not in found and new in after.tables and new not in taken:
+                found[table.name] = TableRenamed(table.name, new, follows_parent=True)
+                open_moves.append(found[table.name])
+                taken.add(new)
+    return tuple(found.values())
+
+
+def _plain_renames(
+    before: Schema, gone: Mapping[str, Table], new: Mapping[str, Table], after: Schema, is_guessing: bool
+) -> tuple[TableRenamed, ...]:
+    """Return renames between tables that are gone and tables that are new."""
     if not gone or not new:
         return ()
     search = _Search(_by_parent(gone), _by_parent(new))
