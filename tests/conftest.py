@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import time
@@ -26,6 +27,10 @@ SLOW_MARKS = ("spark", "e2e", "parity")
 # It makes the same programs faster, not other ones; the session that the tests share lives long enough to gain by it.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = "-XX:TieredStopAtLevel=4"
+
+# A shell ignores interrupts in what it runs in the background, and processes hand that on: tests interrupt commands.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The settings of whoever runs the tests are no part of them.
 os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")

@@ -160,7 +160,7 @@ def test_a_file_that_is_no_schema_is_refused_with_the_place(name: str) -> None:
     assert_refused(call("diff", "base.yaml", "bad.yaml"), message, hinted=hinted)
 
 
-@pytest.mark.parametrize("command", [("export", "bad.json"), ("import", "bad.json", "--name", "shop")])
+@pytest.mark.parametrize("command", [("export", "bad.json"), ("import", "bad.json", "--name", "shop", "--from", "dlt")])
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b'{"name": "a', "bad.json:1:10: the quote that opens here is not closed"), (b'{"a":' * 100_000, "nested deeper"),
