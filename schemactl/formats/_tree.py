@@ -123,7 +123,7 @@ def fields_of(node: Mapping) -> dict[Any, Node]:
     fields = {key.value: value for key, value in node.entries}
     if fields.pop(MERGE, None) is None:
         return fields
-    merged = [target for entry in node.entries if entry.key.value is MERGE for target in merged_into(entry)]
+    merged = [target for entry in node.entries for target in _merged(entry)]
     taken_in: dict[Any, Node] = {}
     # Of several mappings the first wins, and stands last: so dlt's YAML library.
     for target in reversed(merged):
@@ -145,27 +145,42 @@ def follow(node: Node) -> Scalar | Sequence | Mapping:
     return node.target if isinstance(node, Alias) else node
 
 
-def find(root: Node, keys: tuple[Key, ...]) -> int:
-    """Return where in the text ``keys`` lead: to a key, to an item, or as far towards it as there is."""
-    node, offset = root, root.start
-    for key in keys:
-        match follow(node):
-            case Mapping() as mapping:
-                found = _entry_of(mapping, key)
-                if found is None:
+class Finder:
+    """Finds places in a document by keys; each mapping is looked through once, whatever it holds."""
+
+    def __init__(self, root: Node) -> None:
+        self._root = root
+        # By identity: the root keeps all nodes, and to hash one is to walk through all that it holds.
+        self._entries: dict[int, dict[tuple[type, Any], Entry]] = {}
+
+    def find(self, keys: tuple[Key, ...]) -> int:
+        """Return where in the text ``keys`` lead: to a key, to an item, or as far towards it as there is."""
+        node, offset = self._root, self._root.start
+        for key in keys:
+            match follow(node):
+                case Mapping() as mapping:
+                    found = self._entries_of(mapping).get((type(key), key))
+                    if found is None:
+                        return offset
+                    offset, node = found.key.start, found.value
+                case Sequence(items=items) if isinstance(key, int) and key < len(items):
+                    node = items[key]
+                    offset = node.start
+                case _:
                     return offset
-                offset, node = found.key.start, found.value
-            case Sequence(items=items) if isinstance(key, int) and key < len(items):
-                node = items[key]
-                offset = node.start
-            case _:
-                return offset
-    return offset
+        return offset
+
+    def _entries_of(self, mapping: Mapping) -> dict[tuple[type, Any], Entry]:
+        """Return entries by key, of equal keys the first: the mapping's own, then those that ``<<`` takes in."""
+        known = self._entries.get(id(mapping))
+        if known is None:
+            taken_in = [self._entries_of(target) for entry in mapping.entries for target in _merged(entry)]
+            own = {(type(entry.key.value), entry.key.value): entry for entry in reversed(mapping.entries)}
+            known = self._entries[id(mapping)] = {}
+            for each in (*reversed(taken_in), own):
+                known |= each
+        return known
 
 
-def _entry_of(mapping: Mapping, key: Any) -> Entry | None:
-    for entry in mapping.entries:
-        if entry.key.value == key and type(entry.key.value) is type(key):
-            return entry
-    merges = (target for entry in mapping.entries if entry.key.value is MERGE for target in merged_into(entry))
-    return next((found for target in merges if (found := _entry_of(target, key))), None)
+def _merged(entry: Entry) -> Iterator[Mapping]:
+    return merged_into(entry) if entry.key.value is MERGE else iter(())

@@ -19,7 +19,7 @@ from schemactl.formats._complete import completed, is_complete
 from schemactl.formats._emit import json_text, yaml_text
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._stored import export_form, plain, with_defaults, with_sections
-from schemactl.formats._tree import Key, Node, Source
+from schemactl.formats._tree import Finder, Key, Node, Source
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.checks import Finding
 from schemactl.schema.hash import stored_hash
@@ -41,6 +41,7 @@ class Layout:
     root: Node
     meaning: dict[str, Any]
     is_json: bool
+    finder: Finder
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Document:
 
     def locate(self, *keys: Key) -> Location:
         """Return the line and column of a key or an item, or of what would hold it where it is not stated."""
-        return self.layout.source.locate(_tree.find(self.layout.root, keys))
+        return self.layout.source.locate(self.layout.finder.find(keys))
 
 
 def load(path: Path) -> Document:
@@ -106,10 +107,11 @@ def read(text: str, path: str) -> Document:
 def _read(source: Source) -> Document:
     is_json = _is_json(source)
     root = _parse(source, is_json)
+    finder = Finder(root)
     raw = completed(stated := _tree.value_of(root), source.path)
-    stored = _upgraded(raw, source, root)
+    stored = _upgraded(raw, source, finder)
     if findings := check(stored):
-        problems = tuple(_problem(finding, source, root) for finding in findings)
+        problems = tuple(_problem(finding, source, finder) for finding in findings)
         raise InputError("this is not a schema that dlt would take", at=Location(source.path), problems=problems)
     filled = with_defaults(plain(stored))
     schema = schema_from_dict(with_sections(filled))
@@ -124,7 +126,7 @@ def _read(source: Source) -> Document:
         stated_hash=stated_hash,
         stated_engine_version=engine,
         is_edited=_is_edited(filled if is_current else raw, engine, stated_hash),
-        layout=Layout(source, root, meaning, is_json),
+        layout=Layout(source, root, meaning, is_json, finder),
     )
 
 
@@ -170,7 +172,7 @@ def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | No
     source = Source(layout.source.path, text)
     try:
         root = _parse(source, layout.is_json)
-        stored = _upgraded(_tree.value_of(root), source, root)
+        stored = _upgraded(_tree.value_of(root), source, Finder(root))
         schema = schema_from_dict(with_sections(with_defaults(plain(stored))))
     except (InputError, KeyError, AttributeError):
         return None
@@ -209,16 +211,16 @@ def _too_large(path: str) -> InputError:
     return InputError("the file is too large for a schema", at=Location(path), hint=hint)
 
 
-def _upgraded(raw: dict[str, Any], source: Source, root: Node) -> dict[str, Any]:
+def _upgraded(raw: dict[str, Any], source: Source, finder: Finder) -> dict[str, Any]:
     try:
         return upgrade(raw, source.path)
     except InputError as error:
-        at = source.locate(_tree.find(root, ("engine_version",)))
+        at = source.locate(finder.find(("engine_version",)))
         raise InputError(error.message, at=at, hint=error.hint, problems=error.problems) from error
 
 
-def _problem(finding: Finding, source: Source, root: Node) -> Problem:
-    return Problem(finding.message, source.locate(_tree.find(root, finding.keys)), finding.hint)
+def _problem(finding: Finding, source: Source, finder: Finder) -> Problem:
+    return Problem(finding.message, source.locate(finder.find(finding.keys)), finding.hint)
 
 
 def _is_edited(stored: dict[str, Any], engine: int, stated_hash: str | None) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+Item = TypeVar("Item")
+
 UNLIMITED_WIDTH = 1_000_000
+MOST_ALIKE: Final = 50
+"""Lines of one kind that are printed one by one, unless all the evidence is asked for."""
 WARNING = "yellow"
 ERROR, FAINT, NAME = "bold red", "dim", "bold"
 """Styles: of warnings, of what stops a command, of what explains, and of names."""
@@ -62,6 +67,19 @@ def warning(word: str, message: str, style: str = WARNING) -> Text:
 def indented(line: Text) -> Padding:
     """Return a line two columns further in; where it wraps it stays there."""
     return Padding(line, (0, 0, 0, 2), expand=False)
+
+
+def first_lines(items: Sequence[Item], show: Callable[[Item], Text], look: Look, thing: str) -> Iterator[Text]:
+    """Yield a line for each of the first items, and one on how many more there are."""
+    listed = items if look.is_verbose else items[:MOST_ALIKE]
+    yield from map(show, listed)
+    if len(listed) < len(items):
+        yield more(len(items) - len(listed), thing)
+
+
+def more(number: int, thing: str, which: str = "") -> Text:
+    """Return the line on what is not listed."""
+    return Text(f"and {counted(number, f'more {thing}')}{which} (--verbose lists all)", style=FAINT)
 
 
 def counted(number: int, thing: str) -> str:

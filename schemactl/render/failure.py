@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from schemactl.errors import Location, Problem, SchemactlError
 from schemactl.render.harmless import escape
 
+MOST_PROBLEMS = 50
+"""Problems of one input that are shown."""
+
 _RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 
 
@@ -30,8 +33,10 @@ def render_warning(message: str, color: bool) -> str:
 
 def _known(error: SchemactlError, color: bool) -> Iterator[str]:
     yield _style("error", _RED, color) + ": " + _place(error.at, color) + _lines(error.message)
-    for problem in error.problems:
+    for problem in error.problems[:MOST_PROBLEMS]:
         yield from _problem(problem, color)
+    if len(error.problems) > MOST_PROBLEMS:
+        yield f"  and {len(error.problems) - MOST_PROBLEMS:,} more"
     if error.hint:
         yield _hint(error.hint, "", color)
 

@@ -1,9 +1,13 @@
-"""A review as text for a person: a tree of tables and columns with what was found there. Nothing is cut off."""
+"""A review as text for a person: a tree of tables and columns with what was found there.
+
+No text is cut off. Of very many findings of one rule the first are shown, and how many more there are.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -12,7 +16,7 @@ from rich.tree import Tree
 
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, describe_column, place
-from schemactl.render.console import Look, indented, print_sections, warning
+from schemactl.render.console import MOST_ALIKE, Look, first_lines, indented, more, print_sections, warning
 from schemactl.render.harmless import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.severity import Severity
@@ -60,21 +64,52 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     Quiet: errors and warnings, one a line, and the summary. Verbose: every change and every finding, also silenced
     and cosmetic ones, and whole hashes.
     """
+    shown, left = (report, []) if look.is_verbose else _shorten(report)
     if look.is_quiet:
-        return print_sections([[*_flat(report), _summary(report)]], look)
-    same = [review for review in report.reviews if words.is_same(review)]
-    told = (
-        report.reviews if len(same) == 1 or look.is_verbose else [each for each in report.reviews if each not in same]
-    )
+        return print_sections([[*_flat(shown), *left, _summary(report)]], look)
+    same = [review for review in shown.reviews if words.is_same(review)]
+    told = shown.reviews if len(same) == 1 or look.is_verbose else [each for each in shown.reviews if each not in same]
     sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in told]
-    if len(told) < len(report.reviews):
+    if len(told) < len(shown.reviews):
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
-    sections.append([line for finding in _violations(report) for line in _violation(finding, len(report.reviews) > 1)])
-    sections.append([*_silenced(report), *map(_unmatched, report.unmatched)])
+    sections.append([line for finding in _violations(shown) for line in _violation(finding, len(report.reviews) > 1)])
+    sections.append([*_silenced(shown), *first_lines(report.unmatched, _unmatched, look, "silence")])
+    sections.append(left)
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)
     sections.append([Text(escape(mode), style=_FAINT), _summary(report)])
     return print_sections([section for section in sections if section], look)
+
+
+def _shorten(report: Report) -> tuple[Report, list[Text]]:
+    """Return the report with the first findings of each rule, and lines on what is left out.
+
+    Errors, warnings and notes of a rule count apart, and so do those that are silenced: none hides behind others.
+    """
+    met: Counter[tuple[str, Severity, bool]] = Counter()
+    reviews, without, dropped = [], 0, 0
+    for review in report.reviews:
+        kept = []
+        for finding in review.findings:
+            kind = (finding.rule, finding.severity, finding.silence is not None)
+            is_listed = words.is_shown(finding) or finding.silence is not None
+            met[kind] += is_listed
+            if not is_listed or met[kind] <= MOST_ALIKE:
+                kept.append(finding)
+        has_changes_alone = not kept and not words.is_same(review)
+        without += has_changes_alone
+        if has_changes_alone and (review.findings or without > MOST_ALIKE):
+            dropped += 1
+        else:
+            reviews.append(replace(review, findings=tuple(kept)))
+    left = [
+        more(number - MOST_ALIKE, f"silenced {word}" if is_silenced else word, f" of {rule}")
+        for (rule, severity, is_silenced), number in met.items()
+        if number > MOST_ALIKE and (word := words.WORDS.get(severity, "note"))
+    ]
+    if dropped:
+        left.append(more(dropped, "schema", " with changes"))
+    return replace(report, reviews=tuple(reviews)), left
 
 
 def _flat(report: Report) -> Iterator[Text]:
@@ -110,6 +145,7 @@ def _review(review: Review, look: Look) -> Iterator[RenderableType]:
 def _tables(review: Review, look: Look) -> Iterator[Tree]:
     """Yield a branch a table, by name; what is no table's comes first."""
     nodes = _nodes(review, look)
+    quiet = 0
     for name in sorted(nodes, key=lambda each: (each is not None, each or "")):
         node = nodes[name]
         branch = Tree(_table_label(name, node, review), guide_style=_FAINT)
@@ -117,8 +153,11 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
         for column, below in node.columns.items():
             if look.is_verbose or below.findings:
                 _fill(branch.add(_label(column, below)), below, look)
-        if look.is_verbose or branch.children or any(_labelled(node)):
+        quiet += not branch.children and any(_labelled(node))
+        if look.is_verbose or branch.children or (any(_labelled(node)) and quiet <= MOST_ALIKE):
             yield branch
+    if quiet > MOST_ALIKE and not look.is_verbose:
+        yield Tree(more(quiet - MOST_ALIKE, "changed table"), guide_style=_FAINT)
 
 
 def _nodes(review: Review, look: Look) -> dict[str | None, _Node]:

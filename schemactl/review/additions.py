@@ -8,7 +8,7 @@ from enum import Enum, auto
 from schemactl.review.comparison import Comparison
 from schemactl.review.origins import is_filled_by_dlt
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
-from schemactl.review.tombstones import column_tombstones, table_tombstones
+from schemactl.review.tombstones import column_last_day, own_last_day
 from schemactl.review.variants import path_separator, variant_of
 from schemactl.schema.changes import ColumnAdded, TableAdded
 from schemactl.schema.types import Column, Table
@@ -57,12 +57,11 @@ def added_tables(comparison: Comparison, kind: Addition) -> Iterator[TableAdded]
     if not changes:
         return
     reshaped = reshaped_tables(comparison)
-    retired = table_tombstones(comparison.base.schema)
     for change in changes:
         if change.table.name in reshaped:
             found = Addition.RESHAPED
         else:
-            found = Addition.REVIVED if change.table.name in retired else Addition.PLAIN
+            found = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
         if found is kind:
             yield change
 
@@ -73,7 +72,7 @@ def base_table(comparison: Comparison, name: str) -> Table | None:
 
 
 def _kind(column: Column, base: Table | None, head: Table | None, separator: str) -> Addition:
-    if column.name in column_tombstones(base):
+    if column_last_day(base, column.name):
         return Addition.REVIVED
     if column.is_variant or variant_of(column, head, separator):
         return Addition.VARIANT

@@ -13,7 +13,7 @@ from schemactl.review.origins import renamed_columns
 from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
-from schemactl.review.tombstones import REMOVED_COLUMNS, REMOVED_TABLES, column_tombstones, table_tombstones
+from schemactl.review.tombstones import REMOVED_COLUMNS, REMOVED_TABLES, announced_columns, announced_tables
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.types import Schema
 
@@ -76,9 +76,9 @@ def notices(comparison: Comparison) -> Iterator[Notice]:
 
 
 def _announced(schema: Schema) -> Mapping[Place, date]:
-    found: dict[Place, date] = {(name, None): day for name, day in table_tombstones(schema).items()}
+    found: dict[Place, date] = {(name, None): day for name, day in announced_tables(schema).items()}
     for table in schema.tables.values():
-        found.update({(table.name, column): day for column, day in column_tombstones(table).items()})
+        found.update({(table.name, column): day for column, day in announced_columns(table).items()})
     return found
 
 

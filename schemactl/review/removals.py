@@ -8,7 +8,7 @@ from enum import Enum, auto
 from schemactl.review.additions import base_table
 from schemactl.review.comparison import Comparison
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
-from schemactl.review.tombstones import column_tombstones, is_over, table_last_day
+from schemactl.review.tombstones import column_last_day, is_over, table_last_day
 from schemactl.review.variants import path_separator, variant_of
 from schemactl.schema.changes import ColumnRemoved, TableRemoved
 
@@ -37,7 +37,7 @@ def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRem
         name = change.column.name
         if (change.table, name) in reshaped:
             found = Removal.RESHAPED
-        elif is_over(column_tombstones(base_table(comparison, change.table)).get(name), comparison.today):
+        elif is_over(column_last_day(base_table(comparison, change.table), name), comparison.today):
             found = Removal.ANNOUNCED
         elif variant_of(change.column, comparison.head.schema.tables.get(change.table), separator):
             found = Removal.FOLDED

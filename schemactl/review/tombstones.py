@@ -29,18 +29,34 @@ REMOVED_COLUMNS: Final = "x-removed-columns"
 REMOVED_TABLES: Final = "x-removed-tables"
 
 
-def column_tombstones(table: Table | None) -> Mapping[str, date]:
-    """Return the last days of the table's announced columns, by name; what is no date counts for nothing."""
+def column_last_day(table: Table | None, name: str) -> date | None:
+    """Return the last day of a column, None where none is announced; what is no date counts for nothing."""
     if table is None:
-        return {}
-    marked = ((column.name, deprecated_until(column.properties)) for column in table.columns.values())
-    return {**{name: day for name, day in marked if day}, **_dates(table.properties, REMOVED_COLUMNS)}
+        return None
+    column = table.columns.get(name)
+    return _announced(table.properties, REMOVED_COLUMNS, name) or (
+        deprecated_until(column.properties) if column else None
+    )
 
 
-def table_tombstones(schema: Schema) -> Mapping[str, date]:
-    """Return the last days of the schema's announced tables, by name; what is no date counts for nothing."""
-    marked = ((table.name, deprecated_until(table.properties)) for table in schema.tables.values())
-    return {**{name: day for name, day in marked if day}, **_dates(schema.extensions, REMOVED_TABLES)}
+def own_last_day(schema: Schema, name: str) -> date | None:
+    """Return the last day of a table as ``column_last_day``, whatever it is nested in."""
+    table = schema.tables.get(name)
+    return _announced(schema.extensions, REMOVED_TABLES, name) or (
+        deprecated_until(table.properties) if table else None
+    )
+
+
+def announced_columns(table: Table) -> Mapping[str, date]:
+    """Return the last days of the table's announced columns, by name."""
+    names = dict.fromkeys((*table.columns, *_stated(table.properties, REMOVED_COLUMNS)))
+    return {name: day for name in names if (day := column_last_day(table, name))}
+
+
+def announced_tables(schema: Schema) -> Mapping[str, date]:
+    """Return the last days of the schema's announced tables, by name."""
+    names = dict.fromkeys((*schema.tables, *_stated(schema.extensions, REMOVED_TABLES)))
+    return {name: day for name in names if (day := own_last_day(schema, name))}
 
 
 def deprecated_until(properties: Properties) -> date | None:
@@ -51,8 +67,7 @@ def deprecated_until(properties: Properties) -> date | None:
 
 def table_last_day(schema: Schema, name: str) -> date | None:
     """Return the last day of a table or of what it is nested in, None where none of them is announced."""
-    days = table_tombstones(schema)
-    return next((days[each] for each in chain_of(schema, name) if each in days), None)
+    return next((day for each in chain_of(schema, name) if (day := own_last_day(schema, each))), None)
 
 
 def is_over(until: date | None, today: date) -> bool:
@@ -60,12 +75,13 @@ def is_over(until: date | None, today: date) -> bool:
     return until is not None and until < today
 
 
-def _dates(properties: Properties, key: str) -> Mapping[str, date]:
+def _stated(properties: Properties, key: str) -> Mapping[str, Any]:
     stated = properties.get(key)
-    if not isinstance(stated, Mapping):
-        return {}
-    days = ((name, _date(value)) for name, value in stated.items())
-    return {name: day for name, day in days if day is not None}
+    return stated if isinstance(stated, Mapping) else {}
+
+
+def _announced(properties: Properties, key: str, name: str) -> date | None:
+    return _date(_stated(properties, key).get(name))
 
 
 def _date(value: Any) -> date | None:

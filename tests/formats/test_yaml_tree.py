@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from schemactl.errors import InputError
 from schemactl.formats import _yaml_tree
 from schemactl.formats._block_lines import read_block_lines
-from schemactl.formats._tree import MAX_CHARACTERS, Alias, Mapping, Node, Scalar, Source, value_of
+from schemactl.formats._tree import MAX_CHARACTERS, Alias, Finder, Mapping, Node, Scalar, Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.formats.dlt import load, read, write
 from schemactl.schema.templates import new_schema
@@ -316,3 +316,38 @@ def test_reading_leaves_the_garbage_collector_as_it_was():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_places_are_found_by_key_its_type_and_what_is_taken_in():
+    text = "base: &base {a: 1, b: 2}\nmore: &more {b: 3, c: 4}\nt:\n  1: x\n  '1': y\n  <<: [*base, *more]\n  a: 5\n"
+    root = parse_yaml(Source("x.yaml", text))
+
+    def at(*keys: str | int) -> str:
+        return text[Finder(root).find(keys) :].partition("\n")[0]
+
+    assert at("t", 1) == "1: x"
+    assert at("t", "1") == "'1': y"
+    assert at("t", "a") == "a: 5"
+    assert at("t", "b").startswith("b: 2")
+    assert at("t", "c").startswith("c: 4")
+    assert at("t", "none") == "t:"
+
+
+def test_to_find_many_places_takes_one_look_at_each_mapping(monkeypatch):
+    looked_at = []
+
+    class Entries(tuple):
+        def __iter__(self):
+            looked_at.append(len(self))
+            return super().__iter__()
+
+        def __reversed__(self):
+            looked_at.append(len(self))
+            return iter(self[::-1])
+
+    root = parse_yaml(Source("x.yaml", "".join(f"c{number}: {{}}\n" for number in range(1000))))
+    finder = Finder(root._replace(entries=Entries(root.entries)))
+    offsets = [finder.find((f"c{number}",)) for number in range(1000)]
+
+    assert offsets == sorted(set(offsets))
+    assert sum(looked_at) <= 2000

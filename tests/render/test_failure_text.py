@@ -62,3 +62,12 @@ def test_text_from_data_cannot_steer_the_terminal() -> None:
 
 def test_colors_are_around_our_own_words_only() -> None:
     assert render_failure(InputError("\x1b[31m"), color=True) == "\x1b[1;31merror\x1b[0m: \\x1b[31m\n"
+
+
+def test_of_very_many_problems_the_first_are_shown() -> None:
+    problems = tuple(Problem(f"no {number}") for number in range(100_000))
+    lines = render_failure(
+        InputError("the schema is wrong", problems=problems, hint="mend it"), color=False
+    ).splitlines()
+    assert len(lines) == 53
+    assert lines[-2:] == ["  and 99,950 more", "hint: mend it"]

@@ -13,6 +13,8 @@ from schemactl.render.review_text import print_review
 from schemactl.render.review_words import values
 from schemactl.review.report import Compatibility, Counted, Finding, Report, Review
 from schemactl.review.severity import Impact, Severity
+from schemactl.schema.changes import TableAdded
+from schemactl.schema.types import Table
 
 SITUATIONS = ("clean", "cosmetic", "broken", "hostile")
 WHOLE = Look(None)
@@ -284,3 +286,50 @@ def test_a_broken_contract_says_so_at_its_end() -> None:
     printed = print_review(_with(violation), WHOLE)
 
     assert next(line for line in printed.splitlines() if violation.message in line).endswith(", the contract")
+
+
+def _many(rule: str, number: int) -> list[Finding]:
+    finding = replace(_found("C204"), rule=rule, table="t", silence=None)
+    return [replace(finding, column=f"c{place}", fingerprint=f"{place:012}") for place in range(number)]
+
+
+@pytest.mark.parametrize("is_quiet", [False, True])
+def test_of_very_many_findings_the_first_of_each_kind_are_shown_and_the_others_counted(is_quiet: bool) -> None:
+    warnings = [replace(each, severity=Severity.WARN) for each in _many("C204", 60)]
+    silence = review_samples.Silence("C204", "nobody reads it")
+    silenced = [replace(each, silence=silence) for each in _many("C204", 70)]
+    report = _with(*_many("C204", 100_000), *warnings, *silenced, *_many("D302", 3))
+
+    printed = print_review(report, Look(None, is_quiet=is_quiet))
+
+    assert len(printed.splitlines()) < 700
+    assert printed.count("error C204") == (50 if is_quiet else 50 + 50)  # silenced ones are listed apart
+    assert "and 99,950 more errors of C204 (--verbose lists all)" in printed
+    assert "and 10 more warnings of C204 (--verbose lists all)" in printed
+    assert "and 20 more silenced errors of C204 (--verbose lists all)" in printed
+    assert printed.count("D302: ") == (3 if is_quiet else 4)  # and its fix
+    assert "100,003 errors, 60 warnings" in printed
+    assert "more errors" not in print_review(_with(*_many("C204", 60)), Look(None, is_verbose=True))
+
+
+def test_of_very_many_tables_and_schemas_the_first_are_shown() -> None:
+    review = review_samples.clean().reviews[0]
+    added = tuple(TableAdded(Table(f"t{number}", {}, {})) for number in range(120))
+    reviews = tuple(replace(review, name=f"s{number}", changes=added[:1]) for number in range(80))
+
+    one = print_review(Report(compatibility=Compatibility.FULL, reviews=(replace(review, changes=added),)), WHOLE)
+    many = print_review(Report(compatibility=Compatibility.FULL, reviews=reviews), WHOLE)
+
+    assert "and 70 more changed tables (--verbose lists all)" in one
+    assert one.count("+ t") == 50
+    assert "and 30 more schemas with changes (--verbose lists all)" in many
+    assert many.count("+ t0") == 50
+
+
+def test_a_schema_whose_findings_are_left_out_is_not_called_unchanged() -> None:
+    review = review_samples.clean().reviews[0]
+    reviews = tuple(replace(review, name=f"s{number}", findings=(_found("C204"),)) for number in range(120))
+    printed = print_review(Report(compatibility=Compatibility.FULL, reviews=reviews), WHOLE)
+    assert "unchanged" not in printed.replace("unchanged, version", "")
+    assert "and 70 more errors of C204" in printed
+    assert "and 70 more schemas with changes" in printed

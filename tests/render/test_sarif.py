@@ -164,3 +164,19 @@ def test_hostile_names_stay_data() -> None:
     assert run["results"][0]["properties"]["table"] == EVIL
     shown = [*texts(run["tool"]), *(result["message"]["text"] for result in run["results"])]
     assert not any(re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text) for text in shown)
+
+
+def test_of_more_findings_than_github_takes_the_worst_are_written() -> None:
+    report = broken()
+    review = report.reviews[1]
+    note = replace(review.findings[0], severity=Severity.INFO)
+    error = replace(note, severity=Severity.ERROR)
+    many = replace(report, reviews=(replace(review, findings=(*[note] * 6_000, *[error] * 3)),))
+
+    run = run_of(many)
+
+    assert len(run["results"]) == 5_000
+    assert [result["level"] for result in run["results"][:4]] == ["error", "error", "error", "note"]
+    [invocation] = run["invocations"]
+    assert "1,003 results left out" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+    assert "invocations" not in run_of(report)

@@ -396,3 +396,19 @@ def test_rules_import_nothing_heavy():
     program = "import sys; from schemactl.review.catalogue import all_rules; all_rules(); print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert not heavy & set(printed.split())
+
+
+def test_a_review_looks_at_each_announcement_a_few_times_whatever_the_number_of_columns(monkeypatch):
+    from schemactl.review import tombstones
+
+    looked_at = []
+    parse = tombstones._date
+    monkeypatch.setattr(tombstones, "_date", lambda value: (looked_at.append(1), parse(value))[1])
+    number = 300
+    sides = [{**{f"{name}{place}": TEXT for place in range(number)}, "x": BIGINT} for name in ("alpha", "beta")]
+    base, head = (Schema(name="shop", tables={"t": table_from_dict("t", {"columns": each})}) for each in sides)
+
+    findings = review(compare(Side(base), Side(head), TODAY), ReviewSettings())
+
+    assert len(findings) >= 2 * number
+    assert len(looked_at) < 50 * number

@@ -14,12 +14,16 @@ from schemactl.render.finding_prose import tell_details, tell_silence
 from schemactl.render.harmless import escape
 from schemactl.render.json import render_document
 from schemactl.render.places import Place, nearest_place
+from schemactl.render.review_words import count
 from schemactl.render.reviews.json import counted_document, to_plain
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT: Final = "SRCROOT"
+LIMIT: Final = 5_000
+"""Results that GitHub shows of a run; it refuses files of more than 25,000."""
+
 _LEVELS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARN: "warning",
@@ -32,9 +36,12 @@ _LEVELS: Final[Mapping[Severity, str]] = {
 def render(report: Report) -> str:
     """Return a SARIF log with one run: the rules that occur, and a result for each finding but the cosmetic ones.
 
-    Silenced findings are results with a suppression.
+    Silenced findings are results with a suppression. Where there are more than ``LIMIT`` the worst are taken, and a
+    notification says how many are left out.
     """
-    told = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
+    every = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
+    worst = sorted(every, key=lambda each: (each[1].silence is not None, -each[1].severity.rank))
+    told = every if len(every) <= LIMIT else worst[:LIMIT]
     rules = _worst_by_rule(finding for _, finding in told)
     numbers = {rule: number for number, rule in enumerate(rules)}
     driver = {
@@ -47,8 +54,15 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         "results": [_result(finding, review, numbers[finding.rule]) for review, finding in told],
+        **({"invocations": [_left_out(len(every) - LIMIT)]} if len(every) > LIMIT else {}),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _left_out(number: int) -> dict[str, Any]:
+    message = f"{count(number, 'result')} left out: GitHub shows {LIMIT:,}; `schemactl diff --format json` has all"
+    notification = {"level": "warning", "message": {"text": message}}
+    return {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
 
 
 def _worst_by_rule(findings: Iterable[Finding]) -> dict[str, Finding]:

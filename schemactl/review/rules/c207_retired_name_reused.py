@@ -8,24 +8,24 @@ from schemactl.review.additions import Addition, added_columns, added_tables, ba
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_tombstones, table_tombstones
+from schemactl.review.tombstones import column_last_day, own_last_day
 from schemactl.review.wording import typed
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each new column or table whose name the base schema has retired."""
-    retired = table_tombstones(comparison.base.schema)
     for added in added_tables(comparison, Addition.REVIVED):
         name = added.table.name
+        since = own_last_day(comparison.base.schema, name)
         yield Match(
-            sentence=f"table `{name}` is new, but the name is retired since {retired[name]}",
+            sentence=f"table `{name}` is new, but the name is retired since {since}",
             table=name,
             keys=("tables", name),
             after=added.table.to_dict(),
         )
     for change in added_columns(comparison, Addition.REVIVED):
         column = change.column
-        since = column_tombstones(base_table(comparison, change.table))[column.name]
+        since = column_last_day(base_table(comparison, change.table), column.name)
         yield Match(
             sentence=f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}",
             table=change.table,

@@ -10,7 +10,7 @@ from schemactl.review.comparison import Comparison
 from schemactl.review.nested_fields import FieldEvent, field_changes, told_type
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_tombstones
+from schemactl.review.tombstones import column_last_day
 
 _RETIRED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 """That of C207."""
@@ -20,7 +20,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each field that is new; those inside of it are not told as well."""
     for found in field_changes(comparison, FieldEvent.ADDED):
         assert found.after is not None
-        since = column_tombstones(base_table(comparison, found.change.table)).get(found.name)
+        since = column_last_day(base_table(comparison, found.change.table), found.name)
         retired = f", but the name is retired since {since}" if since else ""
         sentence = f"field {found.where} (`{told_type(found.after)}`) is new{retired}"
         yield found.match(sentence, _RETIRED if since else None)

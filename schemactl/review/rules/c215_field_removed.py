@@ -12,7 +12,7 @@ from schemactl.review.nested_contracts import freezes_fields
 from schemactl.review.nested_fields import FieldEvent, field_changes, told_type
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_tombstones, is_over
+from schemactl.review.tombstones import column_last_day, is_over
 
 _WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 _ANNOUNCED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)
@@ -24,7 +24,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for found in field_changes(comparison, FieldEvent.REMOVED):
         assert found.before is not None
         table = found.change.table
-        until = column_tombstones(base_table(comparison, table)).get(found.name)
+        until = column_last_day(base_table(comparison, table), found.name)
         sentence = f"field {found.where} (`{told_type(found.before)}`) is gone{_told(until, comparison.today)}"
         where_frozen = _WHERE_FROZEN if freezes_fields(comparison.head.schema, table) else None
         yield found.match(sentence, _ANNOUNCED if is_over(until, comparison.today) else where_frozen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.new_names import columns_newly_named, tables_newly_named
@@ -14,8 +14,10 @@ from schemactl.review.severity import Direction, Impact, Severity
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each new or renamed table and column whose name another one has in another case."""
     tables = comparison.head.schema.tables
+    of_tables = _by_case(sorted(tables))
+    of_columns: dict[str, Mapping[str, Sequence[str]]] = {}
     for table in tables_newly_named(comparison):
-        if other := _other(table, sorted(tables)):
+        if other := _other(table, of_tables):
             yield Match(
                 sentence=f"table `{table}` differs from `{other}` in case alone",
                 table=table,
@@ -23,7 +25,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 after=other,
             )
     for table, column in columns_newly_named(comparison):
-        if other := _other(column, tables[table].columns):
+        if table not in of_columns:
+            of_columns[table] = _by_case(tables[table].columns)
+        if other := _other(column, of_columns[table]):
             yield Match(
                 sentence=f"{place(table, column)} differs from `{other}` in case alone",
                 table=table,
@@ -33,8 +37,15 @@ def find(comparison: Comparison) -> Iterator[Match]:
             )
 
 
-def _other(name: str, names: Iterable[str]) -> str | None:
-    return next((each for each in names if each != name and each.casefold() == name.casefold()), None)
+def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(name.casefold(), []).append(name)
+    return found
+
+
+def _other(name: str, by_case: Mapping[str, Sequence[str]]) -> str | None:
+    return next((each for each in by_case[name.casefold()] if each != name), None)
 
 
 RULE = Rule(
