@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import Referred, find_schemas
-from schemactl.formats import FORMATS, Format
+from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table
+from schemactl.formats._fields import own_tables
+from schemactl.formats._folding import fold
+from schemactl.formats._losses import describe_loss
 from schemactl.schema.hash import bump
+from schemactl.schema.hints import only_root
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nesting import chain_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
@@ -31,6 +36,9 @@ class ExportRequest:
         schemas: the folder of ``import/`` and ``export/``.
         version_hash: the beginning of a hash in a destination's ledger; None for the last schema there.
         takes_tables: whether a destination's tables are exported as they are, not the schema that its ledger names.
+        table: the only table to export, with what is nested in it; None for all.
+        is_nested: whether nested tables are folded back into documents.
+        is_strict: whether a loss is an error.
     """
 
     reference: str
@@ -39,15 +47,24 @@ class ExportRequest:
     schemas: Path
     version_hash: str | None = None
     takes_tables: bool = False
+    table: str | None = None
+    is_nested: bool = False
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A schema as text; ``path`` is the file that holds it now, None where none was asked for."""
+    """A schema as text.
+
+    Attributes:
+        path: the file that holds it now, None where none was asked for.
+        losses: what the text does not say of the schema.
+    """
 
     name: str
     text: str
     path: Path | None = None
+    losses: tuple[Loss, ...] = ()
 
 
 def export(request: ExportRequest) -> tuple[Exported, ...]:
@@ -58,12 +75,11 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
 
     Raises:
         InputError: the reference names no schema, there is no such format, several schemas would become one text,
-            its naming convention is unknown, or a file cannot be written.
+            its naming convention is unknown, it has no such table, something is lost that may not be, or a file cannot
+            be written.
     """
     target = FORMATS[request.to]
-    schemas = list(_find(request))
-    for schema in schemas:
-        naming_of(schema)  # dlt does not load a schema whose convention is unknown
+    schemas = [_selected(schema, request) for schema in _find(request)]
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
     if len(schemas) > 1 and is_file:
@@ -73,11 +89,59 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
             hint="name one of them, or a folder with `--output DIR`",
         )
     is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or (request.output or "").endswith(os.sep))
-    exported = tuple(_exported(schema, target, path, is_folder) for schema in schemas)
+    named = [(schema.name, schema) for schema in schemas]
+    texts = _by_table(schemas, is_folder) if holds_one_table(target) else named
+    exported = tuple(_exported(name, schema, target, path, is_folder) for name, schema in texts)
+    lost = [loss for each in exported for loss in each.losses]
+    if request.is_strict and lost:
+        problems = tuple(Problem(describe_loss(loss)) for loss in lost)
+        raise InputError(f"`{request.to}` cannot hold all of the schema (--strict)", problems=problems)
     for each in exported:
         if each.path is not None:
             replace_text(each.path, each.text)
     return exported
+
+
+def _selected(schema: Schema, request: ExportRequest) -> Schema:
+    """Return the schema with the tables that are asked for, folded where that is asked for."""
+    naming_of(schema)  # dlt does not load a schema whose convention is unknown
+    if request.table is not None:
+        if request.table not in schema.tables:
+            raise InputError(
+                f"the schema `{schema.name}` has no table `{request.table}`",
+                hint=nearest_or_all(request.table, [table.name for table in own_tables(schema)]),
+            )
+        others = {table.name for table in own_tables(schema) if request.table not in chain_of(schema, table.name)}
+        schema = replace(schema, tables={name: table for name, table in schema.tables.items() if name not in others})
+        # What it is nested in is left out: it stands for itself.
+        table = schema.tables[request.table]
+        if table.is_nested:
+            properties = {key: value for key, value in table.properties.items() if key != "parent"}
+            schema = schema.with_table(replace(table, properties=properties))
+    return fold(schema) if request.is_nested else schema
+
+
+def _by_table(schemas: list[Schema], is_folder: bool) -> list[tuple[str, Schema]]:
+    """Return a schema for each table, by the table's name."""
+    found: dict[str, Schema] = {}
+    for schema in schemas:
+        own = {table.name for table in own_tables(schema)}
+        for name in own:
+            if name in found:
+                raise InputError(
+                    f"two schemas have a table `{name}`, and it is a file a table", hint="export one schema"
+                )
+        rest = {name: table for name, table in schema.tables.items() if name not in own}
+        found |= {
+            name: replace(schema, tables={**rest, name: schema.tables[name]}) for name in schema.tables if name in own
+        }
+    if not found or (len(found) > 1 and not is_folder):
+        names = ", ".join(f"`{name}`" for name in found) or "none"
+        hint = (
+            "name one with `--table`, or a folder with `--output DIR/`; `--nested` folds nested tables into their root"
+        )
+        raise InputError(f"a file of this format holds one table, and there are several: {names}", hint=hint)
+    return list(found.items())
 
 
 def _find(request: ExportRequest) -> Iterator[Schema]:
@@ -97,9 +161,10 @@ def _whole(found: Referred) -> Schema:
     return replace(start, tables={**start.tables, **found.schema.tables})
 
 
-def _exported(schema: Schema, target: Format, output: Path | None, is_folder: bool) -> Exported:
+def _exported(name: str, schema: Schema, target: Format, output: Path | None, is_folder: bool) -> Exported:
     hashed = bump(schema)
-    if output is None:
-        return Exported(schema.name, target.write(hashed))
-    path = output / f"{schema.name}{target.ENDINGS[0]}" if is_folder else output
-    return Exported(schema.name, target.write(hashed, path=str(path)), path)
+    path = output / f"{name}{target.ENDINGS[0]}" if output is not None and is_folder else output
+    text = target.write(hashed, path=None if path is None else str(path))
+    table = only_root(schema) if holds_one_table(target) else None
+    losses = find_losses(target, hashed, text, f"{table or name}{target.ENDINGS[0]}")
+    return Exported(name, text, path, losses)

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.errors import InputError, nearest_or_all
+from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
-from schemactl.formats import FORMATS, ReadableFormat, is_readable
+from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, is_readable
+from schemactl.formats._losses import PROCESSING, describe_loss
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
+from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgement import Violation, judge
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.text import read_text
 
@@ -28,6 +30,8 @@ class ImportRequest:
         name: the schema's name.
         schemas: the folder of ``import/`` and ``export/``.
         is_check: whether nothing is to be written.
+        is_merged: whether tables and columns that no file brings stay; they go otherwise.
+        is_strict: whether something that the files say and the schema cannot is an error.
     """
 
     files: tuple[Path, ...]
@@ -35,6 +39,8 @@ class ImportRequest:
     name: str
     schemas: Path
     is_check: bool = False
+    is_merged: bool = False
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class Imported:
         changes: what changed in its content.
         violations: what the stored schema's contract does not let through; then nothing is written.
         written: the files written.
+        losses: what the files say and the schema does not.
     """
 
     before: Schema | None
@@ -54,6 +61,7 @@ class Imported:
     changes: tuple[Change, ...]
     violations: tuple[Violation, ...] = ()
     written: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
 
     @property
     def changes_schema(self) -> bool:
@@ -71,9 +79,19 @@ def import_files(request: ImportRequest) -> Imported:
             folder cannot be read or written.
     """
     check_name(request.name)
-    content = _merged([(path, _read(path, request.source)) for path in request.files])
+    documents = [(path, _read(path, request.source)) for path in request.files]
+    losses = tuple(loss for _, document in documents for loss in document.losses)
+    if request.is_strict and losses:
+        problems = tuple(Problem(describe_loss(loss)) for loss in losses)
+        raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
+    content = _merged([(path, document.schema) for path, document in documents])
     folder = SchemasFolder.at(request.schemas)
     opened = open_schemas(folder, request.name)
+    if opened.schema is not None:
+        is_whole = not request.is_merged
+        content = (
+            _with_marks(content, opened.schema) if is_whole else with_hints(opened.schema, Hints(schema=content), None)
+        )
     new = _with_lineage(replace(content, name=request.name), opened.schema)
     after = to_save(folder, opened, new)
     # An edited import file has not been taken over before: it is compared with what the export file holds.
@@ -81,16 +99,28 @@ def import_files(request: ImportRequest) -> Imported:
     changes = diff(stored, with_lineage(new, stored)) if stored else ()
     violations = judge(stored, new).violations if stored else ()
     if violations or request.is_check:
-        return Imported(stored, after, changes, violations)
+        return Imported(stored, after, changes, violations, losses=losses)
     written = save(folder, opened, new)
-    return Imported(stored, after, changes, written=written)
+    return Imported(stored, after, changes, written=written, losses=losses)
 
 
-def _read(path: Path, source: str | None) -> Schema:
+def _with_marks(content: Schema, stored: Schema) -> Schema:
+    """Return the content with the marks of loads that the stored tables have: other formats do not carry them."""
+    tables = {name: _marked(table, stored.tables.get(name)) for name, table in content.tables.items()}
+    return replace(content, tables=tables)
+
+
+def _marked(table: Table, stored: Table | None) -> Table:
+    known = stored.properties if stored else {}
+    marks = {key: value for key, value in known.items() if key in PROCESSING and key not in table.properties}
+    return replace(table, properties={**table.properties, **marks}) if marks else table
+
+
+def _read(path: Path, source: str | None) -> Document:
     text = read_text(path)
     readable = {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
     module = _named(source, readable) if source else _format_of(path, text, readable)
-    return module.read(text, str(path)).schema
+    return module.read(text, str(path))
 
 
 def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:

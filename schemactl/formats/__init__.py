@@ -1,7 +1,9 @@
 """Formats of schemas: text <-> Schema, one module per format, found by its file name.
 
 To add a format, add a module with ``ENDINGS`` and ``write`` as in ``Format``; one that can be read too has ``read`` and
-``recognises`` as in ``ReadableFormat``. What only one format needs stands in a module whose name starts with ``_``.
+``recognises`` as in ``ReadableFormat``. ``ONE_TABLE = True`` marks a format whose files hold one table each. What a
+schema loses in a format that can be read is found by reading it back; ``losses`` says it of other formats
+(``LossyFormat``). What only one format needs stands in a module whose name starts with ``_``.
 Third parties use the entry-point group ``schemactl.format``.
 """
 
@@ -9,6 +11,8 @@ from __future__ import annotations
 
 from typing import Protocol, TypeGuard
 
+from schemactl.formats._losses import Loss as Loss
+from schemactl.formats._losses import losses_between
 from schemactl.registry import Registry
 from schemactl.schema.types import Schema
 
@@ -18,6 +22,11 @@ class Document(Protocol):
 
     @property
     def schema(self) -> Schema: ...
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the text says and the schema does not."""
+        ...
 
 
 class Format(Protocol):
@@ -49,9 +58,33 @@ class ReadableFormat(Format, Protocol):
         ...
 
 
+class LossyFormat(Format, Protocol):
+    """A module that says itself what it loses."""
+
+    def losses(self, schema: Schema) -> tuple[Loss, ...]:
+        """Return what the text of a schema does not say of it."""
+        ...
+
+
 def is_readable(module: Format) -> TypeGuard[ReadableFormat]:
     """Return whether a format can be read; others are only written."""
     return hasattr(module, "read")
+
+
+def holds_one_table(module: Format) -> bool:
+    """Return whether files of a format hold one table each."""
+    return bool(getattr(module, "ONE_TABLE", False))
+
+
+def _says_losses(module: Format) -> TypeGuard[LossyFormat]:
+    return hasattr(module, "losses")
+
+
+def find_losses(module: Format, schema: Schema, text: str, path: str) -> tuple[Loss, ...]:
+    """Return what ``text``, which the format wrote of the schema, does not say of it; ``path`` names its file."""
+    if _says_losses(module):
+        return module.losses(schema)
+    return losses_between(schema, module.read(text, path).schema) if is_readable(module) else ()
 
 
 FORMATS: Registry[Format] = Registry("format", "schemactl.formats")

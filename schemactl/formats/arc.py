@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._arc_fields import attributes, read_typing
+from schemactl.formats._losses import Loss
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import Naming, naming_of
@@ -61,11 +62,15 @@ class Document:
 
     schema: Schema
     typing: Typing
+    losses: tuple[Loss, ...] = ()
+
+
+_OTHERS: Final = re.compile(r"""engine_version|"(?:\$schema|fields)"\s*:.*"type"\s*:\s*"struct"|^\s*\{\s*"type"\s*:""")
 
 
 def recognises(text: str) -> bool:
     """Return whether a text looks as an Arc schema: a list, or an object, of fields with a type and ``nullable``."""
-    is_named = "engine_version" in text
+    is_named = _OTHERS.search(text) is not None
     return not is_named and _NULLABLE.search(text) is not None and _FIELD.search(text) is not None
 
 

@@ -18,6 +18,7 @@ from schemactl.formats._compare import same
 from schemactl.formats._complete import completed, is_complete
 from schemactl.formats._emit import json_text, yaml_text
 from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Loss
 from schemactl.formats._stored import export_form, plain, with_defaults, with_sections
 from schemactl.formats._tree import Finder, Key, Node, Source
 from schemactl.formats._yaml_tree import parse_yaml
@@ -55,6 +56,7 @@ class Document:
         is_edited: whether the content is another than the one the stated hash was made of; dlt gives such a
             file a new version on import. Unknown, so False, before engine version 6.
         layout: what ``write`` needs to keep comments and formatting.
+        losses: none.
     """
 
     schema: Schema
@@ -62,6 +64,7 @@ class Document:
     stated_engine_version: int
     is_edited: bool
     layout: Layout
+    losses: tuple[Loss, ...] = ()
 
     def locate(self, *keys: Key) -> Location:
         """Return the line and column of a key or an item, or of what would hold it where it is not stated."""
@@ -132,13 +135,18 @@ def _read(source: Source) -> Document:
 
 ENDINGS = (".schema.yaml", ".schema.yml", ".schema.json", ".yaml", ".yml", ".json")
 
-_ENGINE_VERSION = re.compile(r"""\bengine_version["']?\s*:""")
-"""The key that no schema file of dlt is without, in YAML or JSON."""
+_ENGINE_VERSION = re.compile(r"""\bengine_version["']?\s*:|^(?:tables|settings|normalizers)\s*:""", re.MULTILINE)
+"""The key that no schema file of dlt is without, in YAML or JSON, and those of files written by hand."""
 
 
 def recognises(text: str) -> bool:
     """Return whether a text looks as a schema file of dlt."""
     return _ENGINE_VERSION.search(text) is not None
+
+
+def losses(schema: Schema) -> tuple[Loss, ...]:  # noqa: ARG001 - the form of all formats
+    """Return nothing: the format is the schema's own."""
+    return ()
 
 
 def write(schema: Schema, path: str | None = None, layout: Layout | None = None) -> str:

@@ -113,7 +113,7 @@ def _nothing_written(
     if violations:
         yield Text("nothing was written")
     elif (before is None or changes) and not written:
-        yield Text("nothing written: the schema would change (--check)")
+        yield Text("nothing written: the schema would change")
 
 
 def _where(change: Change) -> str:

@@ -47,6 +47,11 @@ def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
     return findings or tuple(chain(_parents_exist(stored), _parents_end(stored), _own_tables_exist(stored)))
 
 
+def check_column(properties: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Return all that keeps dlt from taking a column with these properties."""
+    return tuple(chain(_column(properties, ()), storable(properties, ())))
+
+
 _TYPE_SYNONYMS = {
     **dict.fromkeys(("string", "str", "varchar", "char", "uuid"), "text"),
     **dict.fromkeys(("int", "integer", "long", "int64", "int32", "smallint"), "bigint"),

@@ -55,6 +55,16 @@ class Options(CommonOptions):
         bool,
         typer.Option("--tables", help="Of a destination: its tables as they are, not the schema of its ledger."),
     ] = False
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="TABLE", help="This table alone, with the tables nested in it."),
+    ] = None
+    nested: Annotated[
+        bool, typer.Option("--nested", help="Fold nested tables and columns `a__b` back into documents.")
+    ] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where the format cannot say all that the schema does.")
+    ] = False
     format: Annotated[
         Literal["text", "json"],
         typer.Option("--format", help="Changes nothing here: what is printed is the schema, as `--to` says."),
@@ -64,6 +74,7 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Export; print the text where no file is named."""
     from schemactl.flows.export import ExportRequest, export
+    from schemactl.render.losses import print_losses
 
     if options.version_hash is not None and options.tables:
         raise InputError("`--hash` and `--tables` say two things", hint="use one of them")
@@ -74,8 +85,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         schemas=Path(options.schemas),
         version_hash=options.version_hash,
         takes_tables=options.tables,
+        table=options.table,
+        is_nested=options.nested,
+        is_strict=options.strict,
     )
     for exported in export(request):
+        if not options.quiet:
+            terminal.tell(print_losses(exported.losses, options.to))
         if exported.path is None:
             terminal.write(exported.text)
         elif not options.quiet:

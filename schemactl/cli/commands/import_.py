@@ -2,7 +2,7 @@
 
 The next version of the schema is saved in the export folder (and in the import folder where there is none yet).
 Where the stored schema's own contract forbids a change nothing is written, and the exit code is 1. With --check
-nothing is written at all, and the exit code is 1 where the schema would change.
+nothing is written at all, and the exit code is 1 where the schema would change; with --dry-run it is 0.
 """
 
 from __future__ import annotations
@@ -43,6 +43,15 @@ class Options(CommonOptions):
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
     ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show what would change.")] = False
+    merge: Annotated[
+        bool,
+        typer.Option(
+            "--merge/--replace",
+            help="Whether tables and columns that no file brings stay. By default the files replace the schema.",
+        ),
+    ] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where a file says what a schema cannot.")] = False
     format: Annotated[
         Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
     ] = "text"
@@ -51,10 +60,21 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Import, print what changed, and return 1 where that is forbidden or pending."""
     from schemactl.flows.import_ import ImportRequest, import_files
+    from schemactl.render.losses import print_losses
 
     files = tuple(Path(file) for file in options.files)
-    request = ImportRequest(files, options.source, options.name, Path(options.schemas), options.check)
+    request = ImportRequest(
+        files=files,
+        source=options.source,
+        name=options.name,
+        schemas=Path(options.schemas),
+        is_check=options.check or options.dry_run,
+        is_merged=options.merge,
+        is_strict=options.strict,
+    )
     imported = import_files(request)
+    if not options.quiet:
+        terminal.tell(print_losses(imported.losses, "the schema"))
     shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
     if options.format == "json":
         from schemactl.render.imports import import_document

@@ -1,0 +1,333 @@
+"""Columns as trees of fields: what stands between a schema and the formats that describe nested records.
+
+A format writes the native form of a field and reads it back (``Codec``). What the native form does not say is computed
+here, so every format agrees on it: one with a place for foreign keys carries it as ``x-dlt``, another one loses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
+
+from schemactl.errors import InputError, Location, Problem
+from schemactl.formats._losses import PROCESSING
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.nested_columns import SPARK_TYPE, stated_type
+from schemactl.schema.nested_ddl import write_type
+from schemactl.schema.nested_types import STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_of
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, DataType, Properties, Schema, Table
+from schemactl.schema.validation import check, check_column
+
+HINTS: Final = "x-dlt"
+"""The key under which a format carries what its own words do not say: properties as dlt names them, null for none."""
+
+FIELDS: Final = "x-fields"
+"""The property of a column with what ``x-spark-type`` cannot say of nested fields: by name, ``fields`` below."""
+
+_TYPE: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, FIELDS))
+
+Native = TypeVar("Native")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, or what is nested in one.
+
+    Attributes:
+        properties: as those of a column.
+        fields: of an object; empty for others.
+        element: of a list.
+        values: of an object whose keys are data.
+    """
+
+    name: str
+    properties: Properties
+    fields: tuple[Field, ...] = ()
+    element: Field | None = None
+    values: Field | None = None
+
+    @property
+    def data_type(self) -> DataType:
+        """The type; text for a column that waits for data."""
+        return DataType(self.properties.get("data_type") or "text")
+
+    @property
+    def nullable(self) -> bool:
+        return self.properties.get("nullable") is not False
+
+    @property
+    def description(self) -> str | None:
+        return self.properties.get("description")
+
+    @property
+    def precision(self) -> int | None:
+        return self.properties.get("precision")
+
+    @property
+    def scale(self) -> int | None:
+        return self.properties.get("scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Codec(Generic[Native]):
+    """How a format says one field in its own words, and what it understands of them."""
+
+    write: Callable[[Field], Native]
+    read: Callable[[str, Native], Field]
+
+
+# --- columns and fields ---
+
+
+def stated(properties: Properties) -> dict[str, Any]:
+    """Return properties without nulls and without the marks that loads leave."""
+    return {key: value for key, value in properties.items() if value is not None and key not in PROCESSING}
+
+
+def field_of(column: Column) -> Field:
+    """Return a column with what its ``x-spark-type`` and ``x-fields`` say of the data in it.
+
+    Raises:
+        InputError: its ``x-spark-type`` is no type of nested data.
+    """
+    properties = stated(column.properties)
+    of = stated_type(column, keeps_sizes=True)
+    if of is None:
+        return Field(column.name, properties)
+    return replace(_nested(column.name, of, properties.get(FIELDS)), properties=properties)
+
+
+def properties_of(field: Field) -> dict[str, Any]:
+    """Return the properties of the column that holds a field."""
+    of = _type_of(field)
+    if isinstance(of, Leaf):
+        return dict(field.properties)
+    properties = {**field.properties, "data_type": "json"}
+    if isinstance(of, Json):
+        return properties
+    notes = _notes(field)
+    return {**properties, SPARK_TYPE: write_type(of), **({FIELDS: notes} if notes else {})}
+
+
+def _nested(name: str, of: NestedType, notes: Any) -> Field:
+    known = notes if isinstance(notes, Mapping) else {}
+    match of:
+        case Struct(fields):
+            inner = tuple(_noted(each, type_, known.get(each)) for each, type_ in fields)
+            return Field(name, {"data_type": "json"}, fields=inner)
+        case ListOf(element):
+            return Field(name, {"data_type": "json"}, element=_nested("element", element, known))
+        case MapOf(value):
+            return Field(name, {"data_type": "json"}, values=_nested("value", value, known))
+        case Leaf(type_):
+            return Field(name, leaf_properties(type_))
+        case Json():
+            return Field(name, {"data_type": "json"})
+
+
+def _noted(name: str, of: NestedType, note: Any) -> Field:
+    known = note if isinstance(note, Mapping) else {}
+    field = _nested(name, of, known.get("fields"))
+    return replace(field, properties=joined(field.properties, {k: v for k, v in known.items() if k != "fields"}))
+
+
+def _notes(field: Field) -> dict[str, Any]:
+    below = field.element or field.values
+    if below is not None:
+        return _notes(below)
+    found = {}
+    for each in field.fields:
+        known = {key: value for key, value in stated(each.properties).items() if (key, value) != ("nullable", True)}
+        note = beside(known, _nested(each.name, _type_of(each), None).properties)
+        inner = _notes(each)
+        if note or inner:
+            found[each.name] = {**note, **({"fields": inner} if inner else {})}
+    return found
+
+
+def _type_of(field: Field) -> NestedType:
+    if field.fields:
+        return Struct(tuple((each.name, _type_of(each)) for each in field.fields))
+    below = field.element or field.values
+    if below is not None:
+        inner = _type_of(below)
+        return Json() if isinstance(inner, Json) else ListOf(inner) if field.element else MapOf(inner)
+    return leaf_type(field.properties)
+
+
+_BITS: Final = {8: "tinyint", 16: "smallint", 32: "int"}
+
+
+def leaf_type(properties: Properties) -> NestedType:
+    """Return the type of scalars with the properties of a column; integers keep their size."""
+    size = properties.get("precision")
+    match properties.get("data_type"):
+        case None:
+            return Leaf(STRING)
+        case DataType.BIGINT:
+            return Leaf(_BITS.get(size or 64, "bigint"))
+        case DataType.DECIMAL:
+            places = properties.get("scale")
+            return Leaf(f"decimal({size or 38},{9 if places is None and not size else places or 0})")
+    return leaf_of(properties)
+
+
+def leaf_properties(name: str) -> dict[str, Any]:
+    """Return the properties of a column for Spark's name of a scalar type."""
+    sized = re.fullmatch(r"(decimal|time)\((\d+)(?:,(\d+))?\)", name)
+    if sized is not None:
+        scale = {"scale": int(sized[3])} if sized[3] else {}
+        return {"data_type": sized[1], "precision": int(sized[2]), **scale}
+    bits = next((bits for bits, word in _BITS.items() if word == name), None)
+    if bits is not None:
+        return {"data_type": "bigint", "precision": bits}
+    known = {"boolean": "bool", "string": "text", "float": "double", "timestamp_ntz": "timestamp"}
+    zone = {"timezone": False} if name == "timestamp_ntz" else {}
+    return {"data_type": known.get(name, name), **zone}
+
+
+# --- what is carried beside the native form ---
+
+
+def beside(properties: Properties, native: Properties) -> dict[str, Any]:
+    """Return what has to be added to native properties to get the given ones; null takes one away."""
+    more = {key: value for key, value in properties.items() if key not in native or native[key] != value}
+    return {**more, **{key: None for key in native if key not in properties}}
+
+
+def joined(native: Properties, more: Properties) -> dict[str, Any]:
+    """Return native properties with what ``beside`` found."""
+    return {key: value for key, value in {**native, **more}.items() if value is not None}
+
+
+def hints_of(field: Field, codec: Codec[Native]) -> dict[str, Any]:
+    """Return what the native form of a column does not say of it."""
+    return beside(field.properties, properties_of(codec.read(field.name, codec.write(field))))
+
+
+def restored(name: str, native: Native, hints: Any, codec: Codec[Native], path: str) -> dict[str, Any]:
+    """Return the properties of a column of its native form and the hints beside it.
+
+    Where the type in the native form was edited since, the hints on the type are old, and do not count.
+
+    Raises:
+        InputError: the hints are none that a column can have.
+    """
+    own = properties_of(codec.read(name, native))
+    if hints is None:
+        return own
+    if not isinstance(hints, Mapping):
+        raise InputError(f"`{HINTS}` of `{name}` is no mapping", at=Location(path))
+    full = joined(own, hints)
+    if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
+        raise InputError(f"`{HINTS}` of `{name}` states what no column can have", at=Location(path), problems=problems)
+    if codec.write(field_of(Column(name, full))) == native:
+        return full
+    return joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
+
+
+def table_properties(name: str, description: str | None) -> dict[str, Any]:
+    """Return the properties of a table of which a format says no more than name and description."""
+    note = {"description": description} if description else {}
+    return {"write_disposition": "append", "resource": name, **note}
+
+
+def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
+    """Return what the name and the description of a table, or its native properties, do not say of it."""
+    own = table_properties(table.name, table.properties.get("description"))
+    return beside(stated(table.properties), own if native is None else native)
+
+
+def schema_hints(schema: Schema) -> dict[str, Any]:
+    """Return what a schema states beside its tables; what a new schema states as well is left out."""
+    names = schema.normalizers.get("names") or "snake_case"
+    hints = beside(_sections(schema), _sections(new_schema(schema.name, names)))
+    return hints if names == "snake_case" else {**hints, "normalizers": dict(schema.normalizers)}
+
+
+def _sections(schema: Schema) -> dict[str, Any]:
+    own = {"settings": schema.settings, "normalizers": schema.normalizers, "description": schema.description}
+    return stated({**own, **schema.extensions})
+
+
+# --- tables ---
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A table that was read: its columns in order, by the names that the file has."""
+
+    name: str
+    columns: tuple[tuple[str, Properties], ...]
+    properties: Properties
+
+
+def own_tables(schema: Schema) -> Iterator[Table]:
+    """Yield the tables of data; dlt's own are the same in each schema, and made anew on import."""
+    prefix = system_prefix(naming_of(schema))
+    return (table for table in schema.tables.values() if not table.name.startswith(prefix))
+
+
+def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
+    """Return the schema of tables that were read; names become those of its naming convention.
+
+    Args:
+        records: the tables.
+        hints: what ``schema_hints`` found when the file was written; None in files of others.
+        path: names the file in messages.
+
+    Raises:
+        InputError: two names become one, a hint is none that a schema can have, or a name is none.
+    """
+    known = hints if isinstance(hints, Mapping) else {}
+    normalizers = known.get("normalizers")
+    names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
+    start = new_schema("imported", names if isinstance(names, str) else "snake_case")
+    sections = joined(_sections(start), known)
+    naming = naming_of(start)
+    tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
+    columns = {name: _columns(record, naming, path) for name, record in tables.items()}
+    made = {name: Table(name, columns[name], _renamed(name, record)) for name, record in tables.items()}
+    schema = replace(
+        start,
+        tables={**start.tables, **made},
+        settings=sections.pop("settings", {}),
+        normalizers=sections.pop("normalizers", start.normalizers),
+        description=sections.pop("description", None),
+        extensions=sections,
+    )
+    if findings := check(schema.to_dict()):
+        problems = tuple(Problem(each.message, hint=each.hint) for each in findings)
+        raise InputError("the file says what no schema can", at=Location(path), problems=problems)
+    return schema
+
+
+def _renamed(name: str, record: Record) -> dict[str, Any]:
+    resource = record.properties.get("resource")
+    return {**record.properties, **({"resource": name} if resource == record.name else {})}
+
+
+def _columns(record: Record, naming: Naming, path: str) -> dict[str, Column]:
+    named = ((naming.normalize_path(name), name, properties) for name, properties in record.columns)
+    found = _unique(named, f"columns of `{record.name}`", path)
+    return {name: Column(name, properties) for name, properties in found.items()}
+
+
+Item = TypeVar("Item")
+
+
+def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dict[str, Item]:
+    found: dict[str, Item] = {}
+    origins: dict[str, str] = {}
+    for name, origin, item in named:
+        if not name:
+            raise InputError(f"`{origin}` is no name under the naming convention", at=Location(path))
+        if name in found:
+            message = f"the {what} `{origins[name]}` and `{origin}` become one name `{name}`"
+            raise InputError(message, at=Location(path), hint="rename one of them")
+        found[name], origins[name] = item, origin
+    return found

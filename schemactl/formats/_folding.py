@@ -1,0 +1,87 @@
+"""Folds nested tables and flattened columns back into the documents that they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from schemactl.formats._fields import Field, field_of, own_tables, properties_of
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.types import Column, Schema, Table
+
+_ANY: Final = {"data_type": "json"}
+_LEVELS: Final = 50
+"""What is nested deeper stays JSON."""
+
+
+def fold(schema: Schema) -> Schema:
+    """Return the schema of the documents: root tables alone, what was nested in them as columns of ``x-spark-type``.
+
+    A nested table becomes a list of objects (of values, where ``value`` is its only column), and columns ``a__b`` and
+    ``a__c`` become an object ``a``. Where values of several kinds share a place (variants, a list beside an object),
+    it holds any JSON. Columns that dlt adds are no part of documents. Names are those of the schema.
+    """
+    naming = naming_of(schema)
+    roots = [table for table in own_tables(schema) if not table.is_nested]
+    folded = {table.name: _folded(table, schema, naming) for table in roots}
+    own = {table.name for table in own_tables(schema)}
+    kept = {name: folded.get(name, table) for name, table in schema.tables.items() if name in folded or name not in own}
+    return replace(schema, tables=kept)
+
+
+def _folded(table: Table, schema: Schema, naming: Naming) -> Table:
+    fields = _document(table, schema, naming, 0)
+    columns = {field.name: Column(field.name, properties_of(field)) for field in fields}
+    return replace(table, columns=columns)
+
+
+def _document(table: Table, schema: Schema, naming: Naming, level: int) -> tuple[Field, ...]:
+    """Return the fields of the documents whose rows a table holds."""
+    prefix = system_prefix(naming)
+    places: list[tuple[tuple[str, ...], Field]] = []
+    variants: set[str] = set()
+    for column in table.columns.values():
+        if column.name.startswith(prefix) or not column.is_complete:
+            continue
+        if column.is_variant:
+            variants.add(column.name)
+        else:
+            places.append((_path(column.name, naming), field_of(column)))
+    for nested in schema.tables.values():
+        if nested.parent == table.name:
+            name = nested.name.removeprefix(f"{table.name}{naming.path_separator}")
+            places.append((_path(name, naming), _list(nested, schema, naming, level)))
+    marks = {name.rpartition(f"{naming.path_separator}v_")[0] for name in variants}
+    mixed = {path for path, _ in places if naming.make_path(*path) in marks}
+    return tuple(_grouped([(path, Field("", _ANY) if path in mixed else field) for path, field in places], level))
+
+
+def _list(table: Table, schema: Schema, naming: Naming, level: int) -> Field:
+    fields = _document(table, schema, naming, level + 1) if level < _LEVELS else ()
+    # A list in a list is a table of its own, named so by dlt.
+    if len(fields) == 1 and (fields[0].name == "value" or (fields[0].name == "list" and fields[0].element)):
+        return Field(table.name, _ANY, element=replace(fields[0], name="element"))
+    return Field(table.name, _ANY, element=Field("element", _ANY, fields=fields))
+
+
+def _path(name: str, naming: Naming) -> tuple[str, ...]:
+    return naming.break_path(name) or (name,)
+
+
+def _grouped(places: list[tuple[tuple[str, ...], Field]], level: int) -> Iterator[Field]:
+    """Yield the fields of one object from those with paths, in the order in which names first stand there."""
+    names = dict.fromkeys(path[0] for path, _ in places)
+    for name in names:
+        here = [(path[1:], field) for path, field in places if path[0] == name]
+        own = [field for path, field in here if not path]
+        if len(here) == 1 and own:
+            yield replace(own[0], name=name)
+        elif own or level >= _LEVELS:
+            yield Field(name, _ANY)
+        else:
+            fields = tuple(_grouped(here, level + 1))
+            # An object that always has a value in it is always there.
+            is_there = any(not field.nullable for field in fields)
+            yield Field(name, {**_ANY, "nullable": False} if is_there else _ANY, fields=fields)

@@ -1,0 +1,121 @@
+"""What a schema loses on its way through a format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Properties, Schema
+
+PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
+"""Marks of loads, which mean nothing elsewhere."""
+
+_DEFAULTS: Final = {"nullable": True, "timezone": True, "write_disposition": "append"}
+_TYPE: Final = ("data_type", "precision", "scale", "timezone", "x-spark-type", "x-fields")
+
+
+_LONGEST: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing that a file does not say, or says otherwise.
+
+    Attributes:
+        place: ``table.column``, a table, or empty for the schema.
+        what: the property, ``type``, ``column`` or ``table``; of a foreign file its own word.
+        before: what was stated.
+        after: what comes back, None where nothing does.
+    """
+
+    place: str
+    what: str
+    before: Any = None
+    after: Any = None
+
+
+def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
+    """Return what ``after`` lacks of ``before``, by meaning: a property's default counts as stated.
+
+    Names, versions and hashes of schemas, dlt's own tables and the marks of loads do not count.
+    """
+    return tuple(_losses(before, after))
+
+
+def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
+    """Return what a file does not say that shows tables, columns, their types and these properties alone."""
+    known = frozenset((*shown, "type"))
+    start = new_schema("shown", schema.normalizers.get("names") or "snake_case")
+    return tuple(loss for loss in _losses(schema, start, with_tables=False) if loss.what not in known)
+
+
+def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:
+    prefix = system_prefix(naming_of(before))
+    yield from _differences("", _sections(before), _sections(after))
+    for name, table in before.tables.items():
+        if name.startswith(prefix):
+            continue
+        other = after.tables.get(name)
+        if with_tables and other is None:
+            yield Loss(name, "table")
+            continue
+        yield from _differences(name, _meant(table.properties, name), _meant(other.properties if other else {}, name))
+        for column in table.columns.values():
+            place = f"{name}.{column.name}"
+            found = other.columns.get(column.name) if other else None
+            if with_tables and found is None:
+                yield Loss(place, "column")
+            else:
+                yield from _differences(place, _meant(column.properties), _meant(found.properties if found else {}))
+
+
+def _sections(schema: Schema) -> Properties:
+    return _meant({"settings": schema.settings, "normalizers": schema.normalizers,
+                   "description": schema.description, **schema.extensions})  # fmt: skip
+
+
+def _meant(properties: Properties, name: str | None = None) -> dict[str, Any]:
+    """Return properties without those that say what holds anyway; ``name`` is the table's."""
+    return {key: value for key, value in properties.items() if not _is_default(key, value, name)}
+
+
+def _is_default(key: str, value: Any, name: str | None) -> bool:
+    if value is None or key in PROCESSING or (key == "resource" and value == name):
+        return True
+    return _DEFAULTS.get(key, False) == value and isinstance(value, bool | str)
+
+
+def _differences(place: str, before: Properties, after: Properties) -> Iterator[Loss]:
+    types = [{key: value for key, value in each.items() if key in _TYPE} for each in (before, after)]
+    if types[0] != types[1]:
+        yield Loss(place, "type", types[0], types[1])
+    for key in (*before, *(key for key in after if key not in before)):
+        if key not in _TYPE and before.get(key) != after.get(key):
+            yield Loss(place, key, before.get(key), after.get(key))
+
+
+def describe_loss(loss: Loss) -> str:
+    """Return a loss in words: ``orders.id: `primary_key: true` ``, with what comes back in its place."""
+    place = f"{loss.place}: " if loss.place else ""
+    if loss.before is None and loss.after is None:
+        return f"{place}{loss.what}"
+    before = f"`{loss.what}: {_shown(loss.before)}`" if loss.what != "type" else _shown_type(loss.before)
+    if loss.after is None or (loss.what == "type" and not loss.after):
+        return f"{place}{before}"
+    after = _shown_type(loss.after) if loss.what == "type" else f"`{loss.what}: {_shown(loss.after)}`"
+    return f"{place}{before} becomes {after}"
+
+
+def _shown_type(properties: Any) -> str:
+    stated = ", ".join(f"{key}: {_shown(value)}" for key, value in properties.items())
+    return f"type `{stated or 'unknown'}`"
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,393 @@
+"""JSON Schema 2020-12: an object for each table, in ``$defs``; what its keywords do not say stands in ``x-dlt``.
+
+https://json-schema.org/draft/2020-12/json-schema-core and .../json-schema-validation; formats ``int32`` and so on are
+those of the OpenAPI registry. With ``--nested`` the objects are the documents.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    own_tables,
+    restored,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Loss
+from schemactl.formats._tree import Source, value_of
+from schemactl.schema.types import DataType, Schema, Table
+
+ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+_ANY: Final = ["object", "array", "string", "number", "boolean"]
+_BY_TYPE: Final[Mapping[DataType, Mapping[str, Any]]] = {
+    DataType.TEXT: {"type": ["string"]},
+    DataType.DOUBLE: {"type": ["number"]},
+    DataType.BOOL: {"type": ["boolean"]},
+    DataType.TIMESTAMP: {"type": ["string"], "format": "date-time"},
+    DataType.BIGINT: {"type": ["integer"]},
+    DataType.BINARY: {"type": ["string"], "contentEncoding": "base64"},
+    DataType.JSON: {"type": _ANY},
+    DataType.DECIMAL: {"type": ["number", "string"], "format": "decimal"},
+    DataType.WEI: {"type": ["integer", "string"], "format": "wei"},
+    DataType.DATE: {"type": ["string"], "format": "date"},
+    DataType.TIME: {"type": ["string"], "format": "time"},
+}
+_BY_FORMAT: Final = {
+    "date-time": "timestamp", "date": "date", "time": "time", "decimal": "decimal", "wei": "wei",
+}  # fmt: skip
+_BITS: Final = {f"int{bits}": bits for bits in (8, 16, 32)}
+
+_LIMITS: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
+    "x-pattern": ("pattern", str), "x-minimum": ("minimum", (int, float)), "x-maximum": ("maximum", (int, float)),
+    "x-exclusive-minimum": ("exclusiveMinimum", (int, float)),
+    "x-exclusive-maximum": ("exclusiveMaximum", (int, float)), "x-multiple-of": ("multipleOf", (int, float)),
+    "x-min-length": ("minLength", int), "x-min-items": ("minItems", int), "x-max-items": ("maxItems", int),
+    "x-unique-items": ("uniqueItems", bool), "x-deprecated": ("deprecated", bool),
+}  # fmt: skip
+"""Hints that JSON Schema has keywords for, with the type that their values must have there."""
+
+_READ: Final = frozenset(
+    (
+        *("type", "format", "properties", "required", "items", "additionalProperties", "description", "enum", "const"),
+        *("$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "anyOf", "oneOf", "allOf", "contentEncoding"),
+        *("maxLength", "title", HINTS, *(word for word, _ in _LIMITS.values())),
+    )
+)
+_ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON Schema that was read; the losses are keywords that no column has a property for."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a JSON Schema: it says so, or describes an object by its properties."""
+    return (
+        "json-schema.org" in text
+        or re.search(r'^\s*\{(?=.*"type"\s*:\s*"object")(?=.*"properties"\s*:)', text, re.DOTALL) is not None
+    )
+
+
+# --- from a schema ---
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the JSON Schema of documents that are rows of the tables of a schema."""
+    tables = list(own_tables(schema))
+    refs = [{"$ref": f"#/$defs/{_pointer(table.name)}"} for table in tables]
+    root: dict[str, Any] = {"$schema": DIALECT, "title": schema.name, HINTS: schema_hints(schema)}
+    if refs:
+        root |= refs[0] if len(refs) == 1 else {"anyOf": refs}
+    document = {**root, "$defs": {table.name: _table(table) for table in tables}}
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
+
+
+def _pointer(name: str) -> str:
+    return quote(name.replace("~", "~0").replace("/", "~1"), safe="~!$&'()*+,;=:@")
+
+
+def _table(table: Table) -> dict[str, Any]:
+    fields = [field_of(column) for column in table.columns.values()]
+    native = _object(tuple(fields))
+    for field in fields:
+        if hints := hints_of(field, CODEC):
+            native["properties"][field.name][HINTS] = hints
+    description = table.properties.get("description")
+    hints = table_hints(table)
+    return {
+        "title": table.name,
+        **({"description": description} if description else {}),
+        **native,
+        **({HINTS: hints} if hints else {}),
+    }
+
+
+def _object(fields: tuple[Field, ...]) -> dict[str, Any]:
+    required = [field.name for field in fields if not field.nullable]
+    properties = {field.name: _write(field) for field in fields}
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _write(field: Field) -> dict[str, Any]:
+    if field.fields:
+        native = _object(field.fields)
+        types = ["object"]
+    elif field.element:
+        types, native = ["array"], {"items": _write(field.element)}
+    elif field.values:
+        types, native = ["object"], {"additionalProperties": _write(field.values)}
+    else:
+        known = _BY_TYPE[field.data_type]
+        types, native = list(known["type"]), {key: value for key, value in known.items() if key != "type"}
+        native |= _sizes(field)
+    native["type"] = types[0] if len(types) == 1 and not field.nullable else types + ["null"] * field.nullable
+    if field.nullable and types == _ANY:
+        del native["type"]
+    for hint, (word, of) in _LIMITS.items():
+        value = field.properties.get(hint)
+        if isinstance(value, of) and (of is bool or not isinstance(value, bool)):
+            native[word] = value
+    values = field.properties.get("x-enum")
+    if isinstance(values, list) and values and None not in values:
+        native["enum"] = [*values, None] if field.nullable else values
+    anchor = field.properties.get("x-id")
+    if isinstance(anchor, str) and _ANCHOR.fullmatch(anchor):
+        native["$anchor"] = anchor
+    # The type first, as people write it.
+    words = {"type": native.pop("type")} if "type" in native else {}
+    return {**words, **({"description": field.description} if field.description else {}), **native}
+
+
+def _sizes(field: Field) -> dict[str, Any]:
+    match field.data_type:
+        case DataType.BIGINT if field.precision in _BITS.values():
+            return {"format": f"int{field.precision}"}
+        case DataType.TEXT if field.precision is not None:
+            return {"maxLength": field.precision}
+        case _:
+            return {}
+
+
+# --- to a schema ---
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema that a JSON Schema describes.
+
+    What ``write`` made comes back as its tables. Of others the root object is a table, named after the file, or else
+    each object in ``$defs`` is one. Objects and lists in it are columns of nested data.
+
+    Raises:
+        InputError: it is no JSON, or describes no object; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_json(source))
+    if not isinstance(root, dict):
+        raise source.refuse("a JSON Schema is an object", 0)
+    definitions = root.get("$defs") or root.get("definitions") or {}
+    if HINTS in root:
+        found = definitions
+    else:
+        name = PurePath(path).name.partition(".")[0] or "data"
+        whole = _resolved(root, root, ())
+        if isinstance(whole.get("items"), dict) and "array" in _types(whole):
+            whole = _resolved(whole["items"], root, ())
+        found = {name: whole} if whole.get("properties") else definitions
+    tables = {name: _resolved(each, root, ()) for name, each in found.items() if isinstance(each, dict)}
+    records = [
+        _record(name, each, root, path) for name, each in tables.items() if isinstance(each.get("properties"), dict)
+    ]
+    if not records and HINTS not in root:
+        raise source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
+    losses = [loss for name, each in tables.items() for loss in _unread(name, each)]
+    return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
+
+
+def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) -> Record:
+    codec = Codec(_write, lambda name, each: _read(name, each, root, ()))
+    columns = []
+    required = _required(native)
+    for column, each in native["properties"].items():
+        own = {key: value for key, value in each.items() if key != HINTS} if isinstance(each, dict) else {}
+        hints = each.get(HINTS) if isinstance(each, dict) else None
+        properties = restored(column, own, hints, codec, path)
+        if column not in required and properties.get("nullable") is False:
+            del properties["nullable"]
+        columns.append((column, properties))
+    own_properties = table_properties(name, _text(native.get("description")))
+    hints = native.get(HINTS)
+    return Record(name, tuple(columns), joined(own_properties, hints) if isinstance(hints, dict) else own_properties)
+
+
+def _required(native: dict[str, Any]) -> frozenset[str]:
+    stated = native.get("required")
+    return frozenset(each for each in stated if isinstance(each, str)) if isinstance(stated, list) else frozenset()
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+_NULL: Final = {"type": "null"}
+
+
+def _resolved(native: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[str, Any]:
+    """Return a schema without ``$ref``, ``allOf`` and alternatives of which only one is not null.
+
+    What refers to itself is any JSON: a column has an end.
+    """
+    if not isinstance(native, dict):
+        return {}
+    reference = native.get("$ref")
+    if isinstance(reference, str):
+        own = {key: value for key, value in native.items() if key != "$ref"}
+        if reference in seen or not reference.startswith("#"):
+            return own
+        return {**_resolved(_pointed(root, reference), root, (*seen, reference)), **own}
+    for word in ("allOf", "anyOf", "oneOf"):
+        parts = native.get(word)
+        if not isinstance(parts, list):
+            continue
+        own = {key: value for key, value in native.items() if key != word}
+        found = [_resolved(part, root, seen) for part in parts if part != _NULL]
+        if word == "allOf":
+            for part in found:
+                own = _merged(own, part)
+        elif len(found) == 1:
+            own = {**found[0], **own}
+            if _NULL in parts and "type" in own:
+                own["type"] = list(dict.fromkeys((*_types(own), "null")))
+        else:
+            continue
+        return _resolved(own, root, seen)
+    return native
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    both = {**second, **first}
+    if "properties" in first and "properties" in second:
+        both["properties"] = {**second["properties"], **first["properties"]}
+    if "required" in first and "required" in second:
+        both["required"] = [*second["required"], *first["required"]]
+    return both
+
+
+def _pointed(root: Any, reference: str) -> Any:
+    for part in unquote(reference[1:]).split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        root = root.get(key) if isinstance(root, dict) else None
+    return root
+
+
+def _types(native: dict[str, Any]) -> list[str]:
+    stated = native.get("type")
+    if stated is None:
+        values = native.get("enum") or ([native["const"]] if "const" in native else [])
+        if "properties" in native:
+            return ["object"]
+        return list(dict.fromkeys(map(_type_of_value, values))) if isinstance(values, list) else []
+    return [stated] if isinstance(stated, str) else [each for each in stated if isinstance(each, str)]
+
+
+def _type_of_value(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -> Field:
+    native = _resolved(stated, root, seen)
+    if isinstance(stated, dict) and isinstance(stated.get("$ref"), str):
+        seen = (*seen, stated["$ref"])
+    types = [each for each in _types(native) if each != "null"]
+    is_nullable = "null" in _types(native) or not types
+    properties: dict[str, Any] = {"nullable": is_nullable}
+    if description := _text(native.get("description")):
+        properties["description"] = description
+    for hint, (word, of) in _LIMITS.items():
+        if isinstance(native.get(word), of):
+            properties[hint] = native[word]
+    values = native.get("enum", [native["const"]] if "const" in native else None)
+    if isinstance(values, list) and (known := [each for each in values if each is not None]):
+        properties["x-enum"] = known
+    identity = native.get("$anchor", native.get("$id"))
+    if isinstance(identity, str):
+        properties["x-id"] = identity
+    if types == ["object"] and isinstance(native.get("properties"), dict) and native["properties"]:
+        required = _required(native)
+        fields = [_read(each, inner, root, seen) for each, inner in native["properties"].items()]
+        inner = tuple(each if each.name in required else _optional(each) for each in fields)
+        return Field(name, {"data_type": "json", **properties}, fields=inner)
+    if types == ["array"] and isinstance(native.get("items"), dict):
+        return Field(name, {"data_type": "json", **properties}, element=_read("element", native["items"], root, seen))
+    if types == ["object"] and isinstance(native.get("additionalProperties"), dict):
+        value = _read("value", native["additionalProperties"], root, seen)
+        return Field(name, {"data_type": "json", **properties}, values=value)
+    return Field(name, {**_scalar(types, native), **properties})
+
+
+def _optional(field: Field) -> Field:
+    return replace(field, properties={**field.properties, "nullable": True})
+
+
+def _scalar(types: list[str], native: dict[str, Any]) -> dict[str, Any]:
+    stated = native.get("format")
+    if types in (["integer", "string"], ["number", "string"]) and stated in ("wei", "decimal"):
+        return {"data_type": stated}
+    match types:
+        case ["integer"]:
+            bits = _BITS.get(str(stated))
+            return {"data_type": "bigint", **({"precision": bits} if bits else {})}
+        case ["number"]:
+            return {"data_type": "decimal" if stated == "decimal" else "double"}
+        case ["integer", "number"] | ["number", "integer"]:
+            return {"data_type": "double"}
+        case ["boolean"]:
+            return {"data_type": "bool"}
+        case ["string"]:
+            if native.get("contentEncoding") == "base64":
+                return {"data_type": "binary"}
+            data_type = _BY_FORMAT.get(str(stated), "text")
+            longest = native.get("maxLength")
+            sized = data_type == "text" and isinstance(longest, int) and not isinstance(longest, bool)
+            return {"data_type": data_type, **({"precision": longest} if sized else {})}
+    return {"data_type": "json"}
+
+
+CODEC: Final = Codec(_write, lambda name, native: _read(name, native, {}, ()))
+
+
+def _unread(place: str, native: Any) -> Iterator[Loss]:
+    """Yield the keywords that say something of values for which a column has no property."""
+    if not isinstance(native, dict):
+        return
+    for word, value in native.items():
+        is_mixed = word in ("anyOf", "oneOf") and isinstance(value, list) and len([e for e in value if e != _NULL]) > 1
+        is_closed = word == "additionalProperties" and isinstance(value, bool)
+        is_format = (
+            word == "format"
+            and value not in _BY_FORMAT
+            and value not in _BITS
+            and value not in ("int64", "double", "float")
+        )
+        if word not in _READ or is_mixed or is_closed or is_format:
+            yield Loss(place, word, value)
+    properties = native.get("properties")
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        yield from _unread(f"{place}.{name}", each)
+    for word in ("items", "additionalProperties"):
+        if isinstance(native.get(word), dict):
+            yield from _unread(place, native[word])

@@ -1,0 +1,73 @@
+"""``export`` and ``import`` with formats of others: losses, tables, merging."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schemactl.cli.app import run
+from schemactl.formats import dlt
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+
+FOREIGN = {"type": "object", "properties": {"id": {"type": "integer", "examples": [1]}, "note": {"type": "string"}}}
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = Table("orders__lines", {"sku": Column("sku", {"data_type": "text"})}, {"parent": "orders"})
+    columns = {name: Column(name, {"data_type": "bigint", "nullable": False}) for name in ("id", "total")}
+    marks = {"write_disposition": "append", "resource": "orders", "x-normalizer": {"seen-data": True}}
+    schema = new_schema("shop").with_table(Table("orders", columns, marks)).with_table(lines)
+    (tmp_path / "schemas" / "export").mkdir(parents=True)
+    (tmp_path / "schemas" / "export" / "shop.schema.yaml").write_text(dlt.write(bump(schema)))
+    (tmp_path / "orders.schema.json").write_text(json.dumps(FOREIGN))
+    return tmp_path
+
+
+def stored(work: Path):
+    return dlt.load(work / "schemas" / "export" / "shop.schema.yaml").schema
+
+
+def test_nested_tables_are_folded_where_asked(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["export", "shop", "--to", "jsonschema", "--nested"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["$defs"]) == ["orders"]
+    assert document["$defs"]["orders"]["properties"]["lines"]["type"] == ["array", "null"]
+
+
+def test_one_table_is_exported_with_what_is_nested_in_it(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["export", "shop", "--to", "jsonschema", "--table", "orders__lines"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["$defs"]) == ["orders__lines"]
+    assert run(["export", "shop", "--to", "jsonschema", "--table", "order"]) == 2
+    assert "did you mean `orders`" in capsys.readouterr().err
+
+
+def test_a_loss_on_import_is_reported_and_an_error_where_asked(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["import", "orders.schema.json", "--name", "other", "--dry-run"]) == 0
+    assert "not in the schema: orders.id: `examples: [1]`\n" in capsys.readouterr().err
+    assert run(["import", "orders.schema.json", "--name", "other", "--strict"]) == 2
+    assert not list(work.glob("schemas/*/other*"))
+
+
+def test_a_dry_run_shows_changes_and_writes_nothing(work: Path, capsys: pytest.CaptureFixture[str]):
+    before = stored(work)
+    assert run(["import", "orders.schema.json", "--name", "shop", "--dry-run"]) == 0
+    assert "orders.total" in capsys.readouterr().out
+    assert stored(work) == before
+
+
+def test_an_import_replaces_or_merges(work: Path):
+    assert run(["import", "orders.schema.json", "--name", "shop", "--merge"]) == 0
+    merged = stored(work)
+    assert list(merged.tables["orders"].columns) == ["id", "total", "note"]
+    assert "orders__lines" in merged.tables
+    assert run(["import", "orders.schema.json", "--name", "shop"]) == 0
+    replaced = stored(work)
+    assert list(replaced.tables["orders"].columns) == ["id", "note"]
+    assert "orders__lines" not in replaced.tables
+    assert replaced.tables["orders"].normalizer_hint("seen-data") is True

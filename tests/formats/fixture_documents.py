@@ -1,0 +1,28 @@
+"""The documents of the fixtures, and the schemas that inference finds of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from schemactl.inference.evidence import Position, observe
+from schemactl.inference.resolve import resolve
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Schema
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    text = (FIXTURES / name).read_text()
+    found: list[dict[str, Any]] = (
+        json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+    )
+    return found
+
+
+def inferred(name: str) -> Schema:
+    table = name.partition(".")[0]
+    evidence = observe((Position(name, number), each) for number, each in enumerate(documents(name), 1))
+    return resolve(evidence, new_schema("shop"), table).schema
