@@ -146,6 +146,11 @@ def _review_settings(request: DiffRequest) -> tuple[Review, ...]:
 def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
         return compare(*_sides(pair), today)
+    from schemactl.flows.lost_versions import warn_of_lost
+
+    for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
+        if catalogue.address is not None and other.document is not None:
+            warn_of_lost(other.document.schema, catalogue.address)
     base, head = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, base), _structure(pair.head, head), today)
     return replace(comparison, changes=told(comparison.changes), structure_in=_reader_of(pair))

@@ -91,9 +91,9 @@ def evolve_schema(
         InputError: the schema does not allow such data.
     """
     limit = request.max_identifier_length
-    before = (
-        after.schema if after else with_held(schema_before(opened, request.naming, request.normalizer), request.held)
-    )
+    before = after.schema if after else schema_before(opened, request.naming, request.normalizer)
+    if request.held is not None and after is None:
+        before = before.with_rest_of(request.held)
     table = table_of(request.table, request.sources, evidence, request.name)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
@@ -217,18 +217,6 @@ def schema_before(opened: Opened, naming: str | None = None, normalizer: str | N
     if normalizer is not None and module_of(stated) != module:
         raise _began_otherwise(opened.name, "normalizer", "normalizer", stated)
     return opened.schema
-
-
-def with_held(schema: Schema, held: Schema | None) -> Schema:
-    """Return a schema with the tables and columns that another one has besides."""
-    tables = dict(schema.tables)
-    for name, table in held.tables.items() if held else ():
-        own = tables.get(name)
-        if own is None:
-            tables[name] = table
-        elif not table.columns.keys() <= own.columns.keys():
-            tables[name] = replace(own, columns={**table.columns, **own.columns})
-    return replace(schema, tables=tables)
 
 
 def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputError:

@@ -8,16 +8,18 @@ ancestor of the file's has a line of its own there.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from schemactl.destinations import MigrationSession
-from schemactl.flows.evolution import with_held
-from schemactl.flows.migrate.target import find_target
+from schemactl.flows.migrate.target import MOST_EARLIER, Target, find_target, find_wanted
+from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning
 
-_WITH_LEDGER: Final = ("duckdb", "postgresql")
+_WITH_LEDGER: Final = ("duckdb", "postgresql", "sqlite")
 """Destinations whose ledger dlt and schemactl share."""
 
 
@@ -27,32 +29,87 @@ def with_lost(schema: Schema, address: str) -> Schema:
     Raises:
         DestinationError: the ledger cannot be read.
     """
+    found, names = _find_lost(schema, address)
+    if names:
+        _warn(schema, f"{names} came from the destination again; `dlt pipeline NAME sync` lets the pipeline know them")
+    return found
+
+
+def warn_of_lost(schema: Schema, address: str) -> None:
+    """Warn of the tables and columns that the destination has and the file has lost.
+
+    Raises:
+        DestinationError: the ledger cannot be read.
+    """
+    _, names = _find_lost(schema, address)
+    if names:
+        _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
+
+
+def find_wanted_there(reference: str, schemas: Path, target: Target) -> Schema:
+    """Return the schema that a REF names, with what the destination has and its file has lost.
+
+    Raises:
+        InputError: as ``find_wanted``.
+        DestinationError: the ledger cannot be read.
+    """
+    return bump(with_lost(find_wanted(reference, schemas), target.url))
+
+
+def _warn(schema: Schema, message: str) -> None:
+    reason = f"a pipeline of dlt has written over the file of schema `{schema.name}` without reading it"
+    warnings.warn(LeftOutWarning(f"{reason}: {message}"), stacklevel=3)
+
+
+def _find_lost(schema: Schema, address: str) -> tuple[Schema, str]:
+    """Return a schema with what it has lost, and the names of that as a text."""
     if address.partition(":")[0] not in _WITH_LEDGER or not schema.previous_hashes:
-        return schema
+        return schema, ""
     with find_target(address).open_for_reading(schema.name, may_be_new=True) as session:
-        lost = tuple(_lost(session, schema))
-    found = schema
-    for other in lost:
-        found = with_held(found, other)
+        found = schema
+        for lost in _lost(session, schema):
+            found = found.with_rest_of(lost)
     added = [
         f"`{name}.{column}`"
         for name, table in found.tables.items()
         for column in table.columns
         if name not in schema.tables or column not in schema.tables[name].columns
     ]
-    if added:
-        names = ", ".join(added)
-        message = f"a pipeline of dlt has written over the file of schema `{schema.name}` without reading it: {names}"
-        message += " came from the destination again; `dlt pipeline NAME sync` lets the pipeline know them"
-        warnings.warn(LeftOutWarning(message), stacklevel=2)
-    return found
+    return found, ", ".join(added)
 
 
 def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
-    """Yield the versions since the last ancestor that the file is not made from, the last one first."""
+    """Yield what versions of the ledger have that the file is not made from, the last one first.
+
+    Such a version is one that the version after it does not come from either, though it came before that one. What
+    newer versions have that the file is made from is not lost: whoever dropped it later knew it.
+    """
     ancestors = {schema.version_hash, *schema.previous_hashes}
-    versions = session.versions(schema.name)
-    shared = next((at for at, each in enumerate(versions) if each.version_hash in schema.previous_hashes), 0)
-    for each in versions[:shared]:
-        if each.version_hash not in ancestors and (found := session.schema_of(each.version_hash)) is not None:
-            yield found
+    versions = session.versions(schema.name)[:MOST_EARLIER]
+    if not any(each.version_hash in ancestors for each in versions):
+        return  # another schema of that name
+    known: list[Schema] = []
+    after = schema.previous_hashes
+    for at, each in enumerate(versions):
+        is_own = each.version_hash in ancestors
+        if is_own and all(other.version_hash in ancestors for other in versions[at + 1 :]):
+            return
+        found = session.schema_of(each.version_hash)
+        if found is None:
+            continue
+        if is_own:
+            known.append(found)
+        elif each.version_hash not in after and schema.version_hash not in found.previous_hashes:
+            yield _without(found, known)
+        after = found.previous_hashes
+
+
+def _without(schema: Schema, known: Iterable[Schema]) -> Schema:
+    """Return the tables and columns of a schema that others lack."""
+    tables = {}
+    for table in schema.tables.values():
+        others = [other.tables[table.name].columns for other in known if table.name in other.tables]
+        columns = {name: each for name, each in table.columns.items() if not any(name in other for other in others)}
+        if columns:
+            tables[table.name] = replace(table, columns=columns)
+    return replace(schema, tables=tables)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Destination, find_address
@@ -46,6 +46,7 @@ class Referred:
         origin: the place that messages name; it tells no password.
         document: what it stands in; None for a destination's catalogue.
         destination: whose catalogue it is; None for a document.
+        address: of that destination, which may hold a password; None for a document.
         hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
         meaning: what it comes from, where that is a schemas folder.
@@ -55,6 +56,7 @@ class Referred:
     origin: str
     document: Document | None = None
     destination: Destination | None = None
+    address: str | None = field(default=None, repr=False)
     history: Path | None = None
     hashes: tuple[str, ...] = ()
     meaning: Meaning | None = None
@@ -169,7 +171,8 @@ def _read(text: str, path: str) -> Document:
 def _from_destination(kind: str, reference: str) -> Referred:
     destination = DESTINATIONS[kind]
     catalogue = destination.read_catalogue(reference).without_ours
-    return Referred(catalogue.schema, catalogue.origin, destination=destination, hashes=catalogue.hashes)
+    schema, origin, hashes = catalogue.schema, catalogue.origin, catalogue.hashes
+    return Referred(schema, origin, destination=destination, address=reference, hashes=hashes)
 
 
 def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:

@@ -24,11 +24,13 @@ class SyncRequest:
         names: of schemas; none for all.
         schemas: the folder of ``import/`` and ``export/``.
         is_check: whether nothing is to be written.
+        to: a destination, of which comes back what it holds and the export file has lost; None for none.
     """
 
     names: tuple[str, ...]
     schemas: Path
     is_check: bool = False
+    to: str | None = None
 
 
 def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], bool]) -> tuple[Synced, ...]:
@@ -43,12 +45,13 @@ def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], boo
     """
     folder = SchemasFolder.at(request.schemas)
     found = _find(request.names, folder)
-    planned = tuple(_plan(folder, meaning) for meaning in found)
+    contents = tuple(_content(meaning, request.to) for meaning in found)
+    planned = tuple(_plan(folder, *each) for each in zip(found, contents, strict=True))
     if request.is_check or any(each.open_questions for each in planned):
         return planned
     if any(each.dropped for each in planned) and not agree(planned):
         return planned
-    return tuple(_save(folder, meaning, each) for meaning, each in zip(found, planned, strict=True))
+    return tuple(_save(folder, *each) for each in zip(found, contents, planned, strict=True))
 
 
 def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
@@ -61,18 +64,26 @@ def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
     return tuple(meaning_of(folder, name) for name in dict.fromkeys(names))
 
 
-def _plan(folder: SchemasFolder, meaning: Meaning) -> Synced:
+def _content(meaning: Meaning, to: str | None) -> Schema:
+    content = meaning.taken_over.schema
+    if to is None:
+        return content
+    from schemactl.flows.loading import find_destination
+    from schemactl.flows.lost_versions import with_lost
+
+    return with_lost(content, find_destination(to)[1])
+
+
+def _plan(folder: SchemasFolder, meaning: Meaning, content: Schema) -> Synced:
     opened = meaning.opened
     stored = opened.stored
-    if opened.import_adopted is None:
-        assert opened.schema is not None, "a name of a folder has a file"
-        return Synced(stored, opened.schema, (), is_pending=False)
-    taken = meaning.taken_over
-    after = to_save(folder, opened, taken.schema)
+    if opened.import_adopted is None and content == opened.schema:
+        return Synced(stored, content, (), is_pending=False)
+    after = to_save(folder, opened, content)
     # What states its old name is renamed; a guess must not hide that a column goes.
     changes = diff(stored, with_lineage(after, stored), guess_renames=False) if stored else ()
     dropped = tuple(_of_data(stored, changes)) if stored else ()
-    return Synced(stored, after, changes, True, dropped, taken.open_questions)
+    return Synced(stored, after, changes, True, dropped, meaning.taken_over.open_questions)
 
 
 def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
@@ -86,7 +97,7 @@ def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
                     yield f"{change.table}.{change.column.name}"
 
 
-def _save(folder: SchemasFolder, meaning: Meaning, planned: Synced) -> Synced:
+def _save(folder: SchemasFolder, meaning: Meaning, content: Schema, planned: Synced) -> Synced:
     if not planned.is_pending:
         return planned
-    return replace(planned, written=save(folder, meaning.opened, meaning.taken_over.schema))
+    return replace(planned, written=save(folder, meaning.opened, content))

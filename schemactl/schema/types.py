@@ -146,6 +146,17 @@ class Schema:
         """Return this schema with ``table`` in place of the one of the same name, or added at the end."""
         return replace(self, tables={**self.tables, table.name: table})
 
+    def with_rest_of(self, other: Schema) -> Schema:
+        """Return this schema with the tables and columns that another one has besides."""
+        tables = dict(self.tables)
+        for name, table in other.tables.items():
+            own = tables.get(name)
+            if own is None:
+                tables[name] = table
+            elif rest := {key: column for key, column in table.columns.items() if key not in own.columns}:
+                tables[name] = replace(own, columns={**own.columns, **rest})
+        return replace(self, tables=tables)
+
 
 def table_from_dict(name: str, stored: Mapping[str, Any]) -> Table:
     """Build a table from its stored form; names inside give way to the keys, as in dlt."""

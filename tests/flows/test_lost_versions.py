@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import dlt
 import pytest
 
+from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.lost_versions import with_lost
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.target import find_target
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.sync import SyncRequest, sync_schemas
 from schemactl.inference.evidence import Position, observe
+from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import write_evidence
+from schemactl.migration.options import PlanOptions
+from schemactl.schema.changes import ColumnAdded
+from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
@@ -80,16 +90,86 @@ def test_a_destination_that_is_not_there_has_nothing_lost(pipelines: Pipelines, 
     assert not (tmp_path / "new.duckdb").exists()
 
 
-def test_infer_takes_what_its_destination_holds(pipelines: Pipelines, tmp_path: Path) -> None:
+@pytest.fixture
+def overwritten(pipelines: Pipelines) -> Pipelines:
+    """A file without the column `b`, which the destination holds."""
     pipelines.load("kept", {"a": 1})
     shutil.copytree(pipelines.root / "kept", pipelines.root / "other")
     pipelines.load("other", {"a": 1, "b": 1})
     pipelines.load("kept", {"a": 1, "c": 1})
-    source = tmp_path / "orders.evidence.json"
-    source.write_text(write_evidence(observe([(Position("orders.jsonl", 1), {"a": 1, "b": "x"})])))
+    return pipelines
 
-    request = InferRequest((str(source),), "shop", "orders", tmp_path / "schemas", to=pipelines.url)
-    report = infer(request)
 
+def write_evidence_of(root: Path, *documents: Any) -> str:
+    source = root / "orders.evidence.json"
+    places = ((Position("orders.jsonl", number), each) for number, each in enumerate(documents, 1))
+    source.write_text(write_evidence(observe(places)))
+    return str(source)
+
+
+def infer_from(pipelines: Pipelines, *documents: Any, to: str | None = None) -> InferenceReport:
+    source = write_evidence_of(pipelines.root, *documents)
+    return infer(InferRequest((source,), "shop", "orders", pipelines.root / "schemas", to=to))
+
+
+@pytest.mark.filterwarnings("ignore::schemactl.store.sources.LeftOutWarning")
+def test_infer_takes_what_its_destination_holds(overwritten: Pipelines) -> None:
+    report = infer_from(overwritten, {"a": 1, "b": "x"}, to=overwritten.url)
     assert [each for each in report.warnings if "`orders.b`" in each.message]
-    assert types(pipelines.stored) == {"a": "bigint", "b": "bigint", "c": "bigint", "b__v_text": "text"}
+    assert types(overwritten.stored) == {"a": "bigint", "b": "bigint", "c": "bigint", "b__v_text": "text"}
+
+
+@pytest.mark.filterwarnings("ignore::schemactl.store.sources.LeftOutWarning")
+def test_what_was_lost_is_found_after_the_file_was_evolved_too(overwritten: Pipelines) -> None:
+    infer_from(overwritten, {"d": 1})
+    assert "b" not in types(overwritten.stored)
+    assert "b" in types(with_lost(overwritten.stored, overwritten.url))
+
+
+def test_what_was_dropped_later_is_not_lost(overwritten: Pipelines) -> None:
+    with pytest.warns(LeftOutWarning):
+        found = bump(with_lost(overwritten.stored, overwritten.url))
+    with find_target(overwritten.url).open_for_writing("shop", 0) as session, session.transaction():
+        session.write_version(found)
+    orders = found.tables["orders"]
+    left = {name: each for name, each in orders.columns.items() if name != "b"}
+    dropped = bump(found.with_table(replace(orders, columns=left)))
+    assert with_lost(dropped, overwritten.url) == dropped
+
+
+def test_a_version_that_is_gone_back_to_has_lost_nothing(pipelines: Pipelines) -> None:
+    pipelines.load("kept", {"a": 1})
+    first = pipelines.stored
+    pipelines.load("kept", {"b": 1})
+    assert with_lost(first, pipelines.url) == first
+
+
+def test_sync_takes_back_what_the_destination_holds(overwritten: Pipelines) -> None:
+    request = SyncRequest(("shop",), overwritten.root / "schemas", to=overwritten.url)
+    with pytest.warns(LeftOutWarning, match=r"`orders.b`"):
+        (found,) = sync_schemas(request, lambda _: True)
+    assert (found.is_pending, found.dropped) == (True, ())
+    assert [each.column.name for each in found.changes if isinstance(each, ColumnAdded)] == ["b"]
+    assert types(overwritten.stored) == {"a": "bigint", "b": "bigint", "c": "bigint"}
+    (again,) = sync_schemas(request, lambda _: True)
+    assert not again.is_pending
+
+
+@pytest.mark.parametrize("allows_destructive", [False, True])
+def test_a_migration_drops_nothing_that_was_lost(overwritten: Pipelines, allows_destructive: bool) -> None:
+    path = overwritten.root / "schemas/export/shop.schema.yaml"
+    request = PlanRequest(
+        str(path), overwritten.url, overwritten.root / "schemas", PlanOptions(), allows_destructive=allows_destructive
+    )
+    with pytest.warns(LeftOutWarning, match=r"`orders.b`"):
+        report = plan_migration(request)
+    assert report.plan.steps == ()
+
+
+def test_a_comparison_with_the_destination_says_what_the_file_has_lost(overwritten: Pipelines) -> None:
+    path = overwritten.root / "schemas/export/shop.schema.yaml"
+    request = DiffRequest(
+        base=overwritten.url, head=str(path), schemas=overwritten.root / "schemas", today=date(2026, 1, 1)
+    )
+    with pytest.warns(LeftOutWarning, match=r"holds `orders.b`.*`schemactl sync shop --to DEST`"):
+        diff_schemas(request)

@@ -34,6 +34,14 @@ class Options(CommonOptions):
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where an edit is not taken over.")
     ] = False
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="DEST",
+            help="Take back what this destination holds, and a dlt pipeline has lost in the export file.",
+        ),
+    ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop what the edit drops without asking.")] = False
     format: Annotated[
         Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
@@ -54,7 +62,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         shown = "" if is_agreed else print_sync(planned, look)
         return ask(question(planned), shown, terminal, is_agreed=is_agreed, is_shown=options.format == "text")
 
-    found = sync_schemas(SyncRequest(tuple(options.names), Path(options.schemas), options.check), agree)
+    request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
+    found = sync_schemas(request, agree)
     if options.format == "json":
         from schemactl.render.json import render_document
 

@@ -14,6 +14,7 @@ from typing import Final
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run
 from schemactl.errors import ChangedMeanwhile, InputError
+from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.migrate.genuine import check_file
 from schemactl.flows.migrate.grouping import left_of
 from schemactl.flows.migrate.plan import check_plan, plan_for
@@ -26,6 +27,7 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
+from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.text import read_text
 
@@ -101,7 +103,8 @@ def _find(request: ApplyRequest) -> _Wanted:
             raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
         # A file that is no schema is told first: who takes it for a plan names no destination, as the plan has one.
         schema = find_wanted(request.reference, request.schemas)
-        return _Wanted(find_target(request.to), schema)
+        target = find_target(request.to)
+        return _Wanted(target, bump(with_lost(schema, target.url)))
     plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
     if not request.to:
         # Whoever wrote the file would decide which server gets the password of the environment.

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, StepState, Version
+from schemactl.flows.lost_versions import find_wanted_there
 from schemactl.flows.migrate.drift import Drift, find_drift
 from schemactl.flows.migrate.plan import check_plan, plan_for
-from schemactl.flows.migrate.target import Found, find_name, find_target, find_wanted, read_state
+from schemactl.flows.migrate.target import Found, find_name, find_target, read_state
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import PastRun, PlanReport, SchemaThere, StatusReport
@@ -41,7 +42,7 @@ def find_status(request: StatusRequest) -> StatusReport:
         DestinationError: the destination cannot be reached or read.
     """
     target = find_target(request.to)
-    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
+    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         found = read_state(session, name)

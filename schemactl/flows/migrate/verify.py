@@ -10,12 +10,13 @@ from typing import cast
 from schemactl.destinations import FilesSession, MigrationSession, SamplingSession
 from schemactl.destinations._migration.records import Unfit
 from schemactl.errors import InputError
+from schemactl.flows.lost_versions import find_wanted_there
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_text
 from schemactl.flows.migrate.drift import complete_tables, find_drift
 from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.status import past_run, stated
-from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.flows.migrate.target import Target, find_name, find_target, read_state
 from schemactl.flows.progress import Progress
 from schemactl.inference.sample import Sample
 from schemactl.migration.effects import stating
@@ -63,7 +64,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
     """
     tell = progress or (lambda *_: None)
     target = find_target(request.to)
-    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
+    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         tell("reading the catalogue", None)
