@@ -31,6 +31,8 @@ LONG_LIVED = "-XX:TieredStopAtLevel=4"
 # A shell ignores interrupts in what it runs in the background, and processes hand that on: tests interrupt commands.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# How long a command takes on this machine is no part of what it says.
+os.environ["SCHEMACTL_PROGRESS_SECONDS"] = "0"
 
 # The settings of whoever runs the tests are no part of them.
 os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from schemactl.errors import SchemactlError
+from schemactl.errors import InputError, SchemactlError
+
+PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
+"""States how many seconds pass between two lines of progress where there is no terminal; 0 for none."""
+SECONDS_BETWEEN_LINES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +24,13 @@ class Terminal:
     Attributes:
         color: whether what goes to standard output is colored.
         width: columns of standard output; None where it is no terminal, so that lines are left whole.
-        shows_progress: whether a person looks at standard error and has not asked for quiet.
+        progress: seconds between two lines of progress on standard error; 0 for a bar, where a person looks; None for
+            neither.
     """
 
     color: bool
     width: int | None
-    shows_progress: bool
+    progress: float | None
 
     def write(self, text: str) -> None:
         """Write a result to standard output; a reader who has gone away (``| head``) is no error.
@@ -55,11 +60,14 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
         is_quiet: whether ``--quiet`` was asked for.
         environ: where ``NO_COLOR``, ``FORCE_COLOR``, ``CI``, ``COLUMNS`` are looked up (https://no-color.org,
             https://force-color.org).
+
+    Raises:
+        InputError: a variable has no number where it needs one.
     """
     return Terminal(
         color=wants_color(color, sys.stdout, environ),
         width=_width(environ),
-        shows_progress=not is_quiet and not environ.get("CI") and _is_terminal(sys.stderr, environ),
+        progress=None if is_quiet else _progress(environ),
     )
 
 
@@ -73,6 +81,15 @@ def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
     if environ.get("NO_COLOR"):
         return False
     return bool(environ.get("FORCE_COLOR")) or _is_paged(environ) or _is_terminal(stream, environ)
+
+
+def _progress(environ: Mapping[str, str]) -> float | None:
+    if not environ.get("CI") and _is_terminal(sys.stderr, environ):
+        return 0
+    try:
+        return float(environ.get(PROGRESS_VARIABLE) or SECONDS_BETWEEN_LINES) or None
+    except ValueError:
+        raise InputError(f"`{environ[PROGRESS_VARIABLE]}` is no number of seconds (`{PROGRESS_VARIABLE}`)") from None
 
 
 def _is_paged(environ: Mapping[str, str]) -> bool:

@@ -5,4 +5,4 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Progress = Callable[[str, float | None], None]
-"""Is told what is being done and how much of it is (0 to 1, None where that is not known)."""
+"""Is called with what is being done, empty for what was said last, and how much of it is (0 to 1, None for unknown)."""

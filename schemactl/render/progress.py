@@ -1,23 +1,38 @@
-"""A line of progress on standard error while a command works; gone when it is done."""
+"""Shows how far a command is, on standard error: a bar that is gone when it is done, or lines where nobody looks."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from schemactl.render.harmless import escape
 
 Progress = Callable[[str, float | None], None]
-"""Is told what is being done and how much of it is (0 to 1, None where that is not known)."""
+"""Is called with what is being done, empty for what was said last, and how much of it is (0 to 1, None for unknown)."""
 
 
 @contextmanager
-def show_progress(is_shown: bool) -> Iterator[Progress | None]:
-    """Hand out what takes progress, None where nobody looks."""
-    if not is_shown:
+def show_progress(seconds: float | None) -> Iterator[Progress | None]:
+    """Hand out what takes progress, None where it is not shown.
+
+    Args:
+        seconds: between two lines; 0 for a bar, None for nothing.
+    """
+    if seconds is None:
         yield None
-        return
+    elif seconds:
+        with _lines(seconds) as report:
+            yield report
+    else:
+        with _bar() as report:
+            yield report
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -26,24 +41,57 @@ def show_progress(is_shown: bool) -> Iterator[Progress | None]:
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
+        TextColumn("{task.fields[share]}"),
         TimeElapsedColumn(),
     )
     console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
     # Standard output is not redirected: what a command prints must not pass through rich.
     bar = Bar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
-    task = bar.add_task("", total=None)
+    task = bar.add_task("", total=None, share="")
 
     def report(stage: str, fraction: float | None) -> None:
         # Not before: a command may have to ask first.
         bar.start()
         bar.update(
             task,
-            description=escape(stage),
+            description=escape(stage) if stage else None,
             total=None if fraction is None else 1.0,
             completed=fraction or 0,
+            share=_share(fraction),
         )
 
     try:
         yield report
     finally:
         bar.stop()
+
+
+@contextmanager
+def _lines(seconds: float) -> Iterator[Progress]:
+    """Write a line every so often: a log then shows that a command works, and at what."""
+    begun = time.monotonic()
+    known: tuple[str, float | None] = ("", None)
+    is_over = threading.Event()
+
+    def report(stage: str, fraction: float | None) -> None:
+        nonlocal known
+        known = (stage or known[0], fraction)
+
+    def write() -> None:
+        while not is_over.wait(seconds):
+            stage, fraction = known
+            if stage:
+                parts = (escape(stage), _share(fraction), f"{time.monotonic() - begun:.0f} s")
+                sys.stderr.write(", ".join(part for part in parts if part) + "\n")
+
+    writer = threading.Thread(target=write, daemon=True, name="schemactl-progress")
+    writer.start()
+    try:
+        yield report
+    finally:
+        is_over.set()
+        writer.join()
+
+
+def _share(fraction: float | None) -> str:
+    return "" if fraction is None else f"{fraction:.0%}"

@@ -187,15 +187,17 @@ class Stream:
 
 
 @pytest.mark.parametrize(
-    ("environ", "is_quiet", "is_shown"),
-    [({}, False, True), ({}, True, False), ({"CI": "true"}, False, False), ({"TERM": "dumb"}, False, False)],
-)
-def test_progress_is_for_a_person_at_a_terminal(
-    environ: dict[str, str], is_quiet: bool, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+    ("environ", "is_quiet", "seconds"),
+    [({}, False, 0), ({}, True, None), ({"CI": "true"}, False, 10), ({"TERM": "dumb"}, False, 10),
+     ({"CI": "true"}, True, None), ({"CI": "true", "SCHEMACTL_PROGRESS_SECONDS": "60"}, False, 60),
+     ({"CI": "true", "SCHEMACTL_PROGRESS_SECONDS": "0"}, False, None)],
+)  # fmt: skip
+def test_progress_is_a_bar_for_a_person_at_a_terminal_and_lines_elsewhere(
+    environ: dict[str, str], is_quiet: bool, seconds: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Stream(True))
 
-    assert describe_terminal("auto", is_quiet, environ).shows_progress is is_shown
+    assert describe_terminal("auto", is_quiet, environ).progress == seconds
     assert wants_color("auto", Stream(False), environ) is False  # type: ignore[arg-type]
 
 

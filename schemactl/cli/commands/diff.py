@@ -162,7 +162,7 @@ def _review(options: Options, terminal: Terminal) -> ExitCode:
         return run_for_git(options, terminal)
     if len(options.references) > 2:
         raise InputError(f"`{options.references[2]}` is one reference too many", hint="BASE and HEAD are compared")
-    with show_progress(terminal.shows_progress and bool(options.data)) as progress:
+    with show_progress(terminal.progress if options.data else None) as progress:
         report = diff_schemas(make_request(options), progress)
     text = render(report, options, terminal)
     if options.output is None:

@@ -66,7 +66,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.progress import show_progress
 
     with (
-        show_progress(terminal.shows_progress) as progress,
+        show_progress(terminal.progress) as progress,
         options.begun_spark(options.all_sources(), progress) as spark,
     ):
         from schemactl.flows.infer import infer

@@ -77,7 +77,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.progress import show_progress
 
     with (
-        show_progress(terminal.shows_progress) as progress,
+        show_progress(terminal.progress) as progress,
         # With a folder for the rows Spark has another one for its own files.
         options.begun_spark(() if options.staging else options.all_sources(), progress) as spark,
     ):

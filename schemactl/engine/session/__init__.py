@@ -7,7 +7,7 @@ launch    how Java is started                     java        finds it
 kept      a driver that outlives its command      keeper      the process that keeps it
 failure   what Spark raises becomes our error     java_cache  keeps what Java learned
 running   the session that a command has open     bounded     waits that end
-watch     ends processes that outlive us
+watch     ends processes that outlive us          tasks       how much of a job is done
 """
 
 from schemactl.engine.session.opening import begun, open_session

@@ -18,6 +18,7 @@ from schemactl.engine.session.driver import Progress, started_driver
 from schemactl.engine.session.kept import can_keep, open_kept
 from schemactl.engine.session.remote import open_remote
 from schemactl.engine.session.settings import SparkOptions, check_options
+from schemactl.engine.session.tasks import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +32,7 @@ def open_session(options: SparkOptions, progress: Progress = lambda *_: None) ->
 
     Args:
         options: which Spark.
-        progress: told of what takes long after the block.
+        progress: told how much of a job is done, and what takes long after the block.
 
     Raises:
         InputError: the options are wrong, or Spark says that the input is.
@@ -45,7 +46,11 @@ def open_session(options: SparkOptions, progress: Progress = lambda *_: None) ->
     else:
         opened = _open_own(options, progress)
     with quiet(options.debug), opened as spark:
-        yield spark
+        if options.remote is not None:
+            yield spark
+            return
+        with watched(spark, lambda share: progress("", share)):
+            yield spark
 
 
 @contextlib.contextmanager

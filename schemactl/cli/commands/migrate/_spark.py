@@ -32,8 +32,10 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
         with ExitStack() as shown:
 
             def tell(stage: str, fraction: float | None) -> None:
-                # Not before it is told: the command has a line of progress of its own.
-                report = shown.enter_context(show_progress(terminal.shows_progress))
+                # Not before it is told: the command has a line of progress of its own, which counts its steps.
+                if not stage:
+                    return
+                report = shown.enter_context(show_progress(terminal.progress))
                 if report is not None:
                     report(stage, fraction)
 

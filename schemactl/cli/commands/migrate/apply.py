@@ -60,7 +60,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_shown = options.format == "text"
         return ask(question(report.plan), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
 
-    report = apply_migration(request, agree, lambda: show_progress(terminal.shows_progress))
+    report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
     terminal.write(_render(report, options, look))
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
 

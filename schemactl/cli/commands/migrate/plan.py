@@ -61,7 +61,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         out=Path(options.out) if options.out else None,
         key=options.key(),
     )
-    with show_progress(terminal.shows_progress) as progress:
+    with show_progress(terminal.progress) as progress:
         report = plan_migration(request, progress)
     if options.format == "json":
         from schemactl.render.json import render_document

@@ -67,7 +67,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_shown = options.format == "text"
         return ask("undo these steps", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
 
-    report = rollback(request, agree, lambda: show_progress(terminal.shows_progress))
+    report = rollback(request, agree, lambda: show_progress(terminal.progress))
     if options.format == "json":
         from schemactl.render.json import render_document
         from schemactl.render.migrate_json import rollback_document

@@ -56,7 +56,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         unique=options.unique,
         primary_keys=options.primary_keys,
     )
-    with show_progress(terminal.shows_progress) as progress:
+    with show_progress(terminal.progress) as progress:
         report = verify(request, progress)
     if options.format == "json":
         from schemactl.render.json import render_document
