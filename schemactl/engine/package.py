@@ -19,29 +19,23 @@ import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from schemactl.engine.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
-from schemactl.engine.input_formats import FILE, Numbering, Typed
-from schemactl.engine.inputs import shown_path
-from schemactl.engine.reading.places import shown
 from schemactl.engine.scan import Scan
+from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
-from schemactl.engine.sql import literal, quoted
-from schemactl.engine.typed_evidence import Progress
-from schemactl.inference.paths import ELEMENT
-from schemactl.inference.paths import Path as DataPath
+from schemactl.engine.sql import quoted
+from schemactl.engine.typed import typed_rows
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
 from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
 from schemactl.normalization.tally import Rejected, Tally
 from schemactl.schema.contract import Mode
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Table
 
-_PLACE: Final = ("__schemactl_shown", "__schemactl_number")
 _MOST_TASKS: Final = 64
-_BLOCK, _ID = "__schemactl_block", "__schemactl_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +167,11 @@ def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
         texts = read.documents.frame.select("file", "block", text, F.lit(True).alias("sampled"))
         write = _worker(spark, "write_documents", job=pickle.dumps(job), folder=str(Path.cwd()), before=read.before)
         messages += _collect(texts, write)
-    for batch in scan.typed:
-        rows, source = _typed(spark, batch, job.plan)
-        messages += _collect(rows, _worker(spark, "write_typed", job=pickle.dumps(job), source=pickle.dumps(source)))
+    for typed in scan.typed:
+        rows = typed_rows(typed.batch, _used_keys(job.plan))
+        source = TypedSource(rows.names, _structures(job.plan), rows.whole)
+        arguments = {"job": pickle.dumps(job), "folder": str(Path.cwd()), "before": typed.before}
+        messages += _collect(rows.frame, _worker(spark, "write_typed", **arguments, source=pickle.dumps(source)))
     messages.sort(key=lambda message: message.first or ("", 0))
     return [_Part(at, message) for at, message in enumerate(messages)]
 
@@ -191,24 +187,10 @@ def _collect(frame: DataFrame, write: Callable[[Any], Iterator[Any]]) -> list[Me
 # --- sources that state their types ---
 
 
-def _typed(spark: SparkSession, batch: Typed, plan: Plan) -> tuple[DataFrame, TypedSource]:
-    """Return the rows with their places, as far as the plan takes them, and what they are."""
-    used = _used_keys(plan)
-    columns = [
-        column for column in batch.frame.schema.fields if column.name != FILE and (used is None or column.name in used)
-    ]
-    # PySpark looks columns up by their names, which it cannot do with all of them.
-    values = [
-        F.expr(_arrow_sql(column.dataType, quoted(column.name))).alias(f"c{at}") for at, column in enumerate(columns)
-    ]
-    structures = {
-        cell.path[0]: cell.structure
-        for cell in plan.rows.cells
-        if cell.structure is not None and len(cell.path) == 1 and cell.path[0] is not None
-    }
-    whole = frozenset(path for column in columns for path in _variants(column.dataType, (column.name,)))
-    source = TypedSource(tuple(column.name for column in columns), structures, whole)
-    return _numbered(spark, batch).select(*values, *_PLACE), source
+def _structures(plan: Plan) -> dict[str, NestedType]:
+    """Return what the plan keeps columns of the source in."""
+    tops = ((cell.path[0], cell.structure) for cell in plan.rows.cells if len(cell.path) == 1)
+    return {name: structure for name, structure in tops if name is not None and structure is not None}
 
 
 def _used_keys(plan: Plan) -> frozenset[str | None] | None:
@@ -227,68 +209,6 @@ def _refuses_rows(rows: Any) -> bool:
     return rows.refusal is not None or any(
         target.refusal is not None and target.refusal.mode is not Mode.DISCARD_VALUE for target in targets
     )
-
-
-_KNOWN: Final = (
-    T.StringType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,
-    T.DecimalType, T.BinaryType, T.DateType, T.TimeType, T.TimestampType, T.TimestampNTZType,
-)  # fmt: skip
-
-
-def _arrow_sql(of: T.DataType, value: str, depth: int = 0) -> str:
-    """Return SQL for values as workers know them: VARIANTs as JSON texts, types that dlt lacks as texts."""
-    match of:
-        case T.StructType():
-            inner = [
-                (each.name, _arrow_sql(each.dataType, f"{value}.{quoted(each.name)}", depth)) for each in of.fields
-            ]
-            if all(sql == f"{value}.{quoted(name)}" for name, sql in inner):
-                return value
-            made = ", ".join(f"{literal(name)}, {sql}" for name, sql in inner)
-            return f"if({value} is null, null, named_struct({made}))"
-        case T.ArrayType():
-            sql = _arrow_sql(of.elementType, f"e{depth}", depth + 1)
-            return value if sql == f"e{depth}" else f"transform({value}, e{depth} -> {sql})"
-        case T.MapType():
-            sql = _arrow_sql(of.valueType, f"v{depth}", depth + 1)
-            return value if sql == f"v{depth}" else f"transform_values({value}, (k{depth}, v{depth}) -> {sql})"
-        case T.VariantType():
-            return f"to_json({value})"
-        case _ if isinstance(of, _KNOWN):
-            return value
-        case _:
-            return f"cast({value} as string)"
-
-
-def _variants(of: T.DataType, path: DataPath) -> Iterator[DataPath]:
-    match of:
-        case T.StructType():
-            for each in of.fields:
-                yield from _variants(each.dataType, (*path, each.name))
-        case T.ArrayType():
-            yield from _variants(of.elementType, (*path, ELEMENT))
-        case T.VariantType():
-            yield path
-
-
-def _numbered(spark: SparkSession, batch: Typed) -> DataFrame:
-    """Return rows with their number in the file: the format's own where it has one, else as they are read."""
-    frame, (name, number) = batch.frame, _PLACE
-    if batch.numbering is Numbering.ROW:
-        return frame.select("*", shown(F.col(FILE)).alias(name), (F.col(batch.numbering) + 1).alias(number))
-    block = F.col(batch.numbering) if batch.numbering is Numbering.BLOCK else F.spark_partition_id()
-    read = frame.select("*", block.cast("bigint").alias(_BLOCK), F.monotonically_increasing_id().alias(_ID))
-    blocks = read.groupBy(FILE, _BLOCK).agg(F.count("*").alias("rows"), F.min(_ID).alias("first")).collect()
-    before: dict[str, int] = {}
-    offsets: list[tuple[str, int, int, str]] = []
-    for file, at, rows, first in sorted(tuple(row) for row in blocks):
-        offsets.append((file, at, before.get(file, 0) - first + 1, shown_path(file)))
-        before[file] = before.get(file, 0) + rows
-    names = (FILE, _BLOCK, "__schemactl_offset", name)
-    columns = [pa.array(column) for column in zip(*offsets, strict=True)] or [pa.nulls(0)] * len(names)
-    offset = spark.createDataFrame(pa.table(columns, names=list(names)))
-    joined = read.join(F.broadcast(offset), [FILE, _BLOCK])
-    return joined.select("*", (F.col("__schemactl_offset") + F.col(_ID)).alias(number))
 
 
 # --- superseded rows ---

@@ -1,7 +1,7 @@
 """Collects evidence from sources: Spark reads and distributes records, the kernel observes them, the driver merges.
 
-Documents are read once. Columns of sources that state their types are taken as they are stated; what stands in them is
-counted by ``typed_evidence``.
+Documents are read once. Columns of sources that state their types are taken as they are stated, and what stands in them
+is counted where that is asked for.
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, Typed
 from schemactl.engine.inputs import by_format
+from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
-from schemactl.engine.typed_evidence import Progress, scan_typed
-from schemactl.engine.typed_rows import is_sampled
+from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.kernel.observation import MOST_LEVELS
-from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, Part
+from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part
 from schemactl.kernel.recount import Absences, Scalars
+
+_BUCKETS: Final = 1_000_000
+"""Records fall into these by their hash; a sample takes the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,19 @@ class ReadDocuments:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadRows:
+    """A batch of rows that state their types, to be read again.
+
+    Attributes:
+        batch: the rows.
+        before: as of ``ReadDocuments``.
+    """
+
+    batch: Typed
+    before: Mapping[tuple[str, int], int]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What a scan brings back.
 
@@ -52,14 +68,14 @@ class Scan:
         bad_records: the first ones.
         inputs: all that was read.
         documents: the batches of documents among it.
-        typed: the batches of sources that state their types.
+        typed: the batches of rows that state their types.
     """
 
     evidence: Evidence
     bad_records: tuple[BadRecord, ...]
     inputs: tuple[Input, ...]
     documents: tuple[ReadDocuments, ...] = ()
-    typed: tuple[Typed, ...] = ()
+    typed: tuple[ReadRows, ...] = ()
 
     @property
     def files(self) -> Mapping[str, FileEvidence]:
@@ -93,12 +109,20 @@ def scan_inputs(
     progress("reading documents", None)
     parts = [each.located("observe_partition") for each in documents]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
-    typed = tuple(batch for batch in batches if isinstance(batch, Typed))
-    stated = scan_typed(typed, sample, progress, counts=counts_typed)
-    evidence = merge_all((unread, stated, *(Evidence(files=each.files()) for each in parts), *map(_evidence, parts)))
+    typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
+    if typed:
+        progress("counting rows", None)
+    rows = [each.located(counts_typed) for each in typed]
+    stated = [Evidence(typed=stated_types(each.batch)) for each in typed]
+    found = [part for each in (*parts, *rows) for part in (Evidence(files=each.files()), _evidence(each))]
     bad = sorted((record for each in parts for record in each.bad_records()), key=lambda record: record.position)
-    read = tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True))
-    return Scan(evidence, tuple(bad[:MAX_BAD_RECORDS]), tuple(inputs), read, typed)
+    return Scan(
+        merge_all((unread, *stated, *found)),
+        tuple(bad[:MAX_BAD_RECORDS]),
+        tuple(inputs),
+        tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True)),
+        tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
+    )
 
 
 def recount(
@@ -148,6 +172,40 @@ class _Records:
     def _count(self) -> int:
         self.progress("counting records", None)
         return self.documents.frame.where(F.col("text").rlike(r"[^ \t\r\n]")).count()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a batch of sources that state their types."""
+
+    spark: SparkSession
+    batch: Typed
+    sample: Sample
+
+    def located(self, counts: bool) -> _Located:
+        """Count the rows, and where that is asked for what stands in them."""
+        if not counts and self.sample.is_full:
+            blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_rows(self.batch).items()}
+            return _Located((Part(Evidence(), blocks),))
+        share = self.sample.share_of(sum(count_rows(self.batch).values()) if self.sample.records else 0)
+        rows = typed_rows(self.batch)
+        placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
+        taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
+        types = {path: properties["data_type"] for path, properties in stated_types(self.batch).items()}
+        run = for_workers(
+            self.spark,
+            "schemactl.kernel.partitions",
+            "observe_rows_partition",
+            folder=str(FilePath.cwd()),
+            names=rows.names,
+            types=types,
+        )
+        return _Located(tuple(pickle.loads(row.part) for row in taken.mapInArrow(run, "part binary").collect()))
+
+
+def is_sampled(share: float, *columns: str) -> Column:
+    """Return whether a record is taken, told by ``columns``: the same ones at any time, spread over all files."""
+    return F.pmod(F.xxhash64(*columns), F.lit(_BUCKETS)) < round(share * _BUCKETS) if share < 1 else F.lit(True)
 
 
 class _Located:
@@ -209,6 +267,7 @@ def _evidence(located: _Located) -> Evidence:
     return merge_all(
         Evidence(
             paths={path: _classes(classes, located) for path, classes in part.found.paths.items()},
+            counted={path: _classes(classes, located) for path, classes in part.found.counted.items()},
             witnesses={located.position(at): document for at, document in part.found.witnesses.items()},
         )
         for part in located.parts

@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import BLOCK_SHIFT, RecordReader
+from schemactl.kernel.partitions import BLOCK_SHIFT, RecordReader, read_rows
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of
 from schemactl.normalization.plan import Plan
@@ -118,16 +118,25 @@ def write_documents(
     return _write(pickle.loads(job), _document_chunks(batches, folder, before))
 
 
-def write_typed(batches: Iterable[pa.RecordBatch], job: bytes, source: bytes) -> Iterator[pa.RecordBatch]:
+def write_typed(
+    batches: Iterable[pa.RecordBatch], job: bytes, folder: str, before: Mapping[tuple[str, int], int], source: bytes
+) -> Iterator[pa.RecordBatch]:
     """Write the rows of sources that state their types; yield one message.
 
     Args:
-        batches: as of ``typed.chunks_of``.
-        job: a pickled ``RowsJob``.
+        batches: as of ``partitions.read_rows``.
+        job: as of ``write_documents``.
+        folder: as of ``write_documents``.
+        before: as of ``write_documents``.
         source: a pickled ``typed.TypedSource``.
     """
     asked: TypedSource = pickle.loads(source)
-    return _write(pickle.loads(job), (chunk for batch in batches for chunk in chunks_of(batch, asked)))
+    chunks = (
+        chunk
+        for file, block, at, rows in read_rows(batches, folder)
+        for chunk in chunks_of(rows, file, before[file, block] + at + 1, asked)
+    )
+    return _write(pickle.loads(job), chunks)
 
 
 def _write(job: RowsJob, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from schemactl.inference.evidence import Evidence, Position
+from schemactl.inference.paths import Path
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.recount import Absences, Recount, Scalars
@@ -160,6 +161,48 @@ def recount_partition(
     for documents, positions in reader.read(batches):
         recount.add(documents, positions)
     yield _pickled(Part(recount.tallies(), reader.blocks))
+
+
+def observe_rows_partition(
+    batches: Iterable[pa.RecordBatch], folder: str, names: Sequence[str], types: Mapping[Path, str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield one row with the pickled ``Part`` of a partition of a source that states its types.
+
+    Args:
+        batches: as of ``read_rows``, with the column ``sampled`` at the end.
+        folder: the working folder of the command.
+        names: as of ``RowObserver``.
+        types: as of ``RowObserver``.
+    """
+    from schemactl.kernel.typed import RowObserver
+
+    blocks: dict[tuple[str, int], BlockCounts] = {}
+    observer = RowObserver(names, types)
+    for file, block, at, rows in read_rows(batches, folder):
+        counts = blocks.setdefault((file, block), BlockCounts())
+        taken = rows.column("sampled")
+        counts.lines += len(rows)
+        counts.records += len(rows)
+        counts.documents += taken.true_count
+        observer.add(rows, file, (block << BLOCK_SHIFT) + at, taken)
+    yield _pickled(Part(Evidence(counted=observer.seen), blocks))
+
+
+def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
+    """Yield the rows of one block of a file: file as people are shown it, block, place in the block from 0, rows.
+
+    Args:
+        batches: the columns of the source, and after them ``file`` (Spark's address) and ``block``; the rows of a block
+            follow one another.
+        folder: the working folder of the command.
+    """
+    read: dict[tuple[str, int], int] = {}
+    for batch in batches:
+        files, blocks = batch.column("file"), batch.column("block")
+        for start, end in _runs(files, blocks):
+            key = shown_path(files[start].as_py(), folder), blocks[start].as_py()
+            yield *key, read.get(key, 0), batch.slice(start, end - start)
+            read[key] = read.get(key, 0) + end - start
 
 
 def _pickled(part: Part) -> pa.RecordBatch:

@@ -1,15 +1,18 @@
-"""Rows whose source states their types: from Arrow's columns to what the row maker takes."""
+"""Rows whose source states their types: Arrow's columns -> evidence, and what the row maker takes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from schemactl.inference.classes import LIST, NULL, OBJECT
+from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Position, example_of, merge_classes
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.kinds import natural_kind
@@ -36,36 +39,139 @@ class TypedSource:
     whole: frozenset[Path] = frozenset()
 
 
-def chunks_of(batch: pa.RecordBatch, source: TypedSource) -> Iterator[Chunk]:
-    """Yield the rows of a batch as documents.
+def chunks_of(rows: pa.RecordBatch, file: str, first: int, source: TypedSource) -> Iterator[Chunk]:
+    """Yield rows of one file as documents.
 
     Args:
-        batch: the columns in their order, whatever they are called there, and after them the file as people are shown
-            it and the number of the row in it.
+        rows: the columns of the source in their order, whatever they are called here; others may follow.
+        file: as people are shown it.
+        first: the number of the first row in the file, from 1.
         source: what the rows are.
     """
     names, structures, whole = source.names, source.structures, source.whole
-    files, numbers = (batch.column(at).to_pylist() for at in (-2, -1))
-    ends = [at for at in range(1, len(files)) if files[at] != files[at - 1]]
-    for start, end in pairwise([0, *ends, len(files)]):
-        for first in range(start, end, _AT_ONCE):
-            part = batch.slice(first, min(_AT_ONCE, end - first))
-            columns = dict(zip(names, part.columns, strict=False))
-            scalars = {
-                name: column
-                for name, column in columns.items()
-                if natural_kind(column.type) is not None and (name,) not in whole
-            }
-            nested = {
-                name: to_python(column, structures.get(name), (name,), whole)
-                for name, column in columns.items()
-                if name not in scalars
-            }
-            documents: list[Any] = [_EMPTY] * len(part)
-            if nested:
-                rows = zip(*nested.values(), strict=True)
-                documents = [dict(zip(nested, values, strict=True)) for values in rows]
-            yield Chunk(files[first], numbers[first : first + len(part)], documents, scalars, names, whole)
+    for start in range(0, len(rows), _AT_ONCE):
+        part = rows.slice(start, _AT_ONCE)
+        columns = dict(zip(names, part.columns, strict=False))
+        scalars = {
+            name: column
+            for name, column in columns.items()
+            if natural_kind(column.type) is not None and (name,) not in whole
+        }
+        nested = {
+            name: to_python(column, structures.get(name), (name,), whole)
+            for name, column in columns.items()
+            if name not in scalars
+        }
+        documents: list[Any] = [_EMPTY] * len(part)
+        if nested:
+            values = zip(*nested.values(), strict=True)
+            documents = [dict(zip(nested, each, strict=True)) for each in values]
+        numbers = range(first + start, first + start + len(part))
+        yield Chunk(file, numbers, documents, scalars, names, whole)
+
+
+class RowObserver:
+    """Counts what stands in rows of stated types; no schema depends on it (``Evidence.counted``).
+
+    Attributes:
+        names: the columns, in order.
+        types: what they hold, by path; what is not here is a struct or a list.
+        seen: by path and class; files come as people are shown them.
+    """
+
+    def __init__(self, names: Sequence[str], types: Mapping[Path, str]) -> None:
+        self.names = names
+        self.types = types
+        self.seen: dict[Path, dict[str, ClassEvidence]] = {}
+
+    def add(self, rows: pa.RecordBatch, file: str, first: int, taken: pa.BooleanArray) -> None:
+        """Take rows of one file.
+
+        Args:
+            rows: as of ``chunks_of``.
+            file: as of ``chunks_of``.
+            first: the place of the first row, by which places of rows are ordered.
+            taken: the rows that are in the sample.
+        """
+        numbers = pa.array(range(len(rows)), pa.int64())
+        if taken.true_count < len(taken):
+            rows, numbers = rows.filter(taken), numbers.filter(taken)
+        if not len(rows):
+            return
+        place = _Place(file, first)
+        self._note((), OBJECT, ClassEvidence(len(rows), place.of(numbers)))
+        for name, column in zip(self.names, rows.columns, strict=False):
+            self._observe((name,), column, numbers, place)
+
+    def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, place: _Place) -> None:
+        """Count the values at a path, which stand in the rows of these numbers."""
+        if values.null_count:
+            there = values.is_valid()
+            self._note(path, NULL, ClassEvidence(values.null_count, place.of(numbers.filter(pc.invert(there)))))
+            values, numbers = values.filter(there), numbers.filter(there)
+        if not len(values):
+            return
+        first = place.of(numbers)
+        if (stated := self.types.get(path)) is not None:
+            seen = ClassEvidence(len(values), first, (_example(values, path),), *_lengths(values), *_span(values))
+            self._note(path, stated, seen)
+        elif pa.types.is_struct(values.type):
+            self._note(path, OBJECT, ClassEvidence(len(values), first))
+            for each, inner in zip(values.type, values.flatten(), strict=True):
+                self._observe((*path, each.name), inner, numbers, place)
+        else:
+            sizes = pc.min_max(pc.list_value_length(values)).as_py()
+            self._note(path, LIST, ClassEvidence(len(values), first, (), sizes["min"], sizes["max"]))
+            parents = numbers.take(pc.list_parent_indices(values))
+            self._observe((*path, ELEMENT), values.flatten(), parents, place)
+
+    def _note(self, path: Path, name: str, seen: ClassEvidence) -> None:
+        classes = self.seen.setdefault(path, {})
+        classes[name] = merge_classes(classes[name], seen) if name in classes else seen
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    file: str
+    first: int
+
+    def of(self, numbers: pa.Array) -> Position:
+        """Return the place of the first of some rows; a place may be too large a number for Arrow."""
+        return Position(self.file, self.first + numbers[0].as_py())
+
+
+def _lengths(values: pa.Array) -> tuple[int | None, int | None]:
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return None, None
+    found = pc.min_max(pc.utf8_length(values)).as_py()
+    return found["min"], found["max"]
+
+
+def _span(values: pa.Array) -> tuple[float | None, float | None]:
+    """Return the range of numbers, in which NaN has no place."""
+    of = values.type
+    if pa.types.is_floating(of):
+        values = values.filter(pc.invert(pc.is_nan(values)))
+    elif not (pa.types.is_integer(of) or pa.types.is_decimal(of)):
+        return None, None
+    found = pc.min_max(values).as_py()
+    least, greatest = (None if each is None else float(each) for each in (found["min"], found["max"]))
+    return least, greatest
+
+
+def _example(values: pa.Array, path: Path) -> str:
+    """Return the first value as a text of a line's length."""
+    (value,) = to_python(values.slice(0, 1), None, path, frozenset())
+    match value:
+        case bool() | int() | float() | str():
+            text = example_of(value)
+        case bytes():
+            text = f"0x{value[:MAX_EXAMPLE_LENGTH].hex().upper()}"
+        case dict() | list():
+            text = json.dumps(value, default=text_of, ensure_ascii=False, separators=(",", ":"))
+        case _:
+            text = text_of(value)
+    return text[:MAX_EXAMPLE_LENGTH]
 
 
 def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: frozenset[Path]) -> list[Any]:

@@ -187,10 +187,11 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     resolution = resolve(evidence, with_table(), "t")
     plan = make_plan(PlanRequest(evidence, resolution, judge(with_table(), resolution.schema)))
     table = TYPED.append_column("any", pa.array(['{"b":[1],"a":null}', "5"]))
-    table = table.append_column("shown", pa.array([FILE] * 2)).append_column("number", pa.array([1, 2]))
+    table = table.append_column("file", pa.array([FILE] * 2)).append_column("block", pa.array([0, 0]))
     source = TypedSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
 
-    message = message_of(write_typed(table.to_batches(), job_of(plan, tmp_path / "files"), pickle.dumps(source)))
+    job = job_of(plan, tmp_path / "files")
+    message = message_of(write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, pickle.dumps(source)))
 
     assert tally_of(message.outcome, pickle.loads(job_of(plan, tmp_path)).maker().problems, plan).tables == {
         "t": RowCounts(2), "t__items": RowCounts(2), "t__items__prices": RowCounts(1),

@@ -46,8 +46,6 @@ class Documents:
 class Numbering(StrEnum):
     """What Spark knows of the place of a row in what it reads; it logs an error where it is asked for more."""
 
-    ROW = "_metadata.row_index"
-    """Its number in the file, from 0."""
     BLOCK = "_metadata.file_block_start"
     """Where in the file the task that reads it began."""
     PARTITION = "partition"

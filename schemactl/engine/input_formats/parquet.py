@@ -82,7 +82,7 @@ def _read(spark: SparkSession, addresses: Sequence[str], footer: _Footer) -> Typ
         # Not `frame.columns`: PySpark cannot name the types of all of them.
         names = [name for name, _ in described_columns(frame) if name not in footer.nulls]
         frame = frame.select(*(F.col(quoted(name)).alias(name, metadata=digits.get(name, {})) for name in names))
-    return typed_batch(frame, F.col("_metadata.file_path"), Numbering.ROW)
+    return typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
 
 
 def _by_columns(spark: SparkSession, addresses: Sequence[str]) -> list[list[str]]:

@@ -13,7 +13,6 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from schemactl.engine import typed_evidence
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
 from schemactl.inference.classes import kind_of
@@ -79,34 +78,6 @@ def test_nested_values_are_counted_as_those_of_documents_are(spark: SparkSession
     assert counted(scan(spark, "a.parquet")) == observed(NESTED, "a.parquet")
 
 
-def test_columns_have_counts_nulls_lengths_ranges_and_examples(spark: SparkSession) -> None:
-    write("a.parquet", FLAT)
-    found = scan(spark, "a.parquet").counted
-
-    def at(number: int) -> Position:
-        return Position("a.parquet", number)
-
-    assert found == {
-        (): {"object": ClassEvidence(4, at(1))},
-        ("id",): {"bigint": ClassEvidence(4, at(1), ("1",), least=-2.0, greatest=30.0)},
-        ("name",): {"text": ClassEvidence(3, at(2), ("żółw",), 0, 4), "null": ClassEvidence(1, at(1))},
-        # NaN has no place in a range.
-        ("x",): {
-            "double": ClassEvidence(3, at(1), ("NaN",), least=-2.0, greatest=1.5),
-            "null": ClassEvidence(1, at(2)),
-        },
-        ("ok",): {"bool": ClassEvidence(3, at(1), ("true",)), "null": ClassEvidence(1, at(2))},
-    }
-
-
-def test_examples_of_nested_values_are_the_first_ones(spark: SparkSession) -> None:
-    write("a.parquet", NESTED, TYPES)
-    found = scan(spark, "a.parquet").counted
-    assert found[("s", "a")]["bigint"].examples == ("7",)
-    assert found[("s", "t", None, "k")]["text"].examples == ("x",)
-    assert found[("ll", None, None)]["bigint"].examples == ("1",)
-
-
 def test_any_cut_of_the_data_makes_the_same_whole(spark: SparkSession) -> None:
     rows = [{"id": number, "name": f"n{number}" if number > 70 else None} for number in range(100)]
     types = pa.schema({"id": pa.int64(), "name": pa.string()})
@@ -123,13 +94,6 @@ def test_any_cut_of_the_data_makes_the_same_whole(spark: SparkSession) -> None:
         assert scan(spark, "d").counted == whole.counted
     finally:
         spark.conf.set("spark.sql.files.maxPartitionBytes", str(before))
-
-
-def test_wide_rows_are_counted_in_groups(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    write("a.parquet", NESTED, TYPES)
-    at_once = scan(spark, "a.parquet").counted
-    monkeypatch.setattr(typed_evidence, "MOST_PARTS", 1)
-    assert scan(spark, "a.parquet").counted == at_once
 
 
 def test_rows_without_a_number_of_their_own_are_numbered_as_they_are_read(spark: SparkSession) -> None:
@@ -200,9 +164,3 @@ def test_whoever_only_loads_does_not_count(spark: SparkSession) -> None:
     assert (loaded.typed, loaded.stated, loaded.paths, loaded.witnesses, loaded.files) == (
         inferred.typed, inferred.stated, inferred.paths, inferred.witnesses, inferred.files
     )  # fmt: skip
-
-
-def test_counting_leaves_the_session_as_it_was(spark: SparkSession) -> None:
-    write("a.parquet", FLAT)
-    scan(spark, "a.parquet")
-    assert spark.conf.get("spark.sql.codegen.wholeStage") == "false"
