@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -49,7 +50,9 @@ def shares_this_machine(spark: SparkSession) -> bool:
     """Return whether workers have this machine's files and packages."""
     from schemactl.engine.session.settings import local_cores
 
-    return not _is_connected(spark) and local_cores(spark.conf.get("spark.master") or "") is not None
+    if _is_connected(spark) or local_cores(spark.conf.get("spark.master") or "") is None:
+        return False
+    return spark.conf.get("spark.pyspark.python", sys.executable) == sys.executable
 
 
 def _is_connected(spark: SparkSession) -> bool:

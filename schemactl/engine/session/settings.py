@@ -41,7 +41,7 @@ SESSION_CONF: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     # As Python's parser and dlt's: the last of several equal keys counts.
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # Expressions of wide rows are as wide as these: one method for a whole stage gets too long for Java to compile well.
+    # Expressions are as wide as rows: one method for a whole stage gets too long for Java to compile well.
     "spark.sql.codegen.wholeStage": "false",
     # Past this, Spark makes no method of the stage: Java runs it uncompiled, but for one started with LONG_METHODS.
     "spark.sql.codegen.hugeMethodLimit": "8000",

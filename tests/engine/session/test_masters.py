@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 from contextlib import chdir
 from pathlib import Path
 
@@ -33,10 +34,25 @@ from schemactl.inference.sample import Sample
 from schemactl.inference.saved import write_evidence
 
 warnings.simplefilter("ignore")  # of nanoseconds, which are no matter here
-master, remote, target, *sources = sys.argv[1:]
+master, remote, python, target, *sources = sys.argv[1:]
 small = {"files.maxPartitionBytes": "20000", "shuffle.partitions": "2"}
 conf = {} if remote else {"spark.executor.memory": "768m", **{f"spark.sql.{name}": small[name] for name in small}}
+conf |= {"spark.pyspark.python": python} if python else {}
+
+
+def has_package(batches):
+    import importlib.util
+
+    import pyarrow
+
+    for _ in batches:
+        found = importlib.util.find_spec("schemactl") is not None
+        yield pyarrow.record_batch([pyarrow.array([found])], names=["found"])
+
+
 with open_session(SparkOptions(master=master or None, remote=remote or None, conf=conf)) as spark:
+    if python:
+        assert not spark.range(1).mapInArrow(has_package, "found boolean").first().found
     scan = scan_inputs(spark, find_inputs(sources), Sample())
 Path(target).write_text(write_evidence(scan.evidence) + repr(scan.bad_records), encoding="utf-8")
 """
@@ -65,9 +81,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> list[st
     return [str(path) for path in found]
 
 
-def evidence_of(folder: Path, sources: list[str], master: str = "", remote: str = "") -> str:
+def evidence_of(folder: Path, sources: list[str], master: str = "", remote: str = "", python: str = "") -> str:
     target = folder / "evidence.txt"
-    command = [sys.executable, "-c", SCRIPT, master, remote, str(target), *sources]
+    command = [sys.executable, "-c", SCRIPT, master, remote, python, str(target), *sources]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -86,6 +102,25 @@ def here(spark: SparkSession, sources: list[str], tmp_path_factory: pytest.TempP
 
 def test_a_cluster_of_executors_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path) -> None:
     assert evidence_of(tmp_path, sources, master="local-cluster[2,1,1024]") == here
+
+
+def python_without_schemactl(folder: Path) -> Path:
+    """Make a Python that has all packages of this one but schemactl."""
+    packages = folder / "packages"
+    packages.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if not path.name.startswith(("schemactl", "__editable__", "_editable")) and path.suffix != ".pth":
+            (packages / path.name).symlink_to(path)
+    python = folder / "python"
+    # Without `site` nothing is added that an installation names, in particular not this repository.
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
+def test_executors_without_schemactl_get_what_they_need(here: str, sources: list[str], tmp_path: Path) -> None:
+    python = str(python_without_schemactl(tmp_path))
+    assert evidence_of(tmp_path, sources, master="local-cluster[2,1,1024]", python=python) == here
 
 
 def test_spark_connect_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path, connect_url: str) -> None:
