@@ -41,6 +41,8 @@ os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Commands mask examples there.
+os.environ.pop("CI", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

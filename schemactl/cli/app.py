@@ -24,7 +24,7 @@ from typer.main import get_command
 
 from schemactl import __version__
 from schemactl.cli import commands
-from schemactl.cli.options import CommonOptions
+from schemactl.cli.options import CommonOptions, SparkCommandOptions
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
 from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
 from schemactl.cli.terminal import (
@@ -36,6 +36,7 @@ from schemactl.cli.terminal import (
     wants_color,
 )
 from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean, missing_package
+from schemactl.examples import Examples, show_examples
 from schemactl.redaction import redact_text, secrets_of
 from schemactl.registry import admit_modules
 from schemactl.render.failure import render_failure, render_traceback, render_warning
@@ -183,7 +184,11 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
     invocation.color = options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
-    with _told_warnings(invocation, terminal), admit_modules(options.naming_module):
+    with (
+        _told_warnings(invocation, terminal),
+        admit_modules(options.naming_module),
+        show_examples(_examples(options)),
+    ):
         warn_of_misspelt(os.environ, module.Options, _all_options)
         try:
             invocation.code = module.run(options, terminal)
@@ -194,6 +199,12 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
             raise UnfinishedCommand(f"the command was ended by {type(error).__name__}") from error
         finally:
             _remove_left()
+
+
+def _examples(options: CommonOptions) -> Examples | None:
+    """Return how values of rows are shown; None where that goes by the column."""
+    stated = options.examples if isinstance(options, SparkCommandOptions) else None
+    return Examples(stated) if stated else Examples.MASKED if os.environ.get("CI") else None
 
 
 def _remove_left() -> None:

@@ -150,6 +150,16 @@ class SparkCommandOptions(CommonOptions):
         Bare("15m", r"\d+(\.\d+)?[smh]|off"),
     ] = None
 
+    examples: Annotated[
+        Literal["none", "masked", "plain"] | None,
+        typer.Option(
+            "--examples",
+            help="How values of rows are shown and kept in evidence: not at all, by their shape, or as they are. By "
+            "default masked where `CI` is set and for columns marked as personal (`x-annotation-pii` ...), else plain.",
+        ),
+        Setting(),
+    ] = None
+
     def spark(self) -> SparkOptions:
         """Return which Spark to use.
 

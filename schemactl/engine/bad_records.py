@@ -22,6 +22,7 @@ from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
 from schemactl.engine.input_formats.csv import find_separator, first_row_of, stated_separator
 from schemactl.engine.json_faults import BLANKS, UNCLOSED, Fault, find_fault, scan_value
 from schemactl.errors import Location, Problem
+from schemactl.examples import shown
 from schemactl.kernel.partitions import BadRecord
 
 MOST_CHARACTERS: Final = 1 << 24
@@ -80,8 +81,13 @@ def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
 def _by_number(record: BadRecord, file: Input | None) -> Problem:
     number, path = record.position.number, record.position.file
     if file is not None and file.format == "ndjson":
-        return Problem(f"this cannot be read: {on_one_line(record.text)}", Location(path, number))
-    return Problem(f"record {number:,} cannot be read: {on_one_line(record.text)}", Location(path))
+        return Problem(f"this cannot be read{_quote(record.text)}", Location(path, number))
+    return Problem(f"record {number:,} cannot be read{_quote(record.text)}", Location(path))
+
+
+def _quote(text: str) -> str:
+    """Return the text of a record behind a colon, as far as values of rows may be shown."""
+    return "".join(f": {each}" for each in shown((on_one_line(text),), is_personal=False))
 
 
 def on_one_line(text: str) -> str:
@@ -146,8 +152,8 @@ def _no_unicode(text: str) -> Fault | None:
 def _problem(fault: Fault, text: str, at: Location) -> Problem:
     around = text[max(0, fault.offset - _SHOWN // 2) :] if fault.offset > _SHOWN // 2 else text
     start = "…" if around is not text else ""
-    shown = on_one_line(start + re.sub("[\udc80-\udcff]", "\ufffd", around[: 4 * _SHOWN]))
-    return Problem(f"this cannot be read, {fault.reason}: {shown}", at)
+    quoted = _quote(start + re.sub("[\udc80-\udcff]", "\ufffd", around[: 4 * _SHOWN]))
+    return Problem(f"this cannot be read, {fault.reason}{quoted}", at)
 
 
 # --- one document, maybe a list of records ---
@@ -279,8 +285,7 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
             header = header or row
             if number in wanted and _is_too_long(row, header) and _is_of(row, wanted[number], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"
-                shown = on_one_line(row.text)
-                found[number] = Problem(f"this row has {counts}: {shown}", Location(file.path, row.line))
+                found[number] = Problem(f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line))
             if number >= max(wanted):
                 break
     return found

@@ -24,6 +24,7 @@ from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes
 from schemactl.engine.inputs import shown_path
 from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
+from schemactl.examples import shown
 
 MOST_BROKEN: Final = 10_000
 """Broken cells of a file that are told apart."""
@@ -140,7 +141,11 @@ def tell_fault(cell: BrokenCell) -> str:
 def read_fault(text: str, path: str) -> Problem | None:
     """Return the problem that ``tell_fault`` has told, None for other texts."""
     found = _TOLD.match(text)
-    return Problem(found["what"], Location(path, int(found["line"]), int(found["column"]))) if found else None
+    if found is None:
+        return None
+    what, quote, text = found["what"].partition(': "')
+    message = what + "".join(f"{quote}{each}" for each in shown((text,), is_personal=False))
+    return Problem(message, Location(path, int(found["line"]), int(found["column"])))
 
 
 def key_of(cell: BrokenCell) -> str:

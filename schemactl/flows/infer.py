@@ -23,6 +23,7 @@ from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.unfilled import CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, merge, merge_all
+from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, together
 from schemactl.inference.sample import Sample, parse_sample
@@ -205,7 +206,9 @@ def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
         last = evolutions[-1]
         # Where another command was quicker: build on what it has saved rather than read the data again.
         if (written := try_save(folder, opened, last.schema, last.hints)) is not None:
-            kept = _save_evidence(request, merge_all(each.evidence for each in parts))
+            seen = zip(parts, evolutions, strict=True)
+            hidden = merge_all(hide_values(part.evidence, evolution.resolution) for part, evolution in seen)
+            kept = _save_evidence(request, hidden)
             return replace(report, saved=bool(written), written=(*written, *kept))
     raise unsteady(request.name)
 

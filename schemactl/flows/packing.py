@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
+from schemactl.examples import shown
 from schemactl.flows.evolution import Evolution
 from schemactl.flows.progress import Progress
 from schemactl.inference.paths import format_path
@@ -23,6 +24,7 @@ from schemactl.normalization.report import NormalizeReport, OverwriteFinding, Ta
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nesting import ancestors, root_of
+from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
@@ -97,12 +99,12 @@ def make_rows(spark: Any, scan: Scan, plan: Plan, folder: Path, load: Load, prog
 def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
     """Return ``report`` with what became of the rows of one root table's data."""
     tally = made.tally
-    violations = counted(evolution.report.violations, made.rejected)
+    violations = counted(evolution.report.violations, made.rejected, evolution.resolution.schema)
     return replace(
         report,
         inference=replace(evolution.report, violations=violations),
         tables=_counts(tally, evolution.resolution.schema, plan),
-        unfit=tuple(_unfit(each) for each in tally.unfit),
+        unfit=tuple(_unfit(each, evolution.resolution.schema) for each in tally.unfit),
         overwrites=tuple(_overwritten(each) for each in tally.overwritten),
     )
 
@@ -119,14 +121,17 @@ def check_balance(report: NormalizeReport) -> None:
         raise EngineError(f"{report.documents:,} documents were read, but {rows:,} when rows were made", hint=hint)
 
 
-def counted(findings: Sequence[ViolationFinding], rejected: Sequence[Rejected]) -> tuple[ViolationFinding, ...]:
-    """Return the violations with what they have kept out, where something was."""
+def counted(
+    findings: Sequence[ViolationFinding], rejected: Sequence[Rejected], schema: Schema
+) -> tuple[ViolationFinding, ...]:
+    """Return the violations with what they have kept out, where something was; ``schema`` marks personal columns."""
     kept_out = {(each.violation.table, each.violation.column): each for each in rejected}
     told: list[ViolationFinding] = []
     for finding in findings:
         found = kept_out.get((finding.table, finding.column))
         if found is not None and finding.column is not None:
-            finding = replace(finding, values=found.count, first=found.first, example=found.example)
+            example = _shown(found.example, schema, finding.table, finding.variant_of or finding.column)
+            finding = replace(finding, values=found.count, first=found.first, example=example)
         told.append(finding)
     return tuple(told)
 
@@ -156,7 +161,11 @@ def _disposition(schema: Schema, table: str) -> str:
     return str(schema.tables[root_of(schema, table)].properties.get("write_disposition", "append"))
 
 
-def _unfit(unfit: Unfit) -> UnfitFinding:
+def _shown(example: str | None, schema: Schema, table: str, column: str | None) -> str | None:
+    return next(iter(shown((example,), is_personal(schema, table, column))), None)
+
+
+def _unfit(unfit: Unfit, schema: Schema) -> UnfitFinding:
     return UnfitFinding(
         table=unfit.table,
         column=unfit.column,
@@ -165,7 +174,7 @@ def _unfit(unfit: Unfit) -> UnfitFinding:
         expected=unfit.expected,
         count=unfit.count,
         first=unfit.first,
-        example=unfit.example,
+        example=_shown(unfit.example, schema, unfit.table, unfit.column),
     )
 
 

@@ -41,7 +41,7 @@ def with_unfit_counted(report: NormalizeReport, evolution: Evolution, made: Made
     findings = report.inference.violations
     told = tuple(
         exact if _is_by_size(finding, evolution) else finding
-        for finding, exact in zip(findings, counted(findings, made.rejected), strict=True)
+        for finding, exact in zip(findings, counted(findings, made.rejected, evolution.resolution.schema), strict=True)
     )
     return replace(report, inference=replace(report.inference, violations=told))
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.examples import shown
 from schemactl.flows.demands import Demand, find_demands, judge_both, states_types
 from schemactl.flows.evidence import (
     bad_records_error,
@@ -40,6 +41,7 @@ from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_columns import stated_type
 from schemactl.schema.nesting import root_of
+from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -176,12 +178,23 @@ class _Survey:
             **_count_unfit(demands, saved, scanned, again),
             **({} if evidence.typed else _count_nulls(nulls, resolution, saved, scanned, again)),
         }
-        return {question: _counted(tallies[question]) for question in self._questions if question in tallies}
+        return {
+            question: self._counted(question, tallies[question]) for question in self._questions if question in tallies
+        }
 
     def _origin(self, question: Question) -> tuple[str, str]:
         """Return table and column as the base schema names them."""
         table = self._tables.get(question.table, question.table)
         return table, self._columns.get((question.table, question.column), question.column)
+
+    def _counted(self, question: Question, tally: Tally) -> Counted:
+        first = tally.first
+        place = None if first is None else Location(first.file, first.number)
+        # A mark that the head takes away still holds.
+        is_of_person = is_personal(self._base, *self._origin(question)) or is_personal(
+            self._head, question.table, question.column
+        )
+        return Counted(tally.values, tally.bad, shown(tally.examples, is_of_person), place)
 
     def _is_about(self, resolution: Resolution, root: str, origin: tuple[str, str]) -> bool:
         table, column = origin
@@ -248,9 +261,3 @@ def _count_nulls(
         for question, found in zip(missing, again(list(missing.values())), strict=True):
             tallies[question][1] = replace(tallies[question][1], first=found.first)
     return {question: add(parts) for question, parts in tallies.items()}
-
-
-def _counted(tally: Tally) -> Counted:
-    first = tally.first
-    place = None if first is None else Location(first.file, first.number)
-    return Counted(tally.values, tally.bad, tally.examples, place)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, count
 from typing import TypeVar
 
+from schemactl.examples import Examples, examples_of, shown
 from schemactl.inference.classes import NULL, kind_of
 from schemactl.inference.evidence import Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path, format_path, row_path
@@ -25,6 +26,7 @@ from schemactl.inference.text_columns import type_of_texts
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import Naming
+from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 Number = TypeVar("Number", int, float)
@@ -59,6 +61,8 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
     known = sorted((of_class for _, of_class in taken), key=lambda of_class: of_class.first)
     examples = dict.fromkeys(example for of_class in known for example in of_class.examples)
     texts = [of_class for name, of_class in taken if kind_of(name) == "text"]
+    is_of_person = is_personal(seen.resolution.schema, table, base or column.name)
+    span = _span([of_class.least for of_class in known], [of_class.greatest for of_class in known])
     return ColumnFinding(
         name=column.name,
         is_new=before is None,
@@ -75,9 +79,9 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
         absences=sum(seen.evidence.absences(path) for path in sources),
         kinds=dict(kinds),
         first=known[0].first if known else None,
-        examples=tuple(examples),
+        examples=shown(examples, is_of_person),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
-        range=_span([of_class.least for of_class in known], [of_class.greatest for of_class in known]),
+        range=span if examples_of(is_of_person) is Examples.PLAIN else None,
         reason=_reason(origin, before, column, kinds, taken, seen),
     )
 
@@ -239,6 +243,7 @@ def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -
     concerned = columns if violation.column is None else [(violation.table, violation.column)]
     values = [of_class for origin in concerned for _, of_class in seen.taken(origin)]
     first = min(values, key=lambda of_class: of_class.first, default=None)
+    is_of_person = is_personal(seen.resolution.schema, violation.table, violation.variant_of or violation.column)
     return ViolationFinding(
         table=violation.table,
         column=violation.column,
@@ -249,7 +254,7 @@ def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -
         found=violation.found,
         values=sum(of_class.count for of_class in values),
         first=first.first if first else None,
-        example=next(iter(first.examples), None) if first else None,
+        example=next(iter(shown(first.examples, is_of_person)), None) if first else None,
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.places import place
@@ -64,11 +63,3 @@ def hint_match(change: HintChange, told: str, impact: Impact | None = None, aspe
         impact=impact,
         aspect=aspect,
     )
-
-
-_PROTECTIVE: Final = re.compile("pii|classification|sensitiv|gdpr|confidential", re.IGNORECASE)
-
-
-def is_protective(name: str) -> bool:
-    """Return whether a hint of that name marks personal or confidential data (``x-pii``, ``x-classification`` ...)."""
-    return _PROTECTIVE.search(name) is not None

@@ -10,6 +10,7 @@ import pytest
 from schemactl.engine import bad_records
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.input import Input
+from schemactl.examples import Examples, show_examples
 from schemactl.inference.evidence import Position
 from schemactl.kernel.partitions import BadRecord
 
@@ -22,7 +23,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(name: str, content: str | bytes, *numbers: int, text: str = "?", encoding: str = "UTF-8") -> list[str]:
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
-    forms = {".jsonl": "ndjson", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
+    forms = {".jsonl": "ndjson", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".xml": "xml"}
     file = Input(name, forms[Path(name.removesuffix(".gz")).suffix], encoding)
     bad = [BadRecord(Position(name, number), text) for number in numbers]
     return [str(problem) for problem in explain_bad_records(bad, [file])]
@@ -132,3 +133,29 @@ def test_what_is_gone_or_elsewhere_is_told_by_number() -> None:
         "gone.jsonl:3: this cannot be read: nul l",
         "s3://bucket/a.json: record 1 cannot be read: [",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "number", "text"),
+    [
+        ("a.jsonl", '{"ssn": "078-05-1120" 1}\n', 1, "?"),
+        ("a.csv", "id,name\n1,078-05-1120,3\n", 1, "x:1,078-05-1120,3"),
+        (
+            "b.csv",
+            "id\n",
+            2,
+            'line 2, column 1: the quote of this cell never closes, it goes on to line 4: "078-05-1120',
+        ),
+        ("c.xml", "", 1, "<a>078-05-1120"),
+    ],
+)
+def test_records_are_quoted_as_values_of_rows_may_be_shown(name: str, content: str, number: int, text: str) -> None:
+    (plain,) = told(name, content, number, text=text)
+    with show_examples(Examples.MASKED):
+        (masked,) = told(name, content, number, text=text)
+    with show_examples(Examples.NONE):
+        (none,) = told(name, content, number, text=text)
+    assert "078-05-1120" in plain
+    assert "999-99-9999" in masked
+    assert "078-05-1120" not in masked + none
+    assert masked.startswith(none)

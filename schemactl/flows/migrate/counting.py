@@ -8,6 +8,7 @@ from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Example, Unfit
+from schemactl.examples import Examples, examples_of, shown
 from schemactl.flows.migrate.tracing import traced
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.planner import PlannedStep
@@ -25,17 +26,22 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.types import Column
+from schemactl.schema.personal import is_personal
+from schemactl.schema.renames.pairing import is_dlts_own
+from schemactl.schema.types import Column, Schema
 
 _TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate rollback`"
 
 
-def count_unfit(session: MigrationSession, steps: Sequence[Step], barred: Collection[int] = ()) -> tuple[Counted, ...]:
+def count_unfit(
+    session: MigrationSession, steps: Sequence[Step], schema: Schema, barred: Collection[int] = ()
+) -> tuple[Counted, ...]:
     """Return what stands in the way of steps, before the first of them has run; nothing of those that are free.
 
     Args:
         session: where.
         steps: in their order.
+        schema: marks personal columns.
         barred: places of steps that are not asked for: of those whose tables do not take them the rows may not be
             readable, either.
     """
@@ -44,28 +50,28 @@ def count_unfit(session: MigrationSession, steps: Sequence[Step], barred: Collec
         is_asked = place not in barred and (needs_count(step) or _is_lossy_fill(step))
         looked_at = traced(steps, place) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
-            found.append(counted(place + 1, unfit))
+            found.append(counted(place + 1, unfit, schema, steps[place]))
     return tuple(found)
 
 
 def count_not_undone(
-    session: MigrationSession, steps: Sequence[Step], barred: Collection[int] = ()
+    session: MigrationSession, steps: Sequence[Step], schema: Schema, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
     """Return what undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
     found = []
     for place, step in enumerate(steps):
         looked_at = traced(steps, place) if isinstance(step, ChangeType) and place not in barred else None
         if isinstance(looked_at, ChangeType) and (others := session.not_undone(looked_at)).count:
-            found.append(counted(place + 1, others))
+            found.append(counted(place + 1, others, schema, steps[place]))
     return tuple(found)
 
 
-def count_late(session: MigrationSession, steps: Sequence[Step], place: int) -> tuple[Counted, ...]:
+def count_late(session: MigrationSession, steps: Sequence[Step], schema: Schema, place: int) -> tuple[Counted, ...]:
     """Return what stands in the way of the step that is about to run, where it could not be seen before the first."""
     if not is_counted_late(steps, place):
         return ()
     unfit = session.unfit(steps[place])
-    return (counted(place + 1, unfit),) if unfit.count else ()
+    return (counted(place + 1, unfit, schema, steps[place]),) if unfit.count else ()
 
 
 def is_counted_late(steps: Sequence[Step], place: int) -> bool:
@@ -74,9 +80,32 @@ def is_counted_late(steps: Sequence[Step], place: int) -> bool:
     return needs_count(steps[place]) and not is_seen
 
 
-def counted(number: int, unfit: Unfit) -> Counted:
-    """Return what was counted for step ``number``."""
-    return Counted(number, unfit.count, tuple(map(example_text, unfit.examples)))
+def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:
+    """Return what was counted for step ``number``; ``schema`` marks personal columns."""
+    values_of = step.source.name if isinstance(step, Backfill) else column_of(step)
+    return Counted(number, unfit.count, example_texts(unfit, schema, table_of(step), values_of))
+
+
+def example_texts(unfit: Unfit, schema: Schema, table: str, column: str | None) -> tuple[str, ...]:
+    """Return examples as texts, as far as they may be shown: a value of a column, and the row that holds it."""
+
+    def show(value: str | None, name: str | None) -> str | None:
+        return next(iter(shown((value,), is_personal(schema, table, name))))
+
+    if examples_of(is_personal(schema, table, column)) is Examples.NONE:
+        return ()
+    return tuple(
+        dict.fromkeys(
+            example_text(
+                Example(
+                    {name: key if is_dlts_own(name) else str(show(key, name)) for name, key in example.row.items()},
+                    show(example.value, column),
+                    show(example.becomes, column),
+                )
+            )
+            for example in unfit.examples
+        )
+    )
 
 
 def example_text(example: Example) -> str:

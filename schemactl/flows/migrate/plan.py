@@ -163,8 +163,8 @@ def check_plan(
     obstacles = find_obstacles(session, steps)
     forbidden = tuple(_refuse_forbidden(obstacles, done or 0))
     barred = {place for places in obstacles.values() for place in places}
-    counts = tuple(_moved_on(count_unfit(session, steps, barred), done))
-    not_undone = tuple(_moved_on(count_not_undone(session, steps, barred), done))
+    counts = tuple(_moved_on(count_unfit(session, steps, plan.target, barred), done))
+    not_undone = tuple(_moved_on(count_not_undone(session, steps, plan.target, barred), done))
     unfit = refuse_unfit(plan.steps, counts, is_begun=done is not None)
     refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *unfit]
     if done is None and found.unfinished is not None:

@@ -32,7 +32,7 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
-from schemactl.schema.types import Table
+from schemactl.schema.types import Schema, Table
 
 Agree = Callable[[RollbackReport], bool]
 
@@ -98,14 +98,15 @@ def _report(
     """Return what there is to undo, as the tables are now."""
     found = read_state(session, name)
     parts = tuple(_choose(session, target, found, request))
-    tables = tables_now(session, target.module, plan_of(parts[0].run).target)
+    schema = plan_of(parts[0].run).target
+    tables = tables_now(session, target.module, schema)
     undone = tuple(_undone(session, target, parts, dict(tables)))
     undone = grouped_back(session, target.module, parts, undone, tables)
     steps = [step for each in undone for step in each.planned.undo.steps]
     obstacles = find_obstacles(session, steps)
     barred = {place for places in obstacles.values() for place in places}
     is_possible = all(each.planned.undo.is_possible for each in undone)
-    counts = tuple(_count(session, steps, barred)) if is_possible else ()
+    counts = tuple(_count(session, steps, schema, barred)) if is_possible else ()
     refusals = (
         *_refuse(undone, steps, counts, request.allows_destructive),
         *map(_forbidden, obstacles),
@@ -183,7 +184,9 @@ def _undone(
             yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements))
 
 
-def _count(session: MigrationSession, steps: Sequence[Step], barred: Collection[int]) -> Iterator[Counted]:
+def _count(
+    session: MigrationSession, steps: Sequence[Step], schema: Schema, barred: Collection[int]
+) -> Iterator[Counted]:
     """Yield what stands against undo steps: values that would not survive, or that would be dropped.
 
     Steps that their tables do not take are ``barred``: the rows may not be readable, either.
@@ -201,7 +204,7 @@ def _count(session: MigrationSession, steps: Sequence[Step], barred: Collection[
             if rows > nulls.count:
                 yield Counted(place + 1, rows - nulls.count)
         elif looked_at is not None and needs_count(step) and (unfit := session.unfit(looked_at)).count:
-            yield counted(place + 1, unfit)
+            yield counted(place + 1, unfit, schema, step)
 
 
 def _forbidden(obstacle: Hindrance) -> Refusal:

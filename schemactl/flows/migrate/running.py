@@ -207,15 +207,15 @@ class Runner:
     def _refuse_late(self, place: int) -> None:
         """Look at what could not be seen before the first step."""
         steps = [each.step for each in self.plan.steps[self.done :]]
-        late = count_late(self.session, steps, place - self.done)
+        late = count_late(self.session, steps, self.plan.target, place - self.done)
         counts = [replace(each, number=each.number + self.done) for each in late]
         self._refuse(counts)
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Look again at the values, but for those of the steps at some places."""
         steps = [each.step for each in self.plan.steps[self.done :]]
-        counts = [replace(each, number=each.number + self.done) for each in count_unfit(self.session, steps, guarded)]
-        self._refuse(counts)
+        unfit = count_unfit(self.session, steps, self.plan.target, guarded)
+        self._refuse([replace(each, number=each.number + self.done) for each in unfit])
 
     def _refuse(self, counts: Sequence[Counted]) -> None:
         if not counts:

@@ -12,7 +12,7 @@ from schemactl.destinations._migration.records import Unfit
 from schemactl.errors import InputError
 from schemactl.flows.lost_versions import find_wanted_there
 from schemactl.flows.migrate.check import fold, tables_now
-from schemactl.flows.migrate.counting import example_text
+from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import complete_tables, find_drift
 from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.status import past_run, stated
@@ -78,7 +78,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         unread = {each.table for each in disagreements}
         checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check.table not in unread]
-        odd, rows, all_rows = _look_at_rows(session, target, checks, request.sample, tell)
+        odd, rows, all_rows = _look_at_rows(session, target, schema, checks, request.sample, tell)
         return VerifyReport(
             place=target.place(session),
             schema=stated(schema),
@@ -174,7 +174,12 @@ def _checks_of(table: Table, found: Column, column: Column, enforces: bool) -> I
 
 
 def _look_at_rows(
-    session: MigrationSession, target: Target, checks: Sequence[_Check], sample: Sample, tell: Progress
+    session: MigrationSession,
+    target: Target,
+    schema: Schema,
+    checks: Sequence[_Check],
+    sample: Sample,
+    tell: Progress,
 ) -> tuple[tuple[OddValues, ...], int, int]:
     """Return what is odd, how many rows were read, and how many there are in their tables."""
     # Counted before: a sample's share is the same for all columns of a table.
@@ -186,7 +191,7 @@ def _look_at_rows(
         tell(f"looking at {check.table}.{check.column}", number / len(checks))
         unfit = _look(session, target, check, sample.share_of(counts.get(check.table, 0)))
         rows[check.table] = unfit.rows
-        odd += _odd(check, unfit)
+        odd += _odd(check, unfit, schema)
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())
 
 
@@ -204,7 +209,8 @@ def _look(session: MigrationSession, target: Target, check: _Check, share: float
     return cast(SamplingSession, session).unfit_in(share, check.step)
 
 
-def _odd(check: _Check, unfit: Unfit) -> Iterator[OddValues]:
+def _odd(check: _Check, unfit: Unfit, schema: Schema) -> Iterator[OddValues]:
     if unfit.count:
-        examples = tuple(map(example_text, unfit.examples))
+        column = check.columns[0] if len(check.columns) == 1 else None
+        examples = example_texts(unfit, schema, check.table, column)
         yield OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples)

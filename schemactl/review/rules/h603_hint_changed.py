@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hint_names import has_rule
-from schemactl.review.hints import HintChange, extra_hints, hint_match, is_protective, is_unset
+from schemactl.review.hints import HintChange, extra_hints, hint_match, is_unset
 from schemactl.review.nested_fields import fields_of
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.changes import ColumnPropertyChanged
+from schemactl.schema.personal import is_protective
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hints import extra_hints, hint_match, is_protective, is_unset
+from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
+from schemactl.schema.personal import is_protective
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

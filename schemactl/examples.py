@@ -1,0 +1,77 @@
+"""Decides how values of rows are shown as examples: as they are, masked, or not at all.
+
+Reports, outputs and evidence files take their examples from here. Unless the call says otherwise, values of columns
+that are marked as personal are masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+class Examples(StrEnum):
+    """How values of rows are shown."""
+
+    NONE = "none"
+    """Counts and places only."""
+    MASKED = "masked"
+    """Their shape: ``ann@x1.org`` is ``xxx@x9.xxx``."""
+    PLAIN = "plain"
+
+
+_stated: Examples | None = None
+
+
+@contextmanager
+def show_examples(stated: Examples | None) -> Iterator[None]:
+    """Show all examples so while the context is open; None for those of personal columns masked, the others plain."""
+    global _stated
+    before, _stated = _stated, stated
+    try:
+        yield
+    finally:
+        _stated = before
+
+
+def examples_of(is_personal: bool) -> Examples:
+    """Return how examples of a column are shown, which is marked as personal or not."""
+    return _stated or (Examples.MASKED if is_personal else Examples.PLAIN)
+
+
+def shown(values: Iterable[Value], is_personal: bool) -> tuple[Value, ...]:
+    """Return the values of a column as they may be shown, JSON data or texts."""
+    match examples_of(is_personal):
+        case Examples.NONE:
+            return ()
+        case Examples.MASKED:
+            return tuple(dict.fromkeys(map(mask, values)))
+        case Examples.PLAIN:
+            return tuple(values)
+
+
+def mask(value: Any) -> Any:
+    """Return the shape of a value: ``x`` for letters, ``9`` for digits; null is nobody's.
+
+    >>> mask("Ann-Lee, 078-05-1120"), mask(-12.5), mask(True)
+    ('Xxx-Xxx, 999-99-9999', '-99.9', '***')
+    """
+    match value:
+        case None:
+            return None
+        case bool():
+            return "***"
+        case str() if value in ("true", "false"):
+            return "***"
+        case _:
+            return "".join(map(_masked, str(value)))
+
+
+def _masked(letter: str) -> str:
+    if letter.isalpha():
+        return "X" if letter.isupper() else "x"
+    return "9" if letter.isnumeric() else letter
