@@ -331,3 +331,16 @@ def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dic
             raise InputError(message, at=Location(path), hint="rename one of them")
         found[name], origins[name] = item, origin
     return found
+
+
+def only_table(schema: Schema) -> Table:
+    """Return the only table of data of a schema, for formats whose files hold one.
+
+    Raises:
+        InputError: there are several, or none.
+    """
+    tables = list(own_tables(schema))
+    if len(tables) != 1:
+        hint = "name one with `--table`, or a folder with `--output DIR/`"
+        raise InputError(f"a file of this format holds one table, and `{schema.name}` has {len(tables)}", hint=hint)
+    return tables[0]

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.schema.contract import system_prefix
+from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_columns import SPARK_TYPE
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Properties, Schema
 
@@ -16,7 +18,8 @@ PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 """Marks of loads, which mean nothing elsewhere."""
 
 _DEFAULTS: Final = {"nullable": True, "timezone": True, "write_disposition": "append"}
-_TYPE: Final = ("data_type", "precision", "scale", "timezone", "x-spark-type", "x-fields")
+_NESTED: Final = (SPARK_TYPE, "x-fields")
+_TYPE: Final = ("data_type", "precision", "scale", "timezone", *_NESTED)
 
 
 _LONGEST: Final = 80
@@ -90,9 +93,14 @@ def _is_default(key: str, value: Any, name: str | None) -> bool:
     return _DEFAULTS.get(key, False) == value and isinstance(value, bool | str)
 
 
+def _is_same_type(before: Properties, after: Properties) -> bool:
+    """Return whether two types differ only in that one states dlt's default sizes."""
+    return full_type(before) == full_type(after) and all(before.get(each) == after.get(each) for each in _NESTED)
+
+
 def _differences(place: str, before: Properties, after: Properties) -> Iterator[Loss]:
     types = [{key: value for key, value in each.items() if key in _TYPE} for each in (before, after)]
-    if types[0] != types[1]:
+    if types[0] != types[1] and not _is_same_type(*types):
         yield Loss(place, "type", types[0], types[1])
     for key in (*before, *(key for key in after if key not in before)):
         if key not in _TYPE and before.get(key) != after.get(key):

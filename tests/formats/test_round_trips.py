@@ -82,7 +82,7 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 @pytest.mark.parametrize("name", READABLE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(schema=schemas())
 def test_what_comes_back_lacks_only_what_the_document_names(name: str, schema: Schema):
     module = FORMATS[name]

@@ -1,0 +1,327 @@
+"""Avro schemas: a record for each table, several as a union; what Avro does not say stands in attributes ``x-dlt``.
+
+https://avro.apache.org/docs/1.12.0/specification: a reader passes over attributes that it does not know, and over
+logical types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    own_tables,
+    restored,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Loss
+from schemactl.formats._tree import Source, value_of
+from schemactl.schema.types import DataType, Schema
+
+ENDINGS: Final = (".avsc", ".avro.json")
+
+SCHEMA_HINTS: Final = f"{HINTS}-schema"
+"""Of the first record: what the schema states beside its tables."""
+
+NAME: Final = f"{HINTS}-name"
+"""The name of a table or column that Avro does not permit as a name."""
+
+_ANY: Final = {"type": "string", "logicalType": "json"}
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_WEI_DIGITS: Final = 78
+
+_LOGICAL: Final[Mapping[str, Mapping[str, Any]]] = {
+    "timestamp-millis": {"data_type": "timestamp", "precision": 3},
+    "timestamp-micros": {"data_type": "timestamp"},
+    "timestamp-nanos": {"data_type": "timestamp", "precision": 9},
+    "local-timestamp-millis": {"data_type": "timestamp", "precision": 3, "timezone": False},
+    "local-timestamp-micros": {"data_type": "timestamp", "timezone": False},
+    "local-timestamp-nanos": {"data_type": "timestamp", "precision": 9, "timezone": False},
+    "date": {"data_type": "date"},
+    "time-millis": {"data_type": "time", "precision": 3},
+    "time-micros": {"data_type": "time"},
+    "json": {"data_type": "json"},
+}
+_PRIMITIVE: Final[Mapping[str, Mapping[str, Any]]] = {
+    "string": {"data_type": "text"}, "boolean": {"data_type": "bool"}, "long": {"data_type": "bigint"},
+    "int": {"data_type": "bigint", "precision": 32}, "float": {"data_type": "double"},
+    "double": {"data_type": "double"}, "bytes": {"data_type": "binary"},
+}  # fmt: skip
+_READ: Final = frozenset(("name", "type", "doc", "field-id", HINTS, SCHEMA_HINTS, NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An Avro schema that was read; the losses are attributes that no column has a property for."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as an Avro schema: it describes a record."""
+    return re.search(r'"type"\s*:\s*"record"', text) is not None
+
+
+# --- from a schema ---
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the Avro schema of the rows of the tables of a schema."""
+    records: list[dict[str, Any]] = []
+    for table in own_tables(schema):
+        fields = [_column(field_of(column), table.name) for column in table.columns.values()]
+        description = table.properties.get("description")
+        doc = {"doc": description} if description else {}
+        hints = table_hints(table)
+        more = {HINTS: hints} if hints else {}
+        records.append({"type": "record", **_name(table.name), **doc, **more, "fields": fields})
+    if hints := schema_hints(schema):
+        records[:1] = [{**record, SCHEMA_HINTS: hints} for record in records[:1]]
+    document = records[0] if len(records) == 1 else records
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
+
+
+def _column(field: Field, table: str) -> dict[str, Any]:
+    native = _write(field)
+    hints = hints_of(field, CODEC)
+    more = {HINTS: hints} if hints else {}
+    return {**_name(field.name), **_named(native, (table, field.name)), **more}
+
+
+def _name(name: str) -> dict[str, Any]:
+    """Return a name as Avro permits it, with the real one beside it where that is another."""
+    if _NAME.fullmatch(name):
+        return {"name": name}
+    safe = re.sub(r"[^A-Za-z0-9_]", lambda found: f"_x{ord(found.group()):x}_", name)
+    return {"name": safe if _NAME.fullmatch(safe) else f"_{safe}", NAME: name}
+
+
+def _write(field: Field) -> dict[str, Any]:
+    """Return the attributes of the field of a record, without names of records in it."""
+    of = _type(field)
+    doc = {"doc": field.description} if field.description else {}
+    identity = field.properties.get("x-id")
+    number = {"field-id": identity} if isinstance(identity, int) and not isinstance(identity, bool) else {}
+    return {"type": ["null", of], "default": None, **doc, **number} if field.nullable else {"type": of, **doc, **number}
+
+
+def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
+    if field.fields:
+        return {"type": "record", "fields": [{**_name(each.name), **_write(each)} for each in field.fields]}
+    if field.element:
+        return {"type": "array", "items": ["null", _type(field.element)]}
+    if field.values:
+        return {"type": "map", "values": ["null", _type(field.values)]}
+    match field.data_type:
+        case DataType.BIGINT:
+            return "int" if (field.precision or 64) <= 32 else "long"
+        case DataType.DECIMAL:
+            precision, scale = field.precision or 38, field.scale if field.scale is not None else 0
+            scale = 9 if field.precision is None and field.scale is None else scale
+            return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": min(scale, precision)}
+        case DataType.WEI:
+            return {"type": "bytes", "logicalType": "decimal", "precision": _WEI_DIGITS, "scale": 0}
+        case DataType.TIMESTAMP:
+            local = "local-" if field.properties.get("timezone") is False else ""
+            return {"type": "long", "logicalType": f"{local}timestamp-{_unit(field.precision)}"}
+        case DataType.TIME:
+            is_short = field.precision is not None and field.precision <= 3
+            return {"type": "int" if is_short else "long", "logicalType": f"time-{'millis' if is_short else 'micros'}"}
+        case DataType.DATE:
+            return {"type": "int", "logicalType": "date"}
+        case DataType.JSON:
+            return dict(_ANY)
+    return {"text": "string", "double": "double", "bool": "boolean", "binary": "bytes"}[field.data_type]
+
+
+def _unit(digits: int | None) -> str:
+    return "micros" if digits is None or 3 < digits <= 6 else "millis" if digits <= 3 else "nanos"
+
+
+def _named(native: Any, path: tuple[str, ...]) -> Any:
+    """Return a type with names for the records in it, which must differ in a file: the paths to them."""
+    match native:
+        case {"type": "record", "fields": list(fields)}:
+            name = _name(path[-1])["name"]
+            space = ".".join(_name(part)["name"] for part in path[:-1])
+            inner = [_named(each, (*path, each["name"])) for each in fields]
+            return {"type": "record", "name": name, "namespace": space, "fields": inner}
+        case dict():
+            return {
+                key: _named(each, path) if key in ("type", "items", "values") else each for key, each in native.items()
+            }
+        case list():
+            return [_named(each, path) for each in native]
+    return native
+
+
+def _unnamed(native: Any) -> Any:
+    match native:
+        case {"type": "record", "fields": list(fields)}:
+            return {"type": "record", "fields": [_unnamed(each) for each in fields]}
+        case dict():
+            return {key: _unnamed(each) if key in ("type", "items", "values") else each for key, each in native.items()}
+        case list():
+            return [_unnamed(each) for each in native]
+    return native
+
+
+# --- to a schema ---
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema that an Avro schema describes: each record at its top is a table.
+
+    Raises:
+        InputError: it is no JSON, or describes no record; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_json(source))
+    named: dict[str, Any] = {}
+    stated = [_expanded(each, named, ()) for each in (root if isinstance(root, list) else [root])]
+    found = [each for each in stated if isinstance(each, dict) and each.get("type") == "record"]
+    if (not found and root != []) or any(not isinstance(each.get("name"), str) for each in found):
+        raise source.refuse("this Avro schema describes no record", 0, "it must have `type: record` and a `name`")
+    used = {reference for each in found for reference in _references(each)}
+    tables = [each for each in found if len(found) == 1 or HINTS in str(root) or each["name"] not in used]
+    records, losses = [], list[Loss]()
+    for each in tables:
+        name = str(each.get(NAME) or each["name"]).rpartition(".")[2] if NAME not in each else str(each[NAME])
+        fields = [field for field in each.get("fields") or () if isinstance(field, dict) and "name" in field]
+        columns = [(_real_name(field), _restored(field, path)) for field in fields]
+        native = table_properties(name, each.get("doc") if isinstance(each.get("doc"), str) else None)
+        hints = each.get(HINTS)
+        records.append(Record(name, tuple(columns), joined(native, hints) if isinstance(hints, dict) else native))
+        losses += [loss for field in fields for loss in _unread(f"{name}.{field['name']}", field)]
+    return Document(schema_of(records, tables[0].get(SCHEMA_HINTS) if tables else None, path), tuple(losses))
+
+
+def _real_name(native: dict[str, Any]) -> str:
+    return str(native.get(NAME) or native["name"])
+
+
+def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
+    own = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
+    return restored(_real_name(native), _unnamed(own), native.get(HINTS), CODEC, path)
+
+
+def _expanded(native: Any, named: dict[str, Any], inside: tuple[str, ...]) -> Any:
+    """Return a type with the types that it names in their place; one that names itself is any JSON."""
+    match native:
+        case str():
+            known = named.get(native, named.get(native.rpartition(".")[2]))
+            return native if known is None else dict(_ANY) if native in inside else known
+        case list():
+            return [_expanded(each, named, inside) for each in native]
+        case {"type": "record" | "error", "fields": list(fields)}:
+            name = str(native.get("name") or "")
+            own = {**native, "type": "record"}
+            named[name] = _ANY
+            own["fields"] = [
+                {**each, "type": _expanded(each.get("type"), named, (*inside, name))}
+                if isinstance(each, dict)
+                else each
+                for each in fields
+            ]
+            named[name] = own
+            return own
+        case {"type": "enum" | "fixed"}:
+            named[str(native.get("name"))] = native
+            return native
+        case {"type": dict() | list() as inner}:
+            return _expanded(inner, named, inside)
+        case dict():
+            parts = {key: _expanded(native[key], named, inside) for key in ("items", "values") if key in native}
+            return {**native, **parts}
+    return native
+
+
+def _references(native: Any) -> Iterator[str]:
+    """Yield the names of the records in a record."""
+    match native:
+        case {"type": "record", "fields": list(fields)}:
+            for each in fields:
+                inner = each.get("type") if isinstance(each, dict) else None
+                for part in inner if isinstance(inner, list) else (inner,):
+                    below = part
+                    while isinstance(below, dict) and below.get("type") in ("array", "map"):
+                        below = below.get("items", below.get("values"))
+                    if isinstance(below, dict) and below.get("type") == "record":
+                        yield str(below.get("name"))
+                        yield from _references(below)
+
+
+def _read(name: str, native: dict[str, Any]) -> Field:
+    of = native.get("type")
+    parts = of if isinstance(of, list) else [of]
+    kept = [each for each in parts if each != "null"]
+    properties: dict[str, Any] = {"nullable": len(kept) < len(parts)}
+    if isinstance(native.get("doc"), str) and native["doc"]:
+        properties["description"] = native["doc"]
+    if isinstance(native.get("field-id"), int):
+        properties["x-id"] = native["field-id"]
+    return _typed(name, kept[0] if len(kept) == 1 else _ANY, properties)
+
+
+def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
+    json_ = {"data_type": "json", **properties}
+    match of:
+        case {"type": "record", "fields": list(fields)}:
+            inner = tuple(_read(_real_name(each), each) for each in fields if isinstance(each, dict) and "name" in each)
+            return Field(name, json_, fields=inner)
+        case {"type": "array"}:
+            return Field(name, json_, element=_read("element", {"type": of.get("items")}))
+        case {"type": "map"}:
+            return Field(name, json_, values=_read("value", {"type": of.get("values")}))
+        case {"type": "enum", "symbols": list(symbols)}:
+            return Field(name, {"data_type": "text", **properties, "x-enum": symbols})
+        case {"logicalType": "decimal", "precision": int(precision)}:
+            scale = of.get("scale") or 0
+            if precision == _WEI_DIGITS and not scale:
+                return Field(name, {"data_type": "wei", **properties})
+            return Field(name, {"data_type": "decimal", "precision": precision, "scale": scale, **properties})
+        case {"logicalType": str(logical)} if logical in _LOGICAL:
+            return Field(name, {**_LOGICAL[logical], **properties})
+        case {"type": "fixed", "size": int(size)}:
+            return Field(name, {"data_type": "binary", "precision": size, **properties})
+        case {"type": str(primitive)} | str(primitive) if primitive in _PRIMITIVE:
+            return Field(name, {**_PRIMITIVE[primitive], **properties})
+    return Field(name, json_)
+
+
+CODEC: Final = Codec(_write, _read)
+
+
+def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
+    """Yield what a field says of values for which a column has no property."""
+    yield from (Loss(place, key, value) for key, value in native.items() if key not in (*_READ, "default"))
+    if native.get("default") is not None:
+        yield Loss(place, "default", native["default"])
+    parts = native.get("type")
+    kinds = [each for each in parts if each != "null"] if isinstance(parts, list) else [parts]
+    if len(kinds) > 1:
+        yield Loss(place, "union", kinds)
+    for each in kinds:
+        below = each
+        while isinstance(below, dict) and below.get("type") in ("array", "map"):
+            below = below.get("items", below.get("values"))
+            below = next((one for one in below if one != "null"), None) if isinstance(below, list) else below
+        if isinstance(below, dict) and below.get("type") == "record":
+            for field in below["fields"]:
+                if isinstance(field, dict):
+                    yield from _unread(f"{place}.{field.get('name')}", field)

@@ -1,0 +1,157 @@
+"""BigQuery's table schema as JSON, what ``bq show --schema`` prints and ``bq mk`` takes: one table.
+
+https://cloud.google.com/bigquery/docs/schemas#creating_a_JSON_schema_file. It has no place for hints of others.
+Types are those that dlt's BigQuery destination makes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, Final
+
+from schemactl.formats._fields import (
+    Field,
+    Record,
+    field_of,
+    only_table,
+    properties_of,
+    schema_of,
+    stated,
+    table_properties,
+)
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Loss
+from schemactl.formats._tree import Source, value_of
+from schemactl.schema.types import DataType, Schema
+
+ENDINGS: Final = (".bigquery.json", ".json")
+ONE_TABLE: Final = True
+
+_TYPES: Final = {
+    DataType.TEXT: "STRING", DataType.DOUBLE: "FLOAT", DataType.BOOL: "BOOLEAN", DataType.TIMESTAMP: "TIMESTAMP",
+    DataType.BIGINT: "INTEGER", DataType.BINARY: "BYTES", DataType.JSON: "JSON", DataType.DECIMAL: "NUMERIC",
+    DataType.WEI: "BIGNUMERIC", DataType.DATE: "DATE", DataType.TIME: "TIME",
+}  # fmt: skip
+_DATA_TYPES: Final[Mapping[str, DataType]] = {
+    **{word: data_type for data_type, word in _TYPES.items()},
+    "INT64": DataType.BIGINT, "FLOAT64": DataType.DOUBLE, "BOOL": DataType.BOOL, "DECIMAL": DataType.DECIMAL,
+    "BIGDECIMAL": DataType.WEI, "DATETIME": DataType.TIMESTAMP,
+}  # fmt: skip
+_RECORDS: Final = ("RECORD", "STRUCT")
+_WHOLE_DIGITS: Final = 29
+"""Digits before the point that NUMERIC has, beside nine after it."""
+
+_READ: Final = frozenset(("name", "type", "mode", "description", "fields", "maxLength", "precision", "scale"))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A table schema that was read; the losses are what no column has a property for: policy tags, defaults."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a table schema: a list of fields with types in capitals."""
+    return re.match(r"\s*\[\s*\{", text) is not None and re.search(r'"type"\s*:\s*"[A-Z][A-Z0-9]+"', text) is not None
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the BigQuery schema of the only table of a schema.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+    """
+    columns = (column for column in only_table(schema).columns.values() if column.is_complete)
+    return f"{json.dumps([_write(field_of(column)) for column in columns], indent=2, ensure_ascii=False)}\n"
+
+
+def _write(field: Field) -> dict[str, Any]:
+    note = {"description": field.description} if field.description else {}
+    inner = field.element
+    # Lists of lists and maps do not exist there.
+    if inner is not None and inner.element is None and inner.values is None:
+        repeated = _write(replace(inner, name=field.name))
+        return {**repeated, "mode": "REPEATED", **note}
+    named = {"name": field.name, "type": "RECORD" if field.fields else _type(field)}
+    below = {"fields": [_write(each) for each in field.fields]} if field.fields else {}
+    return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **note, **_sizes(field), **below}
+
+
+def _type(field: Field) -> str:
+    if field.data_type is DataType.DECIMAL and field.precision:
+        scale = field.scale or 0
+        return "BIGNUMERIC" if scale > 9 or field.precision - scale > _WHOLE_DIGITS else "NUMERIC"
+    return _TYPES[field.data_type]
+
+
+def _sizes(field: Field) -> dict[str, str]:
+    if field.precision is None or field.fields:
+        return {}
+    match field.data_type:
+        case DataType.TEXT | DataType.BINARY:
+            return {"maxLength": str(field.precision)}
+        case DataType.DECIMAL:
+            return {"precision": str(field.precision), **({"scale": str(field.scale)} if field.scale else {})}
+    return {}
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema of one table, named after the file.
+
+    Raises:
+        InputError: it is no JSON, or no table schema; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_json(source))
+    stated_fields = (root.get("fields") or (root.get("schema") or {}).get("fields")) if isinstance(root, dict) else root
+    if not isinstance(stated_fields, list) or not all(map(_is_field, stated_fields)):
+        raise source.refuse("this is no table schema of BigQuery", 0, "a list of fields with `name` and `type`")
+    name = PurePath(path).name.partition(".")[0] or "data"
+    columns = tuple((each["name"], stated(properties_of(_read(each["name"], each)))) for each in stated_fields)
+    losses = tuple(loss for each in stated_fields for loss in _unread(name, each))
+    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), losses)
+
+
+def _is_field(native: Any) -> bool:
+    is_named = isinstance(native, dict) and isinstance(native.get("name"), str) and isinstance(native.get("type"), str)
+    return is_named and all(map(_is_field, native.get("fields") or ()))
+
+
+def _read(name: str, native: dict[str, Any]) -> Field:
+    mode = str(native.get("mode") or "NULLABLE").upper()
+    description = native.get("description")
+    note = {"description": description} if isinstance(description, str) and description else {}
+    properties: dict[str, Any] = {"nullable": mode != "REQUIRED", **note}
+    if mode == "REPEATED":
+        element = {key: value for key, value in native.items() if key not in ("mode", "description")}
+        return Field(name, {"data_type": "json", **properties}, element=_read("element", element))
+    if native["type"].upper() in _RECORDS:
+        inner = tuple(_read(each["name"], each) for each in native.get("fields") or ())
+        return Field(name, {"data_type": "json", **properties}, fields=inner)
+    return Field(name, {**_scalar(native), **properties})
+
+
+def _scalar(native: dict[str, Any]) -> dict[str, Any]:
+    word = native["type"].upper()
+    data_type = _DATA_TYPES.get(word, DataType.TEXT)
+    numbers = {key: int(native[key]) for key in ("maxLength", "precision", "scale") if str(native.get(key)).isdecimal()}
+    if data_type in (DataType.TEXT, DataType.BINARY):
+        return {"data_type": str(data_type), **({"precision": numbers["maxLength"]} if "maxLength" in numbers else {})}
+    if data_type in (DataType.DECIMAL, DataType.WEI) and "precision" in numbers:
+        return {"data_type": "decimal", "precision": numbers["precision"], "scale": numbers.get("scale", 0)}
+    return {"data_type": str(data_type), **({"timezone": False} if word == "DATETIME" else {})}
+
+
+def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
+    here = f"{place}.{native['name']}"
+    yield from (Loss(here, key, value) for key, value in native.items() if key not in _READ)
+    if native["type"].upper() not in (*_DATA_TYPES, *_RECORDS):
+        yield Loss(here, "type", {"type": native["type"]}, {"data_type": "text"})
+    for each in native.get("fields") or ():
+        yield from _unread(here, each)

@@ -1,0 +1,191 @@
+"""Spark's StructType as JSON, what ``StructType.json()`` writes: one table; hints stand in the metadata of fields.
+
+https://spark.apache.org/docs/latest/sql-ref-datatypes.html. Comments are the metadata ``comment``, as in
+Spark's tables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    leaf_properties,
+    leaf_type,
+    only_table,
+    restored,
+    schema_of,
+    table_properties,
+)
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Loss
+from schemactl.formats._tree import Source, value_of
+from schemactl.schema.nested_types import STRING, Leaf
+from schemactl.schema.types import Schema
+
+ENDINGS: Final = (".spark.json", ".json")
+ONE_TABLE: Final = True
+
+_WORDS: Final = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
+"""Types whose names in JSON are others than in DDL."""
+
+_NAMES: Final[Mapping[str, str]] = {
+    **{word: name for name, word in _WORDS.items()},
+    **{name: name for name in ("string", "double", "float", "boolean", "binary", "date", "timestamp", "timestamp_ntz")},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A StructType that was read; the losses are metadata and types that no column has a property for."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a StructType."""
+    return re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"fields"\s*:\s*\[)', text, re.DOTALL) is not None
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the StructType of the rows of the only table of a schema, as indented JSON.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+    """
+    return f"{json.dumps(struct_of(schema), indent=2, ensure_ascii=False)}\n"
+
+
+def struct_of(schema: Schema) -> dict[str, Any]:
+    """Return the StructType of the rows of the only table of a schema.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+    """
+    fields = []
+    for field in map(field_of, only_table(schema).columns.values()):
+        native, hints = write_field(field), hints_of(field, CODEC)
+        metadata = {**native["metadata"], **({HINTS: hints} if hints else {})}
+        fields.append({**native, "metadata": metadata})
+    return {"type": "struct", "fields": fields}
+
+
+def write_field(field: Field) -> dict[str, Any]:
+    """Return a StructField as plain data."""
+    metadata = {"comment": field.description} if field.description else {}
+    return {"name": field.name, "type": _type(field), "nullable": field.nullable, "metadata": metadata}
+
+
+def _type(field: Field) -> Any:
+    if field.fields:
+        return {"type": "struct", "fields": [write_field(each) for each in field.fields]}
+    if field.element:
+        return {"type": "array", "elementType": _type(field.element), "containsNull": True}
+    if field.values:
+        return {"type": "map", "keyType": "string", "valueType": _type(field.values), "valueContainsNull": True}
+    of = leaf_type(field.properties)
+    name = of.name if isinstance(of, Leaf) else STRING
+    return _WORDS.get(name, name)
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema of one table, named after the file.
+
+    Raises:
+        InputError: it is no JSON, or no StructType; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_json(source))
+    if not (isinstance(root, dict) and root.get("type") == "struct" and isinstance(root.get("fields"), list)):
+        raise source.refuse("this is no StructType", 0, "it has `type: struct` and `fields`")
+    return table_of(root, path)
+
+
+def table_of(struct: dict[str, Any], path: str) -> Document:
+    """Return the schema of one table, whose rows a StructType describes, named after the file.
+
+    Raises:
+        InputError: two names become one.
+    """
+    name = PurePath(path).name.partition(".")[0] or "data"
+    fields = _fields(struct)
+    columns = tuple((each["name"], _restored(each, path)) for each in fields)
+    losses = tuple(loss for each in fields for loss in _unread(f"{name}.{each['name']}", each))
+    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), losses)
+
+
+def _fields(struct: dict[str, Any]) -> list[dict[str, Any]]:
+    fields = struct.get("fields")
+    found = fields if isinstance(fields, list) else []
+    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+def _metadata(native: dict[str, Any]) -> dict[str, Any]:
+    stated = native.get("metadata")
+    return stated if isinstance(stated, dict) else {}
+
+
+def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
+    metadata = {key: value for key, value in _metadata(native).items() if key != HINTS}
+    own = {**native, "metadata": metadata}
+    return restored(native["name"], own, _metadata(native).get(HINTS), CODEC, path)
+
+
+def _read(name: str, native: dict[str, Any]) -> Field:
+    comment = _metadata(native).get("comment")
+    note = {"description": comment} if isinstance(comment, str) and comment else {}
+    return _typed(name, native.get("type"), {"nullable": native.get("nullable") is not False, **note})
+
+
+def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
+    json_ = {"data_type": "json", **properties}
+    match of:
+        case {"type": "struct"} if _fields(of):
+            return Field(name, json_, fields=tuple(_read(each["name"], each) for each in _fields(of)))
+        case {"type": "array"}:
+            return Field(name, json_, element=_typed("element", of.get("elementType"), {}))
+        case {"type": "map", "keyType": "string"}:
+            return Field(name, json_, values=_typed("value", of.get("valueType"), {}))
+        case str():
+            if of in _NAMES or re.fullmatch(r"decimal\(\d+,\d+\)|time\(\d+\)", of):
+                return Field(name, {**leaf_properties(_NAMES.get(of, of)), **properties})
+            sized = re.fullmatch(r"(?:varchar|char)\((\d+)\)", of)
+            if sized is not None:
+                return Field(name, {"data_type": "text", "precision": int(sized[1]), **properties})
+    return Field(name, json_)
+
+
+CODEC: Final = Codec(write_field, _read)
+
+
+def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
+    """Yield metadata that is neither a comment nor a hint, and types that become JSON."""
+    for key, value in _metadata(native).items():
+        if key not in ("comment", HINTS):
+            yield Loss(place, key, value)
+    yield from _unread_type(place, native.get("type"))
+
+
+def _unread_type(place: str, of: Any) -> Iterator[Loss]:
+    match of:
+        case {"type": "struct"}:
+            for each in _fields(of):
+                yield from _unread(f"{place}.{each['name']}", each)
+        case {"type": "array"}:
+            yield from _unread_type(place, of.get("elementType"))
+        case {"type": "map", "keyType": "string"}:
+            yield from _unread_type(place, of.get("valueType"))
+        case _:
+            if _typed("", of, {}).properties["data_type"] == "json" and of != "variant":
+                yield Loss(place, "type", {"type": of}, {"data_type": "json"})

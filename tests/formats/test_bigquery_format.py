@@ -1,0 +1,100 @@
+"""BigQuery's table schemas as a format of schemas, beside the types that dlt makes there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from dlt.destinations.impl.bigquery.factory import BigQueryTypeMapper
+from dlt.destinations.impl.bigquery.factory import bigquery as destination
+
+from schemactl.errors import InputError
+from schemactl.formats import bigquery
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, DataType, Table
+
+_SQL = {"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL"}
+
+
+def field(**stated: Any) -> dict[str, Any]:
+    schema = new_schema("shop").with_table(Table("orders", {"a": Column("a", stated)}))
+    (found,) = json.loads(bigquery.write(schema))
+    return found
+
+
+def read(*fields: dict[str, Any]):
+    document = bigquery.read(json.dumps(fields), "orders.bigquery.json")
+    return {
+        name: dict(each.properties) for name, each in document.schema.tables["orders"].columns.items()
+    }, document.losses
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        *({"data_type": str(kind)} for kind in DataType if kind not in ("decimal", "wei")),
+        {"data_type": "text", "precision": 20},
+        {"data_type": "binary", "precision": 16},
+        {"data_type": "decimal", "precision": 10, "scale": 2},
+        {"data_type": "timestamp", "timezone": False},
+    ],
+)  # fmt: skip
+def test_types_are_those_of_dlt(stated: dict[str, Any]):
+    mapper = BigQueryTypeMapper(destination().capabilities())
+    made = mapper.to_destination_type({"name": "a", "nullable": True, **stated}, {"name": "t"})
+    found = field(**stated)
+    sizes = [found[key] for key in ("maxLength", "precision", "scale") if key in found]
+    written = _SQL.get(found["type"], found["type"]) + (f"({','.join(sizes)})" if sizes else "")
+    assert written == made.replace(" ", "")
+
+
+def test_lists_are_repeated_and_objects_records():
+    lat = {"name": "lat", "type": "FLOAT", "mode": "NULLABLE"}
+    spark_type = "array<struct<sku:string,at:struct<lat:double>>>"
+    stated = {"data_type": "json", "x-spark-type": spark_type, "description": "Lines", "nullable": True}
+    found = field(**stated, **{"x-fields": {"sku": {"nullable": False}}})
+    assert found == {
+        "name": "a",
+        "type": "RECORD",
+        "mode": "REPEATED",
+        "description": "Lines",
+        "fields": [
+            {"name": "sku", "type": "STRING", "mode": "REQUIRED"},
+            {"name": "at", "type": "RECORD", "mode": "NULLABLE", "fields": [lat]},
+        ],
+    }
+    columns, _ = read(found)
+    assert columns["a"] == {**stated, "x-fields": {"sku": {"nullable": False}}}
+
+
+def test_what_bigquery_has_not_is_json():
+    assert field(**{"data_type": "json", "x-spark-type": "map<string,double>"})["type"] == "JSON"
+    assert field(**{"data_type": "json", "x-spark-type": "array<array<bigint>>"})["type"] == "JSON"
+
+
+def test_large_numbers_are_bignumeric():
+    assert field(data_type="decimal", precision=38, scale=18)["type"] == "BIGNUMERIC"
+    assert field(data_type="decimal", precision=38, scale=9)["type"] == "NUMERIC"
+    assert field(data_type="decimal", precision=38, scale=0)["type"] == "BIGNUMERIC"
+
+
+def test_a_schema_of_others():
+    columns, losses = read(
+        {"name": "Id", "type": "INT64", "mode": "REQUIRED", "policyTags": {"names": ["p"]}},
+        {"name": "place", "type": "GEOGRAPHY"},
+        {"name": "big", "type": "BIGNUMERIC"},
+        {"name": "at", "type": "DATETIME"},
+    )
+    assert columns == {
+        "id": {"data_type": "bigint", "nullable": False},
+        "place": {"data_type": "text", "nullable": True},
+        "big": {"data_type": "wei", "nullable": True},
+        "at": {"data_type": "timestamp", "timezone": False, "nullable": True},
+    }
+    assert [(loss.place, loss.what) for loss in losses] == [("orders.Id", "policyTags"), ("orders.place", "type")]
+
+
+def test_what_is_no_table_schema_is_refused():
+    with pytest.raises(InputError, match="no table schema"):
+        bigquery.read('[{"name": "a"}]', "a.json")
