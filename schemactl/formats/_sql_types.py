@@ -1,0 +1,105 @@
+"""SQL's names of types, for formats that state a column's type as a database has it: dbt, ODCS, DBML.
+
+Written are standard SQL's names, which most engines know; what an engine makes of a type is said by its destination.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from schemactl.formats._fields import Field, properties_of
+from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.nested_columns import SPARK_TYPE
+from schemactl.schema.nested_ddl import read_type, write_type
+from schemactl.schema.nested_types import Json, Leaf
+from schemactl.schema.types import DataType
+
+_INTEGERS: Final = {8: "tinyint", 16: "smallint", 32: "integer"}
+_WEI: Final = (78, 0)
+
+_GROUPS: Final[tuple[tuple[Mapping[str, Any], str], ...]] = (
+    ({"data_type": "text"}, "text, varchar, char, character varying, character, string, nvarchar, nchar, bpchar, clob"),
+    ({"data_type": "text"}, "uuid, varchar2, ntext, tinytext, mediumtext, longtext, enum, citext"),
+    ({"data_type": "bigint"}, "bigint, int8, int64, long, hugeint, bigserial, uint64, ubigint, uinteger, uint32"),
+    ({"data_type": "bigint", "precision": 32}, "int, integer, int4, int32, serial, mediumint"),
+    ({"data_type": "bigint", "precision": 16}, "smallint, int2, int16, short"),
+    ({"data_type": "bigint", "precision": 8}, "tinyint, byteint, byte"),
+    ({"data_type": "double"}, "double precision, double, float, float4, float8, float64, float32, real"),
+    ({"data_type": "bool"}, "boolean, bool, bit"),
+    ({"data_type": "decimal"}, "decimal, numeric, number, dec, money"),
+    ({"data_type": "wei"}, "bignumeric, bigdecimal"),
+    ({"data_type": "timestamp"}, "timestamp, timestamptz, timestamp with time zone, timestamp_tz, timestamp_ltz"),
+    ({"data_type": "timestamp"}, "timestamp with local time zone, datetimeoffset"),
+    ({"data_type": "timestamp", "timezone": False}, "timestamp without time zone, timestamp_ntz, datetime, datetime2"),
+    ({"data_type": "timestamp", "timezone": False}, "smalldatetime"),
+    ({"data_type": "date"}, "date"),
+    ({"data_type": "time"}, "time, time without time zone, timetz, time with time zone"),
+    ({"data_type": "binary"}, "binary, varbinary, bytea, blob, bytes, raw, longblob"),
+    ({"data_type": "json"}, "json, jsonb, variant, super, object, array, struct, map"),
+)
+_NAMES: Final = {name: properties for properties, names in _GROUPS for name in names.split(", ")}
+
+_TYPE: Final = re.compile(
+    r"\s*(?P<name>[a-z_0-9]+(?: [a-z]+)*?)\s*(?:\(\s*(?P<first>\d+)\s*(?:,\s*(?P<second>\d+)\s*)?\))?"
+    r"(?P<rest>(?: [a-z]+)*)\s*"
+)
+
+
+def write_sql_type(field: Field) -> str:
+    """Return the name of a column's type; objects and lists are named as in Spark's DDL."""
+    match field.data_type:
+        case DataType.TEXT:
+            return "text" if field.precision is None else f"varchar({field.precision})"
+        case DataType.BIGINT:
+            return _INTEGERS.get(field.precision or 64, "bigint")
+        case DataType.DECIMAL:
+            precision, scale = (field.precision, field.scale or 0) if field.precision else DEFAULT_DECIMAL
+            return f"decimal({precision},{scale})"
+        case DataType.WEI:
+            return "decimal({},{})".format(*_WEI)
+        case DataType.TIMESTAMP:
+            zone = "without" if field.properties.get("timezone") is False else "with"
+            return f"timestamp{_size(field)} {zone} time zone"
+        case DataType.TIME | DataType.BINARY:
+            return f"{field.data_type}{_size(field)}"
+        case DataType.JSON:
+            stated = properties_of(field).get(SPARK_TYPE)
+            return write_type(read_type(stated, keeps_sizes=True), has_comments=False) if stated else "json"
+    return {"double": "double precision", "bool": "boolean", "date": "date"}[field.data_type]
+
+
+def _size(field: Field) -> str:
+    return "" if field.precision is None else f"({field.precision})"
+
+
+def read_sql_type(text: str) -> dict[str, Any] | None:
+    """Return the properties that a type of SQL gives a column, None where it is none that is known."""
+    if "<" in text:
+        return _structure(text)
+    stated = _TYPE.fullmatch(text.lower())
+    if stated is None:
+        return None
+    name = " ".join(f"{stated['name']}{stated['rest']}".split())
+    known = _NAMES.get(name)
+    if known is None:
+        return None
+    first, second = stated["first"], stated["second"]
+    data_type = known["data_type"]
+    if first is None or data_type in ("double", "bool", "bigint", "date", "json"):
+        return dict(known)
+    sizes = {"precision": int(first)}
+    if data_type in ("decimal", "wei"):
+        if (int(first), int(second or 0)) == _WEI:
+            return {"data_type": "wei"}
+        return {"data_type": "decimal", **sizes, "scale": int(second or 0)}
+    return {**known, **sizes}
+
+
+def _structure(text: str) -> dict[str, Any] | None:
+    try:
+        found = read_type(text, keeps_sizes=True)
+    except ValueError:
+        return None
+    return None if isinstance(found, Leaf | Json) else {"data_type": "json", SPARK_TYPE: write_type(found)}

@@ -1,0 +1,234 @@
+"""dbt's ``schema.yml``: tables as those of a source, with the tests that hold of them.
+
+https://docs.getdbt.com/reference/source-properties. What dlt loads are sources to dbt; read are sources,
+models, seeds and snapshots. What dbt has no words for stands in ``meta``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from schemactl.formats._emit import yaml_text
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    own_tables,
+    restored,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
+from schemactl.formats._losses import Loss
+from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tree import Source, value_of
+from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.schema.types import Schema, Table
+
+ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
+
+_KINDS: Final = ("models", "seeds", "snapshots")
+_READ: Final = frozenset(("name", "description", "data_type", "data_tests", "tests", "constraints", "meta", "config"))
+_TARGET: Final = re.compile(r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"]([^'"]+)['"]\s*\)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was read; the losses are tests and properties that no column has a property for."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a properties file of dbt."""
+    return re.search(r"^(?:models|sources|seeds|snapshots)\s*:", text, re.MULTILINE) is not None
+
+
+# --- from a schema ---
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the properties of the tables of a schema as those of a source of its name."""
+    hints = schema_hints(schema)
+    source = {
+        "name": schema.name,
+        **({"description": schema.description} if schema.description else {}),
+        **({"meta": {HINTS: hints}} if hints else {}),
+        "tables": [_table(table, schema) for table in own_tables(schema)],
+    }
+    return yaml_text({"version": 2, "sources": [source]})
+
+
+def _table(table: Table, schema: Schema) -> dict[str, Any]:
+    description = table.properties.get("description")
+    hints = table_hints(table)
+    targets = {
+        each["columns"][0]: each for each in table.properties.get("references") or () if len(each["columns"]) == 1
+    }
+    columns = []
+    for field in map(field_of, table.columns.values()):
+        native, more = _write(field), hints_of(field, CODEC)
+        tests = list(native.pop("data_tests", ()))
+        if field.name in targets:
+            other = targets[field.name]
+            to = f"source('{schema.name}', '{other['referenced_table']}')"
+            tests.append({"relationships": {"to": to, "field": other["referenced_columns"][0]}})
+        meta = {"meta": {HINTS: more}} if more else {}
+        columns.append({"name": field.name, **native, **({"data_tests": tests} if tests else {}), **meta})
+    note = {"description": description} if description else {}
+    return {"name": table.name, **note, **({"meta": {HINTS: hints}} if hints else {}), "columns": columns}
+
+
+def _write(field: Field) -> dict[str, Any]:
+    tests: list[Any] = [] if field.nullable else ["not_null"]
+    if field.properties.get("unique") is True:
+        tests.append("unique")
+    values = field.properties.get("x-enum")
+    if isinstance(values, list) and values:
+        tests.append({"accepted_values": {"values": values}})
+    note = {"description": field.description} if field.description else {}
+    return {"data_type": write_sql_type(field), **note, **({"data_tests": tests} if tests else {})}
+
+
+# --- to a schema ---
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema of the sources, models, seeds and snapshots of a file.
+
+    Raises:
+        InputError: it is no YAML, or describes no tables; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_yaml(source))
+    tables = list(_tables(root)) if isinstance(root, dict) else []
+    if not isinstance(root, dict) or not any(isinstance(root.get(each), list) for each in ("sources", *_KINDS)):
+        raise source.refuse("this is no properties file of dbt", 0, "it has `sources` or `models`")
+    hints = next(
+        (each for each in (_hints(one) for one in root.get("sources") or () if isinstance(one, dict)) if each), None
+    )
+    losses = tuple(loss for each in tables for loss in _losses(each))
+    return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
+
+
+def _tables(root: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    groups = [root.get(kind) for kind in _KINDS]
+    groups += [each.get("tables") for each in root.get("sources") or () if isinstance(each, dict)]
+    for group in groups:
+        yield from (each for each in group or () if isinstance(each, dict) and isinstance(each.get("name"), str))
+
+
+def _meta(native: dict[str, Any]) -> dict[str, Any]:
+    config = native.get("config")
+    stated = native.get("meta") or (config.get("meta") if isinstance(config, dict) else None)
+    return stated if isinstance(stated, dict) else {}
+
+
+def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
+    found = _meta(native).get(HINTS)
+    return found if isinstance(found, dict) else None
+
+
+def _record(table: dict[str, Any], path: str) -> Record:
+    columns, references = [], []
+    for native in _columns(table):
+        own = {
+            key: value
+            for key, value in native.items()
+            if key in ("data_type", "description", "data_tests", "tests", "constraints")
+        }
+        relations = [each for each in _tests(native) if each[0] == "relationships"]
+        if relations:
+            kept = [each for each in own.pop("data_tests", own.pop("tests", ())) if not _is_relation(each)]
+            own |= {"data_tests": kept} if kept else {}
+        columns.append((native["name"], restored(native["name"], own, _meta(native).get(HINTS), CODEC, path)))
+        for _, stated in relations:
+            target = _TARGET.fullmatch(str(stated.get("to")).strip())
+            if target and isinstance(stated.get("field"), str):
+                references.append(
+                    {
+                        "columns": [native["name"]],
+                        "referenced_table": target[1],
+                        "referenced_columns": [stated["field"]],
+                    }
+                )
+    description = table.get("description")
+    native_properties = table_properties(table["name"], description if isinstance(description, str) else None)
+    if references:
+        native_properties["references"] = references
+    if _is_enforced(table):
+        native_properties["schema_contract"] = {"columns": "freeze", "data_type": "freeze"}
+    return Record(table["name"], tuple(columns), joined(native_properties, _hints(table) or {}))
+
+
+def _is_enforced(table: dict[str, Any]) -> bool:
+    config = table.get("config")
+    contract = config.get("contract") if isinstance(config, dict) else None
+    return isinstance(contract, dict) and contract.get("enforced") is True
+
+
+def _columns(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in table.get("columns") or () if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+def _tests(native: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tests of a column by name, with their arguments."""
+    for each in (*(native.get("data_tests") or ()), *(native.get("tests") or ())):
+        if isinstance(each, str):
+            yield each, {}
+        elif isinstance(each, dict) and each:
+            name, stated = next(iter(each.items()))
+            known = stated if isinstance(stated, dict) else {}
+            arguments = known.get("arguments")
+            yield name, arguments if isinstance(arguments, dict) else known
+
+
+def _is_relation(test: Any) -> bool:
+    return isinstance(test, dict) and "relationships" in test
+
+
+def _read(name: str, native: dict[str, Any]) -> Field:
+    found = read_sql_type(str(native.get("data_type") or "text")) or {"data_type": "text"}
+    tests = dict(_tests(native))
+    constraints = {each.get("type") for each in native.get("constraints") or () if isinstance(each, dict)}
+    properties: dict[str, Any] = {**found, "nullable": not ({"not_null", "primary_key"} & (tests.keys() | constraints))}
+    if "primary_key" in constraints:
+        properties["primary_key"] = True
+    if "unique" in tests or "unique" in constraints:
+        properties["unique"] = True
+    values = tests.get("accepted_values", {}).get("values")
+    if isinstance(values, list) and values:
+        properties["x-enum"] = values
+    description = native.get("description")
+    return Field(
+        name, {**properties, **({"description": description} if isinstance(description, str) and description else {})}
+    )
+
+
+CODEC: Final = Codec(_write, _read)
+_KNOWN_TESTS: Final = ("not_null", "unique", "accepted_values", "relationships")
+_KNOWN_CONSTRAINTS: Final = ("not_null", "unique", "primary_key")
+
+
+def _losses(table: dict[str, Any]) -> Iterator[Loss]:
+    for native in _columns(table):
+        place = f"{table['name']}.{native['name']}"
+        yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
+        yield from (Loss(place, "meta", key) for key in _meta(native) if key != HINTS)
+        yield from (Loss(place, "test", name) for name, _ in _tests(native) if name not in _KNOWN_TESTS)
+        for each in native.get("constraints") or ():
+            if isinstance(each, dict) and each.get("type") not in _KNOWN_CONSTRAINTS:
+                yield Loss(place, "constraint", each.get("type"))
+        stated = native.get("data_type")
+        if stated and read_sql_type(str(stated)) is None:
+            yield Loss(place, "type", {"type": stated}, {"data_type": "text"})
+    yield from (Loss(table["name"], "test", name) for name, _ in _tests(table))

@@ -1,0 +1,262 @@
+"""Contracts of the Open Data Contract Standard 3: a schema object for each table; hints stand in custom properties.
+
+https://bitol-io.github.io/open-data-contract-standard/v3.1.0. Terms, teams, servers and service levels are a
+contract's, and no schema's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from schemactl.formats._emit import yaml_text
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    own_tables,
+    restored,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Loss
+from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tree import Source, value_of
+from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.schema.types import DataType, Schema, Table
+
+ENDINGS: Final = (".odcs.yaml", ".odcs.yml", ".yaml", ".yml", ".json")
+
+API_VERSION: Final = "v3.1.0"
+
+_LOGICAL: Final = {
+    DataType.TEXT: "string", DataType.DOUBLE: "number", DataType.BOOL: "boolean", DataType.TIMESTAMP: "timestamp",
+    DataType.BIGINT: "integer", DataType.BINARY: "string", DataType.JSON: "object", DataType.DECIMAL: "number",
+    DataType.WEI: "number", DataType.DATE: "date", DataType.TIME: "time",
+}  # fmt: skip
+_BY_LOGICAL: Final[Mapping[str, str]] = {
+    "string": "text", "number": "double", "boolean": "bool", "timestamp": "timestamp", "integer": "bigint",
+    "object": "json", "array": "json", "map": "json", "date": "date", "time": "time",
+}  # fmt: skip
+_SAME: Final = {"classification": "x-classification", "tags": "x-tags", "businessName": "x-business-name"}
+"""Words of ODCS that are hints here, as they are."""
+
+_READ: Final = frozenset(
+    (
+        *(
+            "name",
+            "logicalType",
+            "physicalType",
+            "description",
+            "required",
+            "unique",
+            "primaryKey",
+            "properties",
+            "items",
+        ),
+        *("primaryKeyPosition", "partitioned", "partitionKeyPosition", "customProperties", "id", *_SAME),
+    )
+)
+_ID: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A contract that was read; the losses are what of its schema no column has a property for."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a data contract."""
+    return re.search(r"""\bkind["']?\s*:\s*["']?DataContract\b""", text) is not None
+
+
+# --- from a schema ---
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the data contract of the tables of a schema, as YAML; its status is a draft."""
+    custom = _custom(schema_hints(schema))
+    purpose = {"description": {"purpose": schema.description}} if schema.description else {}
+    return yaml_text(
+        {
+            "apiVersion": API_VERSION,
+            "kind": "DataContract",
+            "id": schema.name,
+            "name": schema.name,
+            "version": str(schema.version),
+            "status": "draft",
+            **purpose,
+            "schema": [_table(table) for table in own_tables(schema)],
+            **custom,
+        }
+    )
+
+
+def _custom(hints: dict[str, Any]) -> dict[str, Any]:
+    return {"customProperties": [{"property": HINTS, "value": hints}]} if hints else {}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    fields = [field_of(column) for column in table.columns.values()]
+    keys = [field.name for field in fields if field.properties.get("primary_key") is True]
+    properties = []
+    for field in fields:
+        native = _write(field)
+        if field.name in keys:
+            native["primaryKeyPosition"] = keys.index(field.name) + 1
+        properties.append({**native, **_custom(hints_of(field, CODEC))})
+    description = table.properties.get("description")
+    note = {"description": description} if description else {}
+    named = {"name": table.name, "logicalType": "object", "physicalType": "table", **note}
+    return {**named, "properties": properties, **_custom(table_hints(table))}
+
+
+def _write(field: Field) -> dict[str, Any]:
+    return {"name": field.name, **_element(field)}
+
+
+def _element(field: Field) -> dict[str, Any]:
+    logical = "object" if field.fields or field.values else "array" if field.element else _LOGICAL[field.data_type]
+    below: dict[str, Any] = {}
+    if field.fields:
+        below = {"properties": [_write(each) for each in field.fields]}
+    elif field.element:
+        below = {"items": _element(field.element)}
+    stated = field.properties
+    identity = stated.get("x-id")
+    return {
+        **({"id": identity} if isinstance(identity, str) and _ID.fullmatch(identity) else {}),
+        "logicalType": logical,
+        "physicalType": write_sql_type(field),
+        **({"description": field.description} if field.description else {}),
+        **({} if field.nullable else {"required": True}),
+        **({"primaryKey": True} if stated.get("primary_key") is True else {}),
+        **({"unique": True} if stated.get("unique") is True else {}),
+        **({"partitioned": True} if stated.get("partition") is True else {}),
+        **{word: stated[hint] for word, hint in _SAME.items() if _is_valid(word, stated.get(hint))},
+        **below,
+    }
+
+
+def _is_valid(word: str, value: Any) -> bool:
+    if word == "tags":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value) and len({*value}) == len(value)
+    return isinstance(value, str)
+
+
+# --- to a schema ---
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema of a data contract.
+
+    Raises:
+        InputError: it is no YAML or JSON, or no contract of version 3; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_json(source) if path.lower().endswith(".json") else parse_yaml(source))
+    if not isinstance(root, dict) or not str(root.get("apiVersion")).startswith("v3"):
+        raise source.refuse(
+            "this is no data contract of ODCS 3", 0, "it has `kind: DataContract` and `apiVersion: v3...`"
+        )
+    tables = [each for each in root.get("schema") or () if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    purpose = root.get("description")
+    described = purpose.get("purpose") if isinstance(purpose, dict) else None
+    hints = {**({"description": described} if isinstance(described, str) else {}), **(_hints(root) or {})}
+    losses = tuple(loss for each in tables for loss in _losses(each))
+    return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
+
+
+def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
+    for each in native.get("customProperties") or ():
+        if isinstance(each, dict) and each.get("property") == HINTS and isinstance(each.get("value"), dict):
+            found: dict[str, Any] = each["value"]
+            return found
+    return None
+
+
+def _properties(native: dict[str, Any]) -> list[dict[str, Any]]:
+    found = native.get("properties") or ()
+    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+_BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
+
+
+def _record(table: dict[str, Any], path: str) -> Record:
+    columns = []
+    for native in _properties(table):
+        own = {key: value for key, value in native.items() if key not in _BESIDE}
+        columns.append((native["name"], restored(native["name"], own, _hints(native), CODEC, path)))
+    description = table.get("description")
+    properties = table_properties(table["name"], description if isinstance(description, str) else None)
+    return Record(table["name"], tuple(columns), joined(properties, _hints(table) or {}))
+
+
+def _read(name: str, native: dict[str, Any]) -> Field:
+    stated: dict[str, Any] = {"nullable": native.get("required") is not True}
+    flags = {"primaryKey": "primary_key", "unique": "unique", "partitioned": "partition"}
+    stated |= {hint: True for word, hint in flags.items() if native.get(word) is True}
+    stated |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}
+    if isinstance(native.get("description"), str) and native["description"]:
+        stated["description"] = native["description"]
+    if isinstance(native.get("id"), str):
+        stated["x-id"] = native["id"]
+    if inner := tuple(_read(each["name"], each) for each in _properties(native)):
+        return Field(name, {"data_type": "json", **stated}, fields=inner)
+    if isinstance(native.get("items"), dict):
+        return Field(name, {"data_type": "json", **stated}, element=_read("element", native["items"]))
+    return Field(name, {**_scalar(native), **stated})
+
+
+def _scalar(native: dict[str, Any]) -> dict[str, Any]:
+    physical = native.get("physicalType")
+    found = read_sql_type(physical) if isinstance(physical, str) else None
+    if found is not None:
+        return found
+    options = native.get("logicalTypeOptions")
+    longest = options.get("maxLength") if isinstance(options, dict) else None
+    data_type = _BY_LOGICAL.get(str(native.get("logicalType")), "text")
+    sized = data_type == "text" and isinstance(longest, int) and not isinstance(longest, bool)
+    return {"data_type": data_type, **({"precision": longest} if sized else {})}
+
+
+CODEC: Final = Codec(_write, _read)
+
+
+def _losses(table: dict[str, Any]) -> Iterator[Loss]:
+    known = (
+        "name",
+        "logicalType",
+        "physicalType",
+        "physicalName",
+        "description",
+        "properties",
+        "customProperties",
+        "id",
+    )
+    yield from (Loss(table["name"], key) for key in table if key not in known)
+    for native in _properties(table):
+        yield from _unread(table["name"], native)
+
+
+def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
+    here = f"{place}.{native['name']}"
+    yield from (Loss(here, key, value) for key, value in native.items() if key not in _READ)
+    for each in native.get("customProperties") or ():
+        if isinstance(each, dict) and each.get("property") != HINTS:
+            yield Loss(here, "customProperties", each.get("property"))
+    for each in _properties(native):
+        yield from _unread(here, each)

@@ -1,0 +1,107 @@
+"""Data contracts as a format of schemas, beside the standard's own JSON Schema and library."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+import yaml
+from fixture_documents import inferred
+from hypothesis import given, settings
+from open_data_contract_standard.model import OpenDataContractStandard
+from test_round_trips import schemas
+
+from schemactl.errors import InputError
+from schemactl.formats import odcs
+from schemactl.formats._folding import fold
+from schemactl.schema.types import Schema
+
+STANDARD = json.loads((files("open_data_contract_standard") / "schema.json").read_text())
+VALIDATOR = jsonschema.validators.validator_for(STANDARD)(STANDARD)
+
+CONTRACT = """
+apiVersion: v3.0.2
+kind: DataContract
+id: 53581432
+version: 1.0.0
+status: active
+description: {purpose: What we sell}
+schema:
+  - name: orders
+    physicalName: tbl_1
+    description: All orders
+    quality: [{type: text, description: complete}]
+    properties:
+      - name: id
+        id: order-id
+        logicalType: integer
+        physicalType: int
+        required: true
+        primaryKey: true
+        primaryKeyPosition: 1
+      - name: state
+        logicalType: string
+        logicalTypeOptions: {maxLength: 8}
+        classification: public
+        tags: [a, b]
+        partitioned: true
+      - name: lines
+        logicalType: array
+        items:
+          logicalType: object
+          properties:
+            - {name: sku, logicalType: string, required: true, description: Code}
+      - name: at
+        logicalType: date
+        examples: ["2024-01-01"]
+"""
+
+
+@settings(max_examples=25, deadline=None)
+@given(schemas())
+def test_every_schema_is_a_valid_contract(schema: Schema):
+    for each in (schema, fold(schema)):
+        text = odcs.write(each)
+        assert [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(text))] == []
+        OpenDataContractStandard.from_string(text)
+
+
+@pytest.mark.parametrize("name", ["orders.jsonl", "github_events.jsonl"])
+def test_documents_are_described_with_all_that_is_nested(name: str):
+    contract = OpenDataContractStandard.from_string(odcs.write(fold(inferred(name))))
+    assert contract.schema_ is not None
+    (table,) = contract.schema_
+    types = {each.name: each.logicalType for each in table.properties or ()}
+    assert types["shipping" if name == "orders.jsonl" else "actor"] == "object"
+    assert "array" in types.values() or name == "github_events.jsonl"
+
+
+def test_a_contract_of_others_becomes_a_schema():
+    document = odcs.read(CONTRACT, "c.yaml")
+    assert document.schema.description == "What we sell"
+    columns = document.schema.tables["orders"].columns
+    assert {name: dict(column.properties) for name, column in columns.items()} == {
+        "id": {"data_type": "bigint", "precision": 32, "nullable": False, "primary_key": True, "x-id": "order-id"},
+        "state": {
+            "data_type": "text", "precision": 8, "nullable": True, "x-classification": "public", "x-tags": ["a", "b"],
+            "partition": True,
+        },
+        "lines": {
+            "data_type": "json", "nullable": True, "x-spark-type": "array<struct<sku:string>>",
+            "x-fields": {"sku": {"nullable": False, "description": "Code"}},
+        },
+        "at": {"data_type": "date", "nullable": True},
+    }  # fmt: skip
+    assert {(loss.place, loss.what) for loss in document.losses} >= {("orders", "quality"), ("orders.at", "examples")}
+
+
+def test_other_versions_are_refused():
+    with pytest.raises(InputError, match="no data contract of ODCS 3"):
+        odcs.read(CONTRACT.replace("v3.0.2", "v2.2.2"), "c.yaml")
+
+
+def test_contracts_are_told_from_other_files():
+    assert odcs.recognises(CONTRACT)
+    assert not odcs.recognises("kind: Deployment")
