@@ -20,7 +20,9 @@ def _lines(report: PlanReport, dialect: str) -> Iterator[str]:
     target = report.plan.target
     version = f"version {target.version}, hash {target.version_hash}"
     yield from _comment(f"{target.name}, {version}, for {dialect}")
-    yield from _comment("No data was looked at, and values are converted by the engine's own cast.")
+    yield from _comment(
+        "No data was looked at. The engine's own cast converts values; one that it would round or cut does not fit."
+    )
     for number, planned in enumerate(report.plan.steps, 1):
         yield ""
         yield from _step(number, planned)

@@ -28,6 +28,8 @@ _WARNED: Final = frozenset(
 )
 _SHORT_HASH: Final = 8
 _INSIDE: Final = 6
+_LONG: Final = 200
+"""Characters of a statement past which its purpose is easier to read than itself."""
 _LABEL: Final = 5
 
 
@@ -54,7 +56,8 @@ class _Inside:
 def print_plan(plan: MigrationPlan, look: Look) -> str:
     """Return what ``schemactl migrate plan`` prints.
 
-    Quiet: what is done, without statements, and the summary. Verbose: the statements that undo each step as well.
+    Quiet: what is done, without statements, and the summary. Verbose: the statements that convert values in full, and
+    those that undo each step as well.
     """
     if look.is_quiet:
         lines = [_title(number, planned) for number, planned in enumerate(plan.steps, 1)]
@@ -81,14 +84,13 @@ def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[Rend
         lines = list(_step(number, planned, look, () if is_shared else planned.statements))
         if len(steps) > 1 and planned is steps[-1]:
             lines.append(_Inside(Text(words.at_once(steps, numbers))))
-            lines += [_Inside(_statement(statement)) for statement in (planned.statements if is_shared else ())]
+            lines += _statements(planned, planned.statements if is_shared else (), look)
         yield lines
 
 
 def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[str]) -> Iterator[RenderableType]:
     yield _title(number, planned)
-    for statement in statements:
-        yield _Inside(_statement(statement))
+    yield from _statements(planned, statements, look)
     yield _Inside(_reason(planned), "why")
     style = _RISKS[planned.risk] if planned.is_possible else _BAD
     yield _Inside(Text(words.risk(planned), style=style), "risk")
@@ -101,6 +103,13 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
     if look.is_verbose:
         for statement in planned.undo_statements:
             yield _Inside(_statement(statement))
+
+
+def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
+    """Yield the statements; of those that convert values what they do, unless all is asked for."""
+    short = words.conversion(planned.step) if any(len(each) > _LONG for each in statements) else None
+    shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
+    yield from (_Inside(_statement(each)) for each in shown)
 
 
 def _title(number: int, planned: PlannedStep) -> Text:

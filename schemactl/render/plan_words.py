@@ -76,6 +76,17 @@ def title(step: Step) -> str:
             assert_never(step)
 
 
+def conversion(step: Step) -> str | None:
+    """Return what a step that converts values does, as SQL would say it but for the conversion; None for others."""
+    match step:
+        case ChangeType():
+            return f"SET DATA TYPE {describe_type(step.after.properties).upper()}, values as dlt coerces them"
+        case Backfill(taken=Taken.FITTING):
+            return f"SET {step.target.name} = {step.source.name}, values as dlt coerces them"
+        case _:
+            return None
+
+
 def _title_of_values(step: Backfill | FillColumn) -> str:
     match step:
         case Backfill():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -170,7 +172,7 @@ def test_a_script_for_an_engine_that_is_not_connected(dataset: Dataset, capsys: 
     out = capsys.readouterr().out
     assert 'ALTER TABLE "ORDERS" ADD "X""; DROP TABLE Y; --" VARIANT;' in out
     assert 'ALTER TABLE "ORDERS" DROP COLUMN "OLD";' in out
-    assert 'UPDATE "ORDERS" SET "AMOUNT__NEW_1" = CAST("AMOUNT" AS DOUBLE)' in out
+    assert 'UPDATE "ORDERS" SET "AMOUNT__NEW_1" = CASE WHEN' in out
     assert run(["migrate", "plan", "./added.yaml", "--dialect", "bigquery"]) == 0
     assert "CREATE TABLE `orders` (`id` INT64 NOT NULL, `amount` FLOAT64" in capsys.readouterr().out
 
@@ -301,3 +303,61 @@ def test_a_script_names_the_table_that_it_drops(dataset: Dataset, capsys: pytest
     capsys.readouterr()
     run(["migrate", "plan", none, "--dialect", "snowflake", "--from", "./first.yaml", "--allow-destructive"])
     assert 'DROP TABLE "ORDERS";' in capsys.readouterr().out
+
+
+def test_a_script_is_for_no_destination_of_the_settings_and_starts_from_the_schema_of_its_name(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("schemactl.toml").write_text('[migrate]\nto = "sqlite:///nothing.db"\n')
+    monkeypatch.setenv("SCHEMACTL_TO", "sqlite:///nothing.db")
+    Path("schemas/export").mkdir(parents=True)
+    shutil.copy("added.yaml", "schemas/export/shop.schema.yaml")
+    other = Path("added.yaml").read_text().replace("name: shop", "name: other")
+    Path("schemas/export/other.schema.yaml").write_text(other)
+
+    assert run(["migrate", "plan", "./added.yaml", "--from", "schemas", "--dialect", "snowflake"]) == 0
+    assert "Nothing to do" in capsys.readouterr().out
+
+
+def test_a_plan_ends_with_the_command_that_applies_it(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["migrate", "plan", "./added.yaml", "--to", dataset.url]) == 0
+    command = f"schemactl migrate apply ./added.yaml --to {shlex.quote(dataset.url)}"
+    assert capsys.readouterr().out.endswith(f"\nTo apply it: {command}\n")
+    assert run([*shlex.split(command)[1:], "--yes"]) == 0
+    capsys.readouterr()
+    assert run(["migrate", "plan", "./added.yaml", "--to", dataset.url]) == 0
+    assert "To apply it" not in capsys.readouterr().out
+
+
+def test_status_does_not_call_what_apply_left_nullable_a_change_by_hand(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    required = schema_of(
+        *FIRST.tables["orders"].columns.values(), column("more", "bigint", nullable=False), before=FIRST
+    )
+    reference = put(required, "required.yaml")
+    assert run(["migrate", "apply", reference, "--to", dataset.url, "--yes"]) == 0
+    capsys.readouterr()
+
+    run(["migrate", "status", reference, "--to", dataset.url])
+    out = capsys.readouterr().out
+    assert "by hand" not in out
+    assert "forbid nulls in `orders.more`" in out
+
+
+def test_a_conversion_is_said_in_words_and_its_sql_only_where_all_is_asked_for(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = [*FIRST.tables["orders"].columns.values()]
+    number = put(schema_of(*(column("note", "bigint") if each.name == "note" else each for each in columns)), "n.yaml")
+    plan = ["migrate", "plan", number, "--to", dataset.url]
+    capsys.readouterr()
+
+    run(plan)
+    short = capsys.readouterr().out
+    run([*plan, "--verbose"])
+    long = capsys.readouterr().out
+
+    assert "SET DATA TYPE BIGINT, values as dlt coerces them (--verbose shows the SQL)\n" in short
+    assert "USING" not in short
+    assert 'ALTER COLUMN "note" SET DATA TYPE BIGINT USING' in long

@@ -1,7 +1,11 @@
 """Scripts for engines that are not connected: what is written can be read again, and nothing is said beside it."""
 
+import datetime
 import logging
+from contextlib import nullcontext
+from dataclasses import replace
 
+import duckdb
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -9,8 +13,19 @@ from sqlglot.dialects.dialect import Dialect
 
 from schemactl.flows.migrate.dialects import abilities_of, render_for
 from schemactl.migration.abilities import Way, way_of
-from schemactl.migration.steps import AddColumn, DropColumn, DropNotNull, RenameColumn, RenameTable, SetNotNull
-from schemactl.schema.types import Column
+from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
+    ChangeType,
+    DropColumn,
+    DropNotNull,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Taken,
+)
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Column, Table
 
 NOTE = Column("note", {"data_type": "text"})
 REQUIRED = Column("note", {"data_type": "text", "nullable": False})
@@ -37,3 +52,78 @@ def test_steps_are_written_as_the_engine_reads_them(dialect, caplog):
             (read,) = sqlglot.parse(statement, read=dialect)
             assert not isinstance(read, exp.Command), statement
     assert caplog.messages == []
+
+
+def column(name, data_type, **properties):
+    return Column(name, {"data_type": data_type, **properties})
+
+
+def executed(step, *values):
+    """What DuckDB makes of stored values by a script's statement."""
+    made = {"id__new_1": "BIGINT", "id__v_text": "VARCHAR", "id__v_double": "DOUBLE", "kept": "BIGINT"}
+    kind = {"text": "VARCHAR", "double": "DOUBLE", "timestamp": "TIMESTAMPTZ"}[str(step.source.data_type)]
+    columns = {"id": kind, **made, "day": "DATE"}
+    with duckdb.connect() as database:
+        database.execute("SET timezone = 'UTC'")
+        database.execute(f"CREATE TABLE orders ({', '.join(f'{name} {kind}' for name, kind in columns.items())})")
+        for value in values:
+            database.execute("INSERT INTO orders (id) VALUES (?)", [value])
+        table = Table("orders", {name: Column(name) for name in columns})
+        for statement in render_for("duckdb")(step, table):
+            database.execute(statement)
+        return [row[0] for row in database.execute(f"SELECT {step.target.name} FROM orders").fetchall()]
+
+
+def test_value_that_a_cast_would_round_stays_null():
+    numbers = Backfill("orders", column("id", "double"), column("id__new_1", "bigint"), Conversion.DEPENDS)
+    texts = replace(numbers, source=column("id", "text"))
+
+    assert executed(numbers, 3.7, 4.0, -5.0, None) == [None, 4, -5, None]
+    assert executed(texts, "3.7", "4", " 007", "abc", "9007199254740993") == [None, 4, 7, None, 9007199254740993]
+    days = replace(texts, target=column("day", "date"))
+    assert executed(days, "2026-01-31", "2026-01-31 10:00:00") == [datetime.date(2026, 1, 31), None]
+
+
+def test_variant_takes_only_what_does_not_fit():
+    step = Backfill("orders", column("id", "double"), column("id__v_double", "double"), Conversion.DEPENDS, Taken.UNFIT)
+    (statement,) = render_for("duckdb")(step, Table("orders", {"id__new_1": Column("id__new_1")}))
+
+    assert statement.endswith('WHERE NOT "id" IS NULL AND "id__new_1" IS NULL')
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stored", "refused"),
+    [("double", "bigint", 4.0, 3.7), ("text", "bigint", "4", "3.7"), ("text", "bigint", "4", "abc")],
+)
+def test_retype_in_place_stops_at_a_value_that_it_would_round(before, after, stored, refused):
+    step = ChangeType("orders", column("id", before), column("id", after), Conversion.DEPENDS, needs_check=True)
+    (statement,) = render_for("duckdb")(step, None)
+    for value, fails in ((stored, False), (refused, True)):
+        with duckdb.connect() as database:
+            database.execute(f"CREATE TABLE orders (id {'DOUBLE' if before == 'double' else 'VARCHAR'})")
+            database.execute("INSERT INTO orders VALUES (?), (NULL)", [value])
+            with pytest.raises(duckdb.Error, match="does not survive") if fails else nullcontext():
+                database.execute(statement)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "conversion"),
+    [
+        ("snowflake", 'CASE WHEN TRY_CAST("ID" AS DECIMAL(38, 9)) = CAST(TRY_CAST("ID" AS BIGINT) AS DECIMAL(38, 9)) '
+         'THEN TRY_CAST("ID" AS BIGINT) END'),
+        ("bigquery", "CASE WHEN SAFE_CAST(`id` AS NUMERIC(38, 9)) = CAST(SAFE_CAST(`id` AS INT64) AS NUMERIC) "
+         "THEN SAFE_CAST(`id` AS INT64) END"),
+    ],
+)  # fmt: skip
+def test_guard_is_written_as_the_engine_has_it(dialect, conversion):
+    step = Backfill("orders", column("id", "text"), column("id__new_1", "bigint"), Conversion.DEPENDS)
+    (statement,) = render_for(dialect)(step, None)
+
+    assert conversion in statement
+
+
+def test_engine_that_takes_no_expression_with_a_retype_gets_a_new_column():
+    retype = abilities_of("mysql").retype
+
+    assert retype(column("id", "double"), column("id", "bigint")) is Way.NONE
+    assert retype(column("id", "bigint"), column("id", "text")) is Way.REWRITE

@@ -211,7 +211,7 @@ def assignment_of(step: Backfill | FillColumn, dialect: Dialect, table: Table | 
         return Assignment(name, value, f"{name} IS NULL")
     source, into = dialect.name(step.source.name), dialect.name(step.target.name)
     if step.taken is Taken.UNFIT:
-        filled = dialect.name(_new_column(step, table))
+        filled = dialect.name(new_column(step, table))
         return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
     retype = retype_of(step)
     fits, value = dialect.fits(retype, source), dialect.value(retype, source)
@@ -227,7 +227,7 @@ def render_of_values(
     return (f"{update} WHERE {found.condition}",)
 
 
-def _new_column(step: Backfill, table: Table | None) -> str:
+def new_column(step: Backfill, table: Table | None) -> str:
     """Return the column that took the values which fit: the last one that was made for the source."""
     for name in reversed(tuple(table.columns if table is not None else ())):
         start, mark, number = name.rpartition(_NEW_COLUMN)

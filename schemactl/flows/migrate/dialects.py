@@ -1,7 +1,8 @@
 """Statements for engines that are not connected, written by sqlglot; which steps an engine can take stands here.
 
-Types are those that dlt gives its columns there. Values are converted by the engine's own cast: nobody can look at
-them. Where an engine cannot change a type in its place, a new column takes it.
+Types are those that dlt gives its columns there. Values are converted by the engine's own cast, as nobody can look at
+them; a guard beside it holds its result against the value, so that nothing is rounded or cut unseen. Where an engine
+cannot change a type in its place, or not with a guard, a new column takes it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from schemactl.destinations._migration.ddl import check_name
+from schemactl.destinations._migration.rendering import new_column
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.fit import fit
 from schemactl.migration.plan import Render
 from schemactl.migration.steps import (
     AddColumn,
@@ -34,6 +37,7 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
+from schemactl.schema.conversions import Conversion
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties, Table
 
@@ -56,6 +60,14 @@ _TYPES: Final[Mapping[DataType, str]] = {
     DataType.TIME: "TIME",
 }
 
+_WIDER: Final[Mapping[DataType, str]] = {
+    DataType.BIGINT: "DECIMAL(38, 9)",
+    DataType.WEI: "DECIMAL(38, 9)",
+    DataType.DECIMAL: "DOUBLE",
+    DataType.DATE: "TIMESTAMP",
+}
+"""What takes the texts of a type whole that a cast to it would round or cut."""
+
 _OWN_TYPES: Final[Mapping[str, Mapping[DataType, str]]] = {
     "snowflake": {DataType.JSON: "VARIANT"},
     "redshift": {DataType.JSON: "SUPER", DataType.TEXT: "VARCHAR(MAX)"},
@@ -72,6 +84,8 @@ _FOLDS: Final[Mapping[str, Callable[[str], str]]] = {"snowflake": str.upper}
 
 _DIGITS: Final[Mapping[DataType, tuple[int, int]]] = {DataType.DECIMAL: (38, 9), DataType.WEI: (38, 0)}
 _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
+_CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
+"""Who takes an expression with a change of type (``USING``)."""
 _RENAMES_NO_COLUMN: Final = frozenset(("tsql", "hive", "athena"))
 _KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "singlestore"))
 """Who has no words by which nulls are allowed again."""
@@ -107,13 +121,17 @@ def stated(column: Column) -> Properties:
 
 def abilities_of(dialect: str) -> Abilities:
     """Return what an engine can do, as far as that is known; the bookkeeping is left to dlt."""
-    retype = Way.REWRITE if dialect in _RETYPES_IN_PLACE else Way.NONE
+
+    def retype(before: Column, after: Column) -> Way:
+        is_guarded = dialect in _CONVERTS_IN_PLACE or fit(before, after).conversion is Conversion.WHOLE
+        return Way.REWRITE if dialect in _RETYPES_IN_PLACE and is_guarded else Way.NONE
+
     not_null = Way.SCAN if dialect in _SETS_NOT_NULL else Way.NONE
     return Abilities(
         transactional_ddl=False,
         adds_not_null=not_null is Way.NONE,
         rename_column=Way.NONE if dialect in _RENAMES_NO_COLUMN else Way.IN_PLACE,
-        retype=lambda *_: retype,
+        retype=retype,
         set_not_null=not_null,
         drop_not_null=Way.NONE if dialect in _KEEPS_NOT_NULL else Way.IN_PLACE,
         add_unique=Way.NONE if dialect in _HAS_NO_UNIQUE else Way.SCAN,
@@ -128,8 +146,8 @@ def render_for(dialect: str) -> Render:
     """Return what writes a step's statements in a dialect."""
     writer = _Writer(dialect)
 
-    def render(step: Step, table: Table | None) -> tuple[str, ...]:  # noqa: ARG001 - no step copies its table
-        return tuple(each.sql(dialect, identify=True) for each in writer.write(step))
+    def render(step: Step, table: Table | None) -> tuple[str, ...]:
+        return tuple(each.sql(dialect, identify=True) for each in writer.write(step, table))
 
     return render
 
@@ -138,8 +156,8 @@ def render_for(dialect: str) -> Render:
 class _Writer:
     dialect: str
 
-    def write(self, step: Step) -> list[exp.Expression]:
-        """Return the statements of a step."""
+    def write(self, step: Step, table: Table | None) -> list[exp.Expression]:
+        """Return the statements of a step on a table as the step finds it."""
         from sqlglot import exp
 
         match step:
@@ -150,7 +168,7 @@ class _Writer:
             case DropTable():
                 return [exp.Drop(tables=[self._table(step.table.name)], kind="TABLE")]
             case Backfill() | FillColumn():
-                return [self._update(step)]
+                return [self._update(step, table)]
             case _:
                 return [exp.Alter(this=self._table(table_of(step)), kind="TABLE", actions=[self._action(step)])]
 
@@ -213,24 +231,62 @@ class _Writer:
         from sqlglot import exp
 
         kind = self.type_of(step.after)
-        using = exp.Cast(this=self._column(step.before.name), to=kind) if self.dialect == "postgres" else None
+        using: exp.Expression | None = None
+        if self.dialect in _CONVERTS_IN_PLACE:
+            source = self._source(step.before)
+            using = exp.Cast(this=source, to=kind)
+            fits = self._fits(step.before, step.after) if step.conversion is not Conversion.WHOLE else None
+            if fits is not None:
+                text = exp.DataType.build("TEXT")
+                told = exp.DPipe(this=exp.convert("does not survive: "), expression=exp.Cast(this=source, to=text))
+                is_kept = exp.Or(this=exp.Is(this=source, expression=exp.Null()), expression=fits)
+                # The statement fails, and its message shows the value.
+                using = exp.Case().when(is_kept, using).else_(exp.Cast(this=told, to=kind))
         return exp.AlterColumn(this=self._name(step.after.name), dtype=kind, using=using)
 
-    def _update(self, step: Backfill | FillColumn) -> exp.Expression:
+    def _update(self, step: Backfill | FillColumn, table: Table | None) -> exp.Expression:
         from sqlglot import exp
 
         if isinstance(step, FillColumn):
-            value: exp.Expression = exp.Cast(this=exp.convert(step.value), to=self.type_of(step.column))
-            where: exp.Expression
-            target, where = step.column, exp.Is(this=self._column(step.column.name), expression=exp.Null())
+            target = step.column
+            value: exp.Expression = exp.Cast(this=exp.convert(step.value), to=self.type_of(target))
+            where: exp.Expression = exp.Is(this=self._column(target.name), expression=exp.Null())
         else:
-            source, kind = self._column(step.source.name), self.type_of(step.target)
-            converted = exp.TryCast(this=source, to=self.type_of(step.target))
-            is_unfit = step.taken is Taken.UNFIT
-            value, target = exp.Cast(this=source, to=kind) if is_unfit else converted, step.target
-            where = exp.Not(this=exp.Is(this=self._column(step.source.name), expression=exp.Null()))
+            source, target = self._source(step.source), step.target
+            where = exp.Not(this=exp.Is(this=source, expression=exp.Null()))
+            if step.taken is Taken.UNFIT:
+                value = exp.Cast(this=source, to=self.type_of(target))
+                is_left = exp.Is(this=self._column(new_column(step, table)), expression=exp.Null())
+                where = exp.And(this=where, expression=is_left)
+            else:
+                value = exp.TryCast(this=source, to=self.type_of(target))
+                fits = self._fits(step.source, target) if step.conversion is not Conversion.WHOLE else None
+                value = exp.Case().when(fits, value) if fits is not None else value
         assignment = exp.EQ(this=self._column(target.name), expression=value)
         return exp.Update(this=self._table(step.table), expressions=[assignment], where=exp.Where(this=where))
+
+    def _source(self, column: Column) -> exp.Column:
+        """Return a column with its type, which decides how a cast of it is written (Snowflake tries texts only)."""
+        source = self._column(column.name)
+        source.type = self.type_of(column) if column.data_type is not DataType.TEXT else "TEXT"
+        return source
+
+    def _fits(self, before: Column, after: Column) -> exp.Expression | None:
+        """Return whether a converted value is what it was; None where casts either take a value whole or fail.
+
+        Texts are held against the type that takes all of the digits, or of the time, which the new one may round off.
+        """
+        from sqlglot import exp
+
+        source = self._source(before)
+        converted: exp.Expression = exp.TryCast(this=source, to=self.type_of(after))
+        if before.data_type is not DataType.TEXT:
+            return exp.EQ(this=exp.Cast(this=converted, to=self.type_of(before)), expression=source)
+        wide = _WIDER.get(after.data_type) if after.data_type is not None else None
+        if wide is None:
+            return None
+        kind = exp.DataType.build(wide)
+        return exp.EQ(this=exp.TryCast(this=source, to=kind), expression=exp.Cast(this=converted, to=kind))
 
     def _definition(self, column: Column) -> exp.ColumnDef:
         from sqlglot import exp

@@ -9,8 +9,10 @@ from schemactl.destinations import MigrationSession
 from schemactl.flows.catalogues import comparable
 from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target, earlier_names
+from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.table_moves import kept_table_origin
@@ -19,6 +21,7 @@ from schemactl.schema.changes import (
     ColumnAdded,
     ColumnPropertyChanged,
     ColumnsReordered,
+    NullabilityChanged,
     TableAdded,
 )
 from schemactl.schema.diff import diff
@@ -66,9 +69,18 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     for change in changes:
         if isinstance(change, ColumnAdded) and _is_variant(change, schema):
             variants.append(change)
+        elif isinstance(change, NullabilityChanged) and change.after is not False:
+            by_hand += [] if (change.table, change.column) in _added_as_nullable(found) else [change]
         elif not _is_harmless(change, schema, target) and not _was_left_out(change, left_out):
             by_hand.append(change)
     return Drift(tuple(by_hand), tuple(variants))
+
+
+def _added_as_nullable(found: Found) -> frozenset[tuple[str, str | None]]:
+    """Return the columns that runs have added as nullable, as stored rows have no value, whatever the schema says."""
+    plans = (plan_of(run) for run in found.runs if run.plan)
+    notes = (note for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE)
+    return frozenset((note.table, note.column) for note in notes)
 
 
 def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:

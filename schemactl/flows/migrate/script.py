@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from schemactl.errors import InputError
 from schemactl.flows.migrate.dialects import abilities_of, check_dialect, render_for, stated
-from schemactl.flows.migrate.target import find_wanted
+from schemactl.flows.migrate.target import find_wanted, wanted
+from schemactl.flows.references import find_schemas
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Column, Schema
+from schemactl.store.folder import SchemasFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def write_script(request: ScriptRequest) -> PlanReport:
     """
     check_dialect(request.dialect)
     schema = find_wanted(request.reference, request.schemas)
-    start = find_wanted(request.start, request.schemas) if request.start else None
+    start = _find_start(request.start, schema.name, SchemasFolder.at(request.schemas)) if request.start else None
     catalogue = structure_of(start, start, stated) if start else Schema(name=schema.name, tables={})
     catalogue = replace(catalogue, name=schema.name)
     if start is not None:
@@ -59,6 +62,20 @@ def write_script(request: ScriptRequest) -> PlanReport:
         else ()
     )
     return PlanReport(plan, refusals=refusals)
+
+
+def _find_start(reference: str, name: str, folder: SchemasFolder) -> Schema:
+    """Return the schema that the engine has; of a REF of several the one of the same name.
+
+    Raises:
+        InputError: there is none, or the REF names tables.
+    """
+    found = find_schemas(reference, folder)
+    chosen = next((each for each in found if each.schema.name == name), None) if len(found) > 1 else found[0]
+    if chosen is None:
+        known = ", ".join(f"`{each.schema.name}`" for each in found)
+        raise InputError(f"`{reference}` has no schema `{name}`", hint=f"it has {known}")
+    return wanted(chosen, reference)
 
 
 def _with_keys(catalogue: Schema, start: Schema, options: PlanOptions) -> Schema:

@@ -12,7 +12,7 @@ from schemactl.destinations import DESTINATIONS, Destination, MigrationSession, 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.records import Run, RunState, Version
 from schemactl.errors import InputError, nearest_or_all
-from schemactl.flows.references import find_schema
+from schemactl.flows.references import Referred, find_schema
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place
 from schemactl.migration.planner import Proposal, plan_steps
@@ -110,7 +110,15 @@ def find_wanted(reference: str, schemas: Path) -> Schema:
     Raises:
         InputError: it names no schema, or a destination, whose catalogue is none.
     """
-    found = find_schema(reference, SchemasFolder.at(schemas))
+    return wanted(find_schema(reference, SchemasFolder.at(schemas)), reference)
+
+
+def wanted(found: Referred, reference: str) -> Schema:
+    """Return the schema that a REF has named, with the version and hash of its content.
+
+    Raises:
+        InputError: it is a destination's catalogue.
+    """
     if found.destination is not None:
         hint = f"write it to a file first: `schemactl export {reference} --output FILE`"
         raise InputError(f"`{reference}` names tables, not a schema", hint=hint)

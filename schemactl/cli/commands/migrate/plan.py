@@ -9,16 +9,23 @@ With --dialect and without --to, a script for an engine that is not connected: t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.options import VARIABLE_PREFIX
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
+from schemactl.redaction import redact
+
+if TYPE_CHECKING:
+    from schemactl.cli.settings import Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +43,26 @@ class Options(PlanningOptions, SigningOptions):
     ] = None
     start: Annotated[
         str | None,
-        typer.Option("--from", metavar="REF", help="With --dialect: the schema that the engine has now."),
+        typer.Option(
+            "--from",
+            metavar="REF",
+            help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name.",
+        ),
     ] = None
+
+    @classmethod
+    def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
+        """Return the settings, without the destination where a script is asked for: that is for no connected one."""
+        if not any(part.get("dialect") for part in stated):
+            return here
+        files = tuple(replace(file, table=_without_to(file.table)) for file in here.files)
+        return replace(here, files=files, environ={**here.environ, f"{VARIABLE_PREFIX}TO": ""})
+
+
+def _without_to(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    own = table.get("migrate", {})
+    kept = {key: value for key, value in table.items() if key != "to"}
+    return {**kept, "migrate": {key: value for key, value in own.items() if key != "to"}} if own else kept
 
 
 @with_spark
@@ -74,10 +99,19 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
         look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
         terminal.write(print_plan_report(report, look))
+        if report.plan.steps and not report.stops and not options.quiet:
+            terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:
         terminal.tell(f"wrote {options.out}\n")
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+
+
+def _command(options: Options) -> str:
+    """Return the command that applies what is planned, without secrets."""
+    stated = [options.out or options.reference, "--to", redact(options.to or "")]
+    stated += ["--allow-destructive"] if options.allow_destructive else []
+    return shlex.join(["schemactl", "migrate", "apply", *stated])
 
 
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
