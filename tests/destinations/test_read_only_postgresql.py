@@ -77,6 +77,20 @@ def test_role_that_may_only_read_plans_and_verifies(dataset: Dataset, capsys: py
     _check(_reader(dataset), capsys)
 
 
+def test_role_that_may_not_change_a_table_is_told_what_is_missing(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = put(schema_of(*FIRST.tables["orders"].columns.values(), column("more"), before=FIRST), "more.yaml")
+    rights = ("GRANT ALL ON SCHEMA @ TO reader", "GRANT ALL ON ALL TABLES IN SCHEMA @ TO reader")
+    for given, missing in (
+        ((), 'GRANT TEMPORARY ON DATABASE "postgres"'),
+        (("GRANT TEMPORARY ON DATABASE postgres TO reader",), 'connect as the role that owns table "orders"'),
+    ):
+        url = _reader(dataset, *rights, *given)
+        assert run(["migrate", "apply", wanted, "--to", url, "--yes", "--quiet"]) == 3
+        assert missing in " ".join(capsys.readouterr().err.split())
+
+
 def test_session_that_cannot_write_plans_and_verifies(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     _check(_reader(dataset, "ALTER ROLE reader SET default_transaction_read_only = on"), capsys)
 

@@ -70,6 +70,8 @@ _HINTS: Final[dict[str, str]] = {
 
 _DENIED: Final = "42501"
 _DENIED_FOR: Final = re.compile(r"permission denied for (?P<kind>\w+) (?P<name>.+)")
+_DENIED_TEMPORARY: Final = re.compile(r'permission denied to create temporary tables in database "(?P<name>.+)"')
+_OWNED: Final = re.compile(r"must be owner of (?P<kind>\w+) (?P<name>.+)")
 _TO_READ: Final = "grant the user USAGE on the dataset, and SELECT on its tables"
 
 _CHANGED: Final = frozenset({"40001", "40P01", "42P01", "42703", "42704", "42804", "42883", "3F000", "XX000"})
@@ -191,7 +193,16 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
     """
     if error.sqlstate != _DENIED:
         return _HINTS.get(error.sqlstate or "")
-    denied = _DENIED_FOR.fullmatch(error.diag.message_primary or "")
+    message = error.diag.message_primary or ""
+    if owned := _OWNED.fullmatch(message):
+        owner = f"the role that owns {owned['kind']} {quote(owned['name'])}"
+        return f"no GRANT allows that: connect as {owner}, or as a member of it"
+    if temporary := _DENIED_TEMPORARY.fullmatch(message):
+        return f"grant the user what is missing: GRANT TEMPORARY ON DATABASE {quote(temporary['name'])} TO ..."
+    denied = _DENIED_FOR.fullmatch(message)
+    if denied is not None and denied["kind"] == "database" and not is_read_only:
+        missing = f"GRANT CREATE ON DATABASE {quote(denied['name'])} TO ..."
+        return f"grant the user what is missing: {missing}; or CREATE, USAGE on the dataset where that is there already"
     if denied is None or denied["kind"] not in ("schema", "table", "view"):
         return _TO_READ if is_read_only else _HINTS[_DENIED]
     if denied["kind"] == "schema":
