@@ -37,8 +37,8 @@ def main() -> None:
 def run(folder: Path, arguments: argparse.Namespace) -> None:
     from schemactl.engine.session import SparkOptions, open_session
 
-    whole = _write(folder / "events.jsonl", arguments.megabytes)
-    part = _write(folder / "slice.jsonl", min(arguments.megabytes, arguments.dlt_megabytes))
+    whole = write_events(folder / "events.jsonl", arguments.megabytes)
+    part = write_events(folder / "slice.jsonl", min(arguments.megabytes, arguments.dlt_megabytes))
     small = folder / "small.jsonl"
     small.write_bytes(b"".join(islice(_lines(), WARM_UP_EVENTS)))
 
@@ -123,7 +123,7 @@ def _lines() -> Iterator[bytes]:
     return (json_lines([event]) for event in generator["events"](10**9, seed=9))
 
 
-def _write(path: Path, megabytes: int) -> Path:
+def write_events(path: Path, megabytes: int) -> Path:
     """Write made-up events until the file has the size; no event comes twice."""
     left = megabytes * MEGABYTE
     with path.open("wb") as file:

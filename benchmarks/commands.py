@@ -1,0 +1,151 @@
+"""Times whole commands from the shell, cold, side by side in one run with plain PySpark, DuckDB and dlt.
+
+    uv run --group dev python benchmarks/commands.py --megabytes 1 200
+
+Each is a process of its own: start of Python and Java, reading, and the end. The median of the rounds counts. Ratios
+are to the plain PySpark script of the same task, which neither counts values nor finds bad records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from infer import write_events
+
+COMMAND = str(Path(sys.executable).with_name("schemactl"))
+
+SPARK_SCHEMA = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master(sys.argv[1]).config("spark.ui.enabled", "false").getOrCreate()
+reader = spark.read.option("header", "true").option("inferSchema", "true").option("maxColumns", "20000")
+print(len((reader.csv if sys.argv[2].endswith(".csv") else spark.read.json)(sys.argv[2]).schema.fields))
+"""
+
+SPARK_LOAD = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master(sys.argv[1]).config("spark.ui.enabled", "false").getOrCreate()
+spark.read.json(sys.argv[2]).write.parquet(sys.argv[3])
+"""
+
+DUCKDB_SCHEMA = """
+import sys, duckdb
+reader = "read_csv_auto" if sys.argv[1].endswith(".csv") else "read_json_auto"
+print(len(duckdb.sql(f"DESCRIBE SELECT * FROM {reader}('{sys.argv[1]}', sample_size = -1)").fetchall()))
+"""
+
+DLT_LOAD = """
+import sys, dlt
+from dlt.common import json
+def read():
+    with open(sys.argv[1], "rb") as file:
+        yield from (json.loadb(line) for line in file)
+target = dlt.destinations.duckdb(sys.argv[2] + ".duckdb")
+dlt.pipeline("events", pipelines_dir=sys.argv[2], destination=target).run(read(), table_name="events")
+"""
+
+
+def main() -> None:
+    arguments = _parse_arguments()
+    with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as folder:
+        for megabytes in arguments.megabytes:
+            path = write_events(Path(folder, f"events-{megabytes}.jsonl"), megabytes)
+            compare(f"infer, {megabytes} MB of NDJSON", infers(path, arguments), arguments.rounds)
+            compare(f"normalize, {megabytes} MB of NDJSON", loads(path, arguments), arguments.rounds)
+        for columns in arguments.columns:
+            path = write_csv(Path(folder, f"wide-{columns}.csv"), columns)
+            compare(f"infer, CSV of {columns:,} columns and 100 rows", infers(path, arguments), arguments.rounds)
+
+
+def infers(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the commands that infer a schema of a file; ``{}`` stands for a folder that no other round has."""
+    master = f"local[{arguments.cores}]"
+    ours = [COMMAND, "infer", str(path), "--name", "events", "--schemas", "{}", "--master", master]
+    return {
+        "plain PySpark": [sys.executable, "-c", SPARK_SCHEMA, master, str(path)],
+        "schemactl": ours,
+        "schemactl --java-cache": [*ours, "--java-cache", str(path.parent / "java")],
+        "schemactl --keep-spark": [*ours, "--keep-spark", "2m"],
+        "DuckDB": [sys.executable, "-c", DUCKDB_SCHEMA, str(path)],
+    }
+
+
+def loads(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the commands that load a file."""
+    master = f"local[{arguments.cores}]"
+    ours = [COMMAND, "normalize", str(path), "--name", "events", "--schemas", "{}", "--master", master]
+    found = {
+        "plain PySpark, one table": [sys.executable, "-c", SPARK_LOAD, master, str(path), "{}/parquet"],
+        "schemactl into Parquet": [*ours, "--to", "parquet:{}/lake?dataset=shop"],
+        "schemactl into DuckDB": [*ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop"],
+        "the same, --keep-spark": [*ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop", "--keep-spark", "2m"],
+    }
+    if path.stat().st_size <= arguments.dlt_megabytes * 1_000_000:
+        found["dlt into DuckDB"] = [sys.executable, "-c", DLT_LOAD, str(path), "{}"]
+    return found
+
+
+def compare(title: str, commands: dict[str, list[str]], rounds: int) -> None:
+    """Run each command some times, in turn, and print what it takes."""
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for at in range(rounds + 1):
+        for name, command in commands.items():
+            taken = time_process(command)
+            # The first round fills the disk's cache, makes the Java cache, and leaves a Spark behind.
+            if at:
+                seconds[name].append(taken)
+    subprocess.run([COMMAND, "engine", "stop"], capture_output=True, check=False)
+    medians = {name: statistics.median(taken) for name, taken in seconds.items()}
+    base = next(iter(medians.values()))
+    print(f"\n{title}, median of {rounds}\n{'':<28}{'seconds':>9}{'ratio':>8}")
+    for name, taken in medians.items():
+        print(f"{name:<28}{taken:>9.1f}{taken / base:>8.2f}", flush=True)
+
+
+def time_process(command: list[str]) -> float:
+    """Return the seconds that a command takes; a kept Spark serves one working folder, so all share this one."""
+    environment = {**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false"}
+    with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as folder:
+        words = [word.replace("{}", folder) for word in command]
+        start = time.perf_counter()
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        taken = time.perf_counter() - start
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words[:4])} ended with {done.returncode}:\n{done.stderr}")
+    return taken
+
+
+def write_csv(path: Path, columns: int) -> Path:
+    """Write 100 rows of made-up numbers and texts."""
+    source = random.Random(columns)
+    header = ",".join(f"c{at}" for at in range(columns))
+    path.write_text("\n".join([header, *(",".join(_cells(source, columns)) for _ in range(100))]) + "\n")
+    return path
+
+
+def _cells(source: random.Random, columns: int) -> Iterable[str]:
+    return (str(source.randrange(1000)) if at % 2 else f"t{source.randrange(1000)}" for at in range(columns))
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--megabytes", type=int, nargs="*", default=[1, 200], help="sizes (default: 1 200)")
+    parser.add_argument("--columns", type=int, nargs="*", default=[1_000, 10_000], help="(default: 1000 10000)")
+    parser.add_argument("--dlt-megabytes", type=int, default=5, help="dlt loads files up to this size (default: 5)")
+    parser.add_argument("--cores", type=int, default=2, help="for Spark (default: 2)")
+    parser.add_argument("--rounds", type=int, default=3, help="beside a first one (default: 3)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
