@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from schemactl.schema.nesting import chain_of
@@ -31,15 +32,20 @@ def is_personal(schema: Schema, table: str, column: str | None) -> bool:
     A variant holds values of another column: where its table has a marked one it may be that. Of no column (None)
     a table's values count as personal where any of its columns is.
     """
-    names = {name.casefold(): name for name in schema.tables}
-    found = schema.tables.get(names.get(table.casefold(), table))
-    if found is None:
+    name = _known(table, schema.tables)
+    if name is None:
         return False
-    if any(is_marked(schema.tables[name].properties) for name in chain_of(schema, found.name) if name in schema.tables):
+    found = schema.tables[name]
+    if any(is_marked(schema.tables[each].properties) for each in chain_of(schema, name) if each in schema.tables):
         return True
-    marked = {each.name.casefold() for each in found.columns.values() if is_marked(each.properties)}
-    if column is None or column.casefold() in marked:
-        return bool(marked)
-    return bool(marked) and any(
-        each.is_variant and each.name.casefold() == column.casefold() for each in found.columns.values()
-    )
+    known = _known(column, found.columns) if column is not None else None
+    if known is not None and not found.columns[known].is_variant:
+        return is_marked(found.columns[known].properties)
+    return (column is None or known is not None) and any(is_marked(each.properties) for each in found.columns.values())
+
+
+def _known(name: str, names: Collection[str]) -> str | None:
+    """Return a name as it is written among others, whatever its case."""
+    if name in names:
+        return name
+    return next((each for each in names if each.casefold() == name.casefold()), None)
