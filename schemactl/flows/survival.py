@@ -147,7 +147,7 @@ class _Survey:
     """Questions, brought together with the data."""
 
     def __init__(self, base: Schema, head: Schema, questions: tuple[Question, ...], request: DataRequest) -> None:
-        comparison = Comparison(Side(base), Side(head), diff(base, head), date.today())
+        comparison = Comparison(Side(base), Side(head), diff(base, head, heeds_moves=True), date.today())
         self._base = base
         self._head = head
         self._questions = questions

@@ -97,6 +97,18 @@ def test_what_evidence_cannot_tell_is_left_out(saved: Callable[..., Path], bits:
     assert ask(base, head, Question("orders", "v", "type"), saved({"v": 1}, {"v": 70000})) == expected
 
 
+def test_columns_that_swap_their_names_are_counted_by_the_names_of_the_data(saved: Callable[..., Path]) -> None:
+    base = schema({"code": {"data_type": "text"}, "label": {"data_type": "text"}})
+    head = schema(
+        {
+            "code": {"data_type": "text", "x-renamed-from": "label"},
+            "label": {"data_type": "bigint", "x-renamed-from": "code"},
+        }
+    )
+    data = saved({"code": "1", "label": "one"}, {"code": "2", "label": "two"})
+    assert ask(base, head, Question("orders", "label", "type"), data) == Counted(2, 0)
+
+
 def test_values_in_variants_are_values_of_their_column(saved: Callable[..., Path]) -> None:
     documents = [{"v": 1}, {"v": "x"}, {"v": True}]
     base = learnt(*documents)
