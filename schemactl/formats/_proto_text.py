@@ -1,0 +1,279 @@
+"""Reads ``.proto`` files (proto2, proto3 and editions): messages, enums, fields and their comments.
+
+https://protobuf.dev/reference/protobuf/proto3-spec. Services, extensions and options of files are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from schemactl.errors import InputError
+from schemactl.formats._tree import MAX_DEPTH, Source
+
+_TOKEN: Final = re.compile(
+    r"""\s+|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+    r"""|(?P<word>\.?[A-Za-z_][\w.]*)|(?P<number>[-+]?\.?\d[\w.+-]*)|(?P<mark>[{}\[\]()<>;=,:.])""",
+    re.DOTALL | re.ASCII,
+)
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Token(NamedTuple):
+    """A word, number, text or mark with the comment above it; ``kind`` is empty at the end."""
+
+    kind: str
+    text: str
+    start: int
+    comment: str
+    trailing: str
+    """The comment behind the token before, on its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtoField:
+    """A field as it is declared.
+
+    Attributes:
+        label: ``optional``, ``required``, ``repeated``, ``map`` (with texts for keys), ``oneof``, or empty.
+        options: those in brackets, as texts.
+    """
+
+    name: str
+    type: str
+    label: str
+    number: int
+    options: dict[str, str]
+    comment: str
+
+
+@dataclass(slots=True)
+class Message:
+    """A message, or the file itself, while it is read."""
+
+    name: str
+    comment: str = ""
+    fields: list[ProtoField] = field(default_factory=list)
+    messages: dict[str, Message] = field(default_factory=dict)
+    enums: dict[str, list[str]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    """Statements that say something of the message and are not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtoFile:
+    """What a file declares; ``comment`` stands above its first statement."""
+
+    package: str
+    syntax: str
+    comment: str
+    root: Message
+
+
+def parse_proto(source: Source) -> ProtoFile:
+    """Return what a file declares.
+
+    Raises:
+        InputError: it is no such file, with the place.
+    """
+    return _Parser(source).file()
+
+
+def _tokens(source: Source) -> Iterator[Token]:
+    text, at, comments, trailing, end = source.text, 0, list[str](), "", -1
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise source.refuse("this is not understood", at)
+        at = found.end()
+        if found["comment"] is not None:
+            if end >= 0 and "\n" not in text[end : found.start()] and not comments:
+                trailing = _plain(found["comment"])
+            else:
+                comments.append(_plain(found["comment"]))
+        elif found.lastgroup is None:
+            if found.group().count("\n") > 1:  # a comment that stands apart belongs to nothing
+                comments = []
+        else:
+            yield Token(found.lastgroup, found.group(), found.start(), "\n".join(comments), trailing)
+            comments, trailing, end = [], "", at
+    yield Token("", "", len(text), "\n".join(comments), trailing)
+
+
+def _plain(comment: str) -> str:
+    if comment.startswith("//"):
+        return comment[2:].removeprefix(" ").rstrip("\r")
+    lines = [line.strip().removeprefix("*").strip() for line in comment[2:-2].split("\n")]
+    return "\n".join(line for line in lines if line)
+
+
+class _Parser:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._tokens = list(_tokens(source))
+        self._at = 0
+
+    def file(self) -> ProtoFile:
+        comment, syntax, package = self._peek().comment, "proto2", ""
+        root = Message("")
+        while self._peek().kind:
+            word = self._peek().text
+            if word in ("syntax", "edition"):
+                self._next()
+                self._mark("=")
+                syntax = self._next().text[1:-1]
+                self._mark(";")
+            elif word == "package":
+                self._next()
+                package = self._next().text
+                self._mark(";")
+            else:
+                self._statement(root, 0, is_file=True)
+        return ProtoFile(package, syntax, comment, root)
+
+    def _statement(self, into: Message, depth: int, *, is_file: bool = False) -> None:  # noqa: C901, PLR0912 - a case each
+        token = self._peek()
+        if depth > MAX_DEPTH:
+            raise self._source.refuse_depth(token.start)
+        follows = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+        match token.text:
+            case ";":
+                self._next()
+            case "message" if follows.kind == "word":
+                self._message(into, depth)
+            case "enum" if follows.kind == "word":
+                self._enum(into)
+            case "oneof" if not is_file and follows.kind == "word":
+                self._next()
+                self._next()
+                self._mark("{")
+                while self._peek().text != "}":
+                    if self._peek().text == "option":
+                        self._skip()
+                    else:
+                        into.fields.append(self._field("oneof"))
+                self._next()
+            case "option" | "reserved" | "extensions" | "extend" | "service" | "import":
+                if not is_file:
+                    into.unread.append(token.text)
+                self._skip()
+            case _ if is_file:
+                raise self._refused(token, "`message`, `enum` or another declaration")
+            case "optional" | "required" | "repeated" if follows.kind == "word":
+                self._next()
+                into.fields.append(self._field(token.text, token.comment))
+            case "map" if follows.text == "<":
+                self._next()
+                self._mark("<")
+                self._word()
+                self._mark(",")
+                of = self._word()
+                self._mark(">")
+                into.fields.append(self._declared(of, "map", token.comment))
+            case _:
+                into.fields.append(self._field(""))
+
+    def _message(self, into: Message, depth: int) -> None:
+        comment = self._next().comment
+        made = Message(self._word(), comment)
+        self._mark("{")
+        while self._peek().text != "}":
+            if not self._peek().kind:
+                raise self._refused(self._peek(), "`}`")
+            self._statement(made, depth + 1)
+        self._next()
+        into.messages[made.name] = made
+
+    def _enum(self, into: Message) -> None:
+        self._next()
+        name = self._word()
+        self._mark("{")
+        symbols: list[str] = []
+        while self._peek().text != "}":
+            token = self._next()
+            if token.text in ("option", "reserved") and self._peek().text != "=":
+                self._at -= 1
+                self._skip()
+            elif token.text != ";":
+                if token.kind != "word":
+                    raise self._refused(token, "a value of the enum")
+                symbols.append(token.text)
+                self._skip()
+        self._next()
+        into.enums[name] = symbols
+
+    def _field(self, label: str, comment: str | None = None) -> ProtoField:
+        token = self._peek()
+        return self._declared(self._word(), label, token.comment if comment is None else comment)
+
+    def _declared(self, of: str, label: str, comment: str) -> ProtoField:
+        name = self._word()
+        self._mark("=")
+        number = self._next()
+        if number.kind != "number" or not number.text.isdecimal():
+            raise self._refused(number, "the number of a field")
+        options = self._options() if self._peek().text == "[" else {}
+        self._mark(";")
+        return ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing)
+
+    def _options(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        self._next()
+        while True:
+            name = ""
+            while self._peek().text != "=":
+                name += self._next_inside().text
+            self._next()
+            value, depth = "", 0
+            while depth or self._peek().text not in (",", "]"):
+                token = self._next_inside()
+                depth += (token.text in "{[" and token.kind == "mark") - (token.text in "}]" and token.kind == "mark")
+                value += _ESCAPE.sub(r"\1", token.text[1:-1]) if token.kind == "string" else token.text
+            found[name] = value
+            if self._next().text == "]":
+                return found
+
+    def _next_inside(self) -> Token:
+        token = self._next()
+        if not token.kind:
+            raise self._refused(token, "`]`")
+        return token
+
+    def _skip(self) -> None:
+        """Step over a statement: up to its semicolon, or past its braces."""
+        depth = 0
+        while True:
+            token = self._next()
+            if not token.kind:
+                raise self._refused(token, "`;`")
+            if token.text in "{}" and token.kind == "mark":
+                depth += 1 if token.text == "{" else -1
+                if depth == 0 and self._peek().text != ";":
+                    return
+            elif token.text == ";" and depth == 0:
+                return
+
+    def _word(self) -> str:
+        token = self._next()
+        if token.kind != "word":
+            raise self._refused(token, "a name")
+        return token.text
+
+    def _mark(self, wanted: str) -> None:
+        token = self._next()
+        if token.text != wanted:
+            raise self._refused(token, f"`{wanted}`")
+
+    def _peek(self) -> Token:
+        return self._tokens[self._at]
+
+    def _next(self) -> Token:
+        token = self._tokens[self._at]
+        self._at = min(self._at + 1, len(self._tokens) - 1)
+        return token
+
+    def _refused(self, token: Token, wanted: str) -> InputError:
+        shown = f"`{token.text}` stands" if token.kind else "the file ends"
+        return self._source.refuse(f"{shown} where {wanted} was expected", token.start)
