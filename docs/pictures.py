@@ -1,4 +1,4 @@
-"""Draws the terminal pictures of the README from real runs: ``uv run python docs/pictures.py``."""
+"""Draws the terminal pictures of README and docs from real runs: ``uv run python docs/pictures.py``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,6 @@ ORDERS = """\
 {"id": 2, "placed_at": "2026-01-31T10:05:00Z", "total": 7, "coupon": "SPRING", "lines": []}
 {"id": "idx-3", "placed_at": "2026-01-31T10:07:00Z", "total": 30.25, "lines": [{"sku": "B-7", "quantity": 1}]}
 """
-
-EDITS = (
-    ("      coupon:\n        data_type: text\n        nullable: true\n", ""),
-    ("      total:\n        data_type: double\n", "      total:\n        data_type: bigint\n"),
-    ("      sku:\n        data_type: text\n        nullable: true\n", "      sku:\n        data_type: text\n"
-     "        nullable: false\n"),
-)  # fmt: skip
-"""What somebody does to the schema by hand."""
 
 # rich's own form, but for the fonts that it would fetch.
 SVG_FORMAT = """\
@@ -58,19 +50,16 @@ def main() -> None:
         work = Path(name)
         (work / "orders.jsonl").write_text(ORDERS)
         draw("infer", run(work, "infer", "orders.jsonl", "--name", "shop"))
-        schema = work / "schemas/export/shop.schema.yaml"
-        before = work / "before.yaml"
-        before.write_text(schema.read_text())
-        schema.write_text(edited(schema.read_text()))
-        draw("diff", run(work, "diff", "before.yaml", "shop"))
+        commit(work)
+        run(work, "edit", "shop", "--column", "total:bigint", "--column", "coupon:text,not_null")
+        draw("diff", run(work, "diff", "git:main..."))
 
 
-def edited(text: str) -> str:
-    """Return the schema after the edits, each of which has to have an effect."""
-    for old, new in EDITS:
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
+def commit(work: Path) -> None:
+    """Make the folder a git repository whose branch ``main`` holds the schemas."""
+    identity = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
+    for call in (("init", "-q", "-b", "main"), ("add", "schemas"), (*identity, "commit", "-q", "-m", "Add schemas")):
+        subprocess.run(["git", *call], cwd=work, check=True)
 
 
 def run(work: Path, *arguments: str) -> Text:

@@ -1,0 +1,179 @@
+"""Writes ``docs/commands/``, a page for each command, from the code that makes ``--help``.
+
+``uv run python docs/command_pages.py``; a test holds that the pages are up to date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from inspect import cleandoc, get_annotations
+from pathlib import Path
+from types import ModuleType
+from typing import get_args
+
+from typer.models import ArgumentInfo, OptionInfo
+
+from schemactl.cli.app import PROGRAM, command_names, load_command
+from schemactl.cli.options import CommonOptions, OptionSpec, SparkCommandOptions, option_specs
+
+FOLDER = Path(__file__).parent / "commands"
+GUIDES = {
+    "accept": "review",
+    "diff": "review",
+    "edit": "schema-files",
+    "engine": "performance",
+    "export": "schema-files",
+    "fmt": "schema-files",
+    "import": "schema-files",
+    "infer": "infer",
+    "migrate": "migrate",
+    "normalize": "normalize",
+    "rules": "review",
+    "sync": "review",
+}
+"""The page that explains what a command is about."""
+
+SHARED = {CommonOptions: "Options of all commands", SparkCommandOptions: "Options of Spark"}
+
+
+def main() -> None:
+    """Write the pages, and remove those of commands that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    written = pages()
+    for file in FOLDER.glob("*.md"):
+        if file.name not in written:
+            file.unlink()
+    for name, text in written.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file name."""
+    made = {f"{name}.md": page(name) for name in command_names()}
+    return {"README.md": index(made), **made}
+
+
+def index(names: Iterable[str]) -> str:
+    """Return the page that lists the commands, and the options that they share."""
+    lines = ["# Commands", "", "Written by `docs/command_pages.py` from the code that makes `--help`.", ""]
+    lines += ["| command | |", "| --- | --- |"]
+    for file in names:
+        name = file.removesuffix(".md")
+        lines.append(f"| [`{PROGRAM} {name}`]({file}) | {_escaped(_paragraphs(load_command(name).__doc__)[0])} |")
+    lines += ["", "A setting stands in [a settings file](../settings.md) by this name, and in the environment as"]
+    lines += ["`SCHEMACTL_NAME` (`on-bad-record`: `SCHEMACTL_ON_BAD_RECORD`) unless the table says otherwise.", ""]
+    for cls, title in SHARED.items():
+        own = [each for each in option_specs(cls) if _declaring(cls, each) is cls]
+        lines += [f"## {title}", "", *_table(own)]
+    return "\n".join([*lines, ""]).rstrip("\n") + "\n"
+
+
+def page(name: str) -> str:
+    """Return the page of a command, or of a group and its commands."""
+    module = load_command(name)
+    lines = [f"# {PROGRAM} {name}", ""]
+    if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+        lines += _described(module.__doc__)
+        for each in command_names(module):
+            command = load_command(each, module)
+            lines += [f"## {PROGRAM} {name} {each}", "", *_command(f"{name} {each}", command.__doc__, command.Options)]
+    else:
+        lines += _command(name, module.__doc__, module.Options)
+    links = "[Settings, references and exit codes](../settings.md) · [all commands](README.md)"
+    if name in GUIDES:
+        title = (FOLDER.parent / f"{GUIDES[name]}.md").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+        links = f"[{title}](../{GUIDES[name]}.md) · {links}"
+    return "\n".join([*lines, links, ""])
+
+
+def _command(words: str, text: str | None, options: type[CommonOptions]) -> Iterator[str]:
+    """Yield the lines about one command: how it is called, its help, its options by the class that declares them."""
+    specs = [each for each in option_specs(options) if not each.is_in_file_only]
+    arguments = [each for each in specs if isinstance(_info(each), ArgumentInfo)]
+    usage = " ".join([PROGRAM, words, *(_metavar(each) for each in arguments), "[OPTIONS]"])
+    yield from ("```text", usage, "```", "", *_described(text))
+    if arguments:
+        yield from ("| argument | |", "| --- | --- |")
+        yield from (f"| `{_cell(_metavar(each))}` | {_help(each)} |" for each in arguments)
+        yield ""
+    own = [each for each in specs if each not in arguments and _declaring(options, each) not in SHARED]
+    if own:
+        yield from _table(own)
+    shared = [
+        f"[{title[0].lower()}{title[1:]}](README.md#{title.lower().replace(' ', '-')})"
+        for cls, title in SHARED.items()
+        if issubclass(options, cls)
+    ]
+    yield from (f"Also: {', '.join(shared)}.", "")
+
+
+def _table(specs: Iterable[OptionSpec]) -> Iterator[str]:
+    yield from ("| option | | setting |", "| --- | --- | --- |")
+    yield from (f"| {_names(each)} | {_help(each)} | {_setting(each)} |" for each in specs)
+    yield ""
+
+
+def _declaring(options: type[CommonOptions], spec: OptionSpec) -> type:
+    """Return the class that declares an option last: a command may state other values of a shared one."""
+    return next(cls for cls in options.__mro__ if spec.name in get_annotations(cls))
+
+
+def _info(spec: OptionSpec) -> OptionInfo | ArgumentInfo:
+    return next(each for each in get_args(spec.annotation) if isinstance(each, OptionInfo | ArgumentInfo))
+
+
+def _metavar(spec: OptionSpec) -> str:
+    info = _info(spec)
+    if info.metavar:
+        return str(info.metavar)
+    if isinstance(info, ArgumentInfo):
+        return spec.name.upper()
+    return "" if spec.kind is bool else "|".join(spec.choices) or "TEXT"
+
+
+def _names(spec: OptionSpec) -> str:
+    info = _info(spec)
+    stated = (info.default, *(info.param_decls or ()))  # typer takes the first name for a default until a command runs
+    names = [each for each in stated if isinstance(each, str) and each.startswith("-")]
+    value = f" {_metavar(spec)}".rstrip()
+    return ", ".join(f"`{_cell(each + (value if each.startswith('--') else ''))}`" for each in names)
+
+
+def _help(spec: OptionSpec) -> str:
+    text = _info(spec).help or ""
+    if not spec.is_required and spec.default and spec.kind is not list and "[default:" not in text:
+        text += f" Default: `{spec.default}`."
+    return _escaped(re.sub(r"\s*\[default: (.*)\]$", r" Default: `\1`.", text))
+
+
+def _setting(spec: OptionSpec) -> str:
+    if spec.setting is None:
+        return ""
+    if not spec.is_in_file:
+        return f"`{spec.variable}` only"
+    return f"`{spec.key}`" if spec.setting.in_environment else f"`{spec.key}`, no variable"
+
+
+def _described(text: str | None) -> Iterator[str]:
+    for paragraph in _paragraphs(text):
+        yield from (_escaped(paragraph), "")
+
+
+def _paragraphs(text: str | None) -> list[str]:
+    """Return the paragraphs of a help text, each as one line."""
+    return [" ".join(each.split()) for each in re.split(r"\n\s*\n", cleandoc(text or ""))]
+
+
+def _escaped(text: str) -> str:
+    """Return prose in which Markdown finds no markup but code, and no end of a table's cell."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(_cell(each) if each.startswith("`") else re.sub(r"([*_<|\[\]])", r"\\\1", each) for each in parts)
+
+
+def _cell(code: str) -> str:
+    return code.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()

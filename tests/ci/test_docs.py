@@ -1,0 +1,106 @@
+"""README and docs: their links lead somewhere, their commands exist, and what is made from code is up to date."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from schemactl.cli.app import build
+
+TOP = Path(__file__).parents[2]
+PAGES = (TOP / "README.md", TOP / "CHANGELOG.md", TOP / "SECURITY.md", *sorted((TOP / "docs").rglob("*.md")))
+CODE = re.compile(r"```.*?```|(?<=\n\n)(?: {4}[^\n]*\n+)+|`[^`\n]*`", re.DOTALL)
+CALL = re.compile(r"\bschemactl ([^`\n|#]*)")
+
+
+def load(name: str) -> ModuleType:
+    """A script of docs/ as a module."""
+    spec = spec_from_file_location(name, TOP / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def named_id(page: Path) -> str:
+    return str(page.relative_to(TOP))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"\w+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+
+    assert broken == []
+
+
+def calls(text: str) -> Iterator[list[str]]:
+    """The words of each call of schemactl that a page shows as code."""
+    for code in CODE.findall(text):
+        for call in CALL.findall(code):
+            words = re.split(r"[\s\[\]|=\"]+", re.split(r" && |; |\)", call)[0])
+            if re.fullmatch(r"[a-z]+", words[0]):
+                yield words
+
+
+@pytest.mark.parametrize("page", [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))], ids=named_id)
+def test_commands_and_options_of_a_page_exist(page: Path) -> None:
+    root = build()
+    unknown = []
+    for words in calls(page.read_text(encoding="utf-8")):
+        command, rest = root, words
+        while rest and hasattr(command, "get_command") and not rest[0].startswith("-"):
+            command, rest = command.get_command(None, rest[0]), rest[1:]
+            if command is None:
+                unknown.append(" ".join(words))
+                break
+        else:
+            known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)} | {"--help"}
+            unknown += [
+                f"{' '.join(words)}: {each}" for each in rest if re.match("--[a-z]", each) and each not in known
+            ]
+
+    assert unknown == []
+
+
+def test_pages_of_the_commands_are_up_to_date() -> None:
+    script = load("command_pages")
+
+    shipped = {file.name: file.read_text(encoding="utf-8") for file in script.FOLDER.glob("*.md")}
+
+    assert shipped == script.pages(), "run `uv run python docs/command_pages.py`"
+
+
+def test_readme_is_short() -> None:
+    assert len((TOP / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+@pytest.mark.e2e
+@pytest.mark.spark
+def test_readme_shows_what_its_commands_print() -> None:
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    script = load("readme_output")
+
+    assert len(script.BLOCK.findall(text)) == 4
+    assert script.with_output(text) == text, "run `uv run python docs/readme_output.py`"
