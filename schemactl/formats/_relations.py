@@ -1,0 +1,83 @@
+"""What pictures and dictionaries show of a schema: relations between tables, and types and keys in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from schemactl.formats._fields import own_tables, stated
+from schemactl.schema.full_types import full_type
+from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_columns import SPARK_TYPE
+from schemactl.schema.types import Column, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One table's columns that name rows of another table.
+
+    Attributes:
+        is_nested: whether it is the link of a nested table to the one it is nested in.
+        label: what the relation is called; empty where nothing is stated.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    other: str
+    other_columns: tuple[str, ...]
+    is_nested: bool = False
+    label: str = ""
+
+
+def relations_of(schema: Schema) -> Iterator[Relation]:
+    """Yield the relations of the tables of data: of nested tables, and those that ``references`` state."""
+    naming = naming_of(schema)
+    names = {table.name for table in own_tables(schema)}
+    row, parent = naming.normalize_identifier("_dlt_id"), naming.normalize_identifier("_dlt_parent_id")
+    for table in own_tables(schema):
+        if table.parent in names:
+            other = schema.tables[str(table.parent)]
+            ours, theirs = _key(table, "parent_key", parent), _key(other, "row_key", row)
+            yield Relation(table.name, ours, other.name, theirs, is_nested=True)
+        for each in table.properties.get("references") or ():
+            if each["referenced_table"] in names:
+                columns, others = tuple(each["columns"]), tuple(each["referenced_columns"])
+                yield Relation(table.name, columns, each["referenced_table"], others, label=each.get("label") or "")
+
+
+def _key(table: Table, hint: str, usual: str) -> tuple[str, ...]:
+    found = [column.name for column in table.columns.values() if column.properties.get(hint)]
+    return (found[0],) if found else (usual,) if usual in table.columns else ()
+
+
+def type_in_words(column: Column) -> str:
+    """Return the type of a column with its sizes; of nested data as Spark's DDL."""
+    of = full_type(column.properties)
+    if of is None:
+        return "unknown"
+    nested = column.properties.get(SPARK_TYPE)
+    return str(nested) if nested and column.data_type == "json" else str(of)
+
+
+_SAID: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, "nullable", "description"))
+_SAID_OF_TABLES: Final = frozenset(("description", "references"))
+
+
+def hints_in_words(column: Column) -> list[str]:
+    """Return what a column states beside its type, nullability and description: ``primary_key``, ``x-owner: crm``."""
+    return _in_words({key: value for key, value in stated(column.properties).items() if key not in _SAID})
+
+
+def table_hints_in_words(table: Table) -> list[str]:
+    """Return what a table states beside its description and references."""
+    return _in_words({key: value for key, value in stated(table.properties).items() if key not in _SAID_OF_TABLES})
+
+
+def _in_words(properties: dict[str, Any]) -> list[str]:
+    return [key if value is True else f"{key}: {_value(value)}" for key, value in properties.items()]
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

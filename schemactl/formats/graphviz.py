@@ -1,0 +1,70 @@
+"""Graphviz's DOT: a box for each table, an arrow for each relation. Only written.
+
+https://graphviz.org/doc/info/lang.html; ``dot -Tsvg`` draws it.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+
+from schemactl.formats._fields import own_tables
+from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._relations import Relation, relations_of, type_in_words
+from schemactl.schema.types import Column, Schema, Table
+
+ENDINGS: Final = (".dot", ".gv")
+
+_SHOWN: Final = ("primary_key", "parent", "references", "nullable")
+
+
+def losses(schema: Schema) -> tuple[Loss, ...]:
+    """Return what the picture does not show: it has primary keys, types and relations."""
+    return unstated(schema, _SHOWN)
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the graph of the tables of a schema; columns that are never null are marked with ``*``."""
+    lines = [
+        f"digraph {_quoted(schema.name)} {{",
+        "    graph [rankdir=LR]",
+        '    node [shape=plain, fontname="Helvetica"]',
+        '    edge [fontname="Helvetica", fontsize=10]',
+    ]
+    lines += [f"    {_quoted(table.name)} [label=<{_label(table)}>]" for table in own_tables(schema)]
+    lines += [f"    {_edge(each, schema)}" for each in relations_of(schema)]
+    return "\n".join((*lines, "}")) + "\n"
+
+
+def _label(table: Table) -> str:
+    head = f'<tr><td bgcolor="#dde6f0" colspan="2"><b>{_text(table.name)}</b></td></tr>'
+    rows = (_row(number, column) for number, column in enumerate(table.columns.values()))
+    return f'<table border="0" cellborder="1" cellspacing="0" cellpadding="4">{head}{"".join(rows)}</table>'
+
+
+def _row(number: int, column: Column) -> str:
+    name = _text(column.name) + ("" if column.nullable else "*")
+    shown = f"<u>{name}</u>" if column.properties.get("primary_key") else name
+    return (
+        f'<tr><td align="left" port="c{number}">{shown}</td><td align="left">{_text(type_in_words(column))}</td></tr>'
+    )
+
+
+def _edge(relation: Relation, schema: Schema) -> str:
+    label = f" [label={_quoted(relation.label)}]" if relation.label else ""
+    ours = _port(schema.tables[relation.table], relation.columns)
+    theirs = _port(schema.tables[relation.other], relation.other_columns)
+    return f"{_quoted(relation.table)}{ours} -> {_quoted(relation.other)}{theirs}{label}"
+
+
+def _port(table: Table, columns: tuple[str, ...]) -> str:
+    names = list(table.columns)
+    return f":c{names.index(columns[0])}" if columns and columns[0] in names else ""
+
+
+def _text(text: str) -> str:
+    return escape(text)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

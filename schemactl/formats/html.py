@@ -1,0 +1,152 @@
+"""A data dictionary as one page of HTML, only written: no network, a search, dark mode, and a print style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from schemactl.formats._fields import own_tables
+from schemactl.formats._losses import Loss
+from schemactl.formats._relations import (
+    Relation,
+    hints_in_words,
+    relations_of,
+    table_hints_in_words,
+    type_in_words,
+)
+from schemactl.formats.markdown import losses as losses_of_dictionary
+from schemactl.schema.types import Column, Schema, Table
+
+ENDINGS: Final = (".html", ".htm")
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --text: #1c2430; --soft: #5b6675; --line: #d8dee6; --back: #fff; --head: #f2f5f9;
+  --link: #0b57a4; --mark: #e6eef8; }
+@media (prefers-color-scheme: dark) { :root { --text: #e3e8ef; --soft: #9aa6b5; --line: #36404d; --back: #14181e;
+  --head: #1d232b; --link: #7db6f5; --mark: #233245; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--back); color: var(--text);
+  font: 15px/1.5 system-ui, sans-serif; }
+h1 { margin: 0 0 .5rem; } h2 { margin: 2.5rem 0 .5rem; overflow-wrap: anywhere; }
+a { color: var(--link); } p { margin: .5rem 0; white-space: pre-line; }
+nav ul { columns: 16rem; margin: 1rem 0; padding-left: 1.2rem; }
+input { width: 100%; max-width: 30rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--back);
+  border: 1px solid var(--line); border-radius: 6px; }
+.wide { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; margin-top: .5rem; }
+th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+th { background: var(--head); font-weight: 600; }
+td { overflow-wrap: anywhere; } td:nth-child(-n+2) { min-width: 9rem; } td p { margin: 0; }
+code { font: .92em ui-monospace, monospace; }
+.hint { display: inline-block; padding: 0 .45em; margin: 0 .25em .15em 0; background: var(--mark); border-radius: 4px; }
+.soft { color: var(--soft); } [hidden] { display: none; }
+@media print { body { max-width: none; padding: 0; font-size: 10pt; } input, #count { display: none; }
+  [hidden] { display: revert !important; } tr { break-inside: avoid; } h2 { break-after: avoid; }
+  thead { display: table-header-group; } a { color: inherit; text-decoration: none; } .wide { overflow: visible; } }
+"""
+
+_SCRIPT: Final = """
+const field = document.getElementById("search"), count = document.getElementById("count");
+const sections = [...document.querySelectorAll("section")];
+function search() {
+  const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  const has = element => words.every(word => element.textContent.toLowerCase().includes(word));
+  let found = 0;
+  for (const section of sections) {
+    const isWhole = has(section.querySelector("header"));
+    let shown = 0;
+    for (const row of section.querySelectorAll("tbody tr")) {
+      row.hidden = !(isWhole || has(row));
+      if (!row.hidden) shown += 1;
+    }
+    section.hidden = !(isWhole || shown);
+    document.getElementById("to-" + section.id).hidden = section.hidden;
+    found += shown;
+  }
+  count.textContent = words.length ? `${found} columns` : "";
+}
+field.addEventListener("input", search);
+document.addEventListener("keydown", event => {
+  if (event.key === "/" && document.activeElement !== field) { event.preventDefault(); field.focus(); }
+});
+search();
+"""
+
+
+def losses(schema: Schema) -> tuple[Loss, ...]:
+    """Return what the dictionary does not show: the settings of the schema."""
+    return losses_of_dictionary(schema)
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the data dictionary of a schema."""
+    tables = list(own_tables(schema))
+    ids = {table.name: f"t{number}" for number, table in enumerate(tables)}
+    relations = list(relations_of(schema))
+    links = "".join(
+        f'<li id="to-{ids[each.name]}"><a href="#{ids[each.name]}">{escape(each.name)}</a></li>' for each in tables
+    )
+    sections = "\n".join(_section(table, ids, relations) for table in tables)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(schema.name)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<h1>{escape(schema.name)}</h1>
+{_paragraph(schema.description)}
+<p class="soft">version {schema.version}, <code>{escape(schema.version_hash)}</code></p>
+<input id="search" type="search" placeholder="Search tables and columns ( / )" aria-label="Search tables and columns">
+<span id="count" class="soft" role="status"></span>
+<nav aria-label="Tables"><ul>{links}</ul></nav>
+<main>
+{sections}
+</main>
+<script>{_SCRIPT}</script>
+</body>
+</html>
+"""
+
+
+def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
+    rows = "\n".join(_row(column, table, ids, relations) for column in table.columns.values())
+    related = "".join(f"<p>{each}</p>" for each in _related(table, ids, relations))
+    head = "<thead><tr><th>column</th><th>type</th><th>null</th><th>hints</th><th>description</th></tr></thead>"
+    return f"""<section id="{ids[table.name]}">
+<header><h2>{escape(table.name)}</h2>
+{_paragraph(table.properties.get("description"))}
+<p>{_hints(table_hints_in_words(table))}</p>{related}</header>
+<div class="wide"><table>{head}
+<tbody>
+{rows}
+</tbody></table></div>
+</section>"""
+
+
+def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
+    targets = (each for each in relations if each.table == table.name and column.name in each.columns)
+    links = "".join(f' → <a href="#{ids[each.other]}">{escape(each.other)}</a>' for each in targets)
+    return (
+        f"<tr><td><code>{escape(column.name)}</code>{links}</td><td><code>{escape(type_in_words(column))}</code></td>"
+        f"<td>{'yes' if column.nullable else 'no'}</td><td>{_hints(hints_in_words(column))}</td>"
+        f"<td>{_paragraph(column.properties.get('description'))}</td></tr>"
+    )
+
+
+def _related(table: Table, ids: dict[str, str], relations: list[Relation]) -> Iterator[str]:
+    for each in relations:
+        if each.other == table.name:
+            what = "holds" if each.is_nested else "named by"
+            yield f'{what} <a href="#{ids[each.table]}">{escape(each.table)}</a>'
+
+
+def _hints(hints: list[str]) -> str:
+    return "".join(f'<span class="hint">{escape(each)}</span>' for each in hints)
+
+
+def _paragraph(text: str | None) -> str:
+    return f"<p>{escape(text)}</p>" if text else ""

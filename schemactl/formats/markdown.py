@@ -1,0 +1,61 @@
+"""A data dictionary in GitHub's Markdown, only written: all that tables and columns state."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Final
+
+from schemactl.formats._fields import own_tables
+from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._relations import hints_in_words, relations_of, table_hints_in_words, type_in_words
+from schemactl.schema.types import Column, Schema
+
+ENDINGS: Final = (".md", ".markdown")
+
+
+def losses(schema: Schema) -> tuple[Loss, ...]:
+    """Return what the dictionary does not show: the settings of the schema."""
+    return tuple(loss for loss in unstated(schema, ("description",)) if not loss.place)
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the data dictionary of a schema."""
+    relations = list(relations_of(schema))
+    sections = [f"# {_text(schema.name)}", *([_text(schema.description)] if schema.description else [])]
+    for table in own_tables(schema):
+        sections.append(f"## {_text(table.name)}")
+        if table.properties.get("description"):
+            sections.append(_text(table.properties["description"]))
+        facts = [f"- {_text(each)}" for each in table_hints_in_words(table)]
+        facts += [
+            f"- {_text(', '.join(each.columns) or table.name)} → {_text(each.other)}"
+            + (f" ({_text(', '.join(each.other_columns))})" if each.other_columns else "")
+            for each in relations
+            if each.table == table.name
+        ]
+        if facts:
+            sections.append("\n".join(facts))
+        rows = [_row(column) for column in table.columns.values()]
+        if rows:
+            sections.append(
+                "\n".join(("| column | type | null | hints | description |", "| --- | --- | --- | --- | --- |", *rows))
+            )
+    return "\n\n".join(sections) + "\n"
+
+
+def _row(column: Column) -> str:
+    cells = (
+        column.name,
+        type_in_words(column),
+        "yes" if column.nullable else "no",
+        ", ".join(hints_in_words(column)),
+        column.properties.get("description") or "",
+    )
+    return f"| {' | '.join(map(_text, cells))} |"
+
+
+def _text(text: str) -> str:
+    """Return a text as itself: on one line, without markup of Markdown or HTML."""
+    plain = escape(" ".join(text.split()), quote=False)
+    return re.sub(r"([\\`*_{}\[\]#|~])", r"\\\1", plain)

@@ -1,0 +1,172 @@
+"""Formats that are only written: diagrams and data dictionaries, read again by the parsers of others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+from xml.etree import ElementTree
+
+import pydot
+import pytest
+from fixture_documents import inferred
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+from test_round_trips import schemas
+
+from schemactl.formats import graphviz, html, markdown, mermaid
+from schemactl.formats._fields import own_tables
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+
+NASTY = 'a "b" | <script>alert(1)</script> `c` *d* _e_ \\ {x} [y](z) & #1 ~'
+REFERENCE = {"columns": ["customer"], "referenced_table": "customers", "referenced_columns": ["id"], "label": "buys"}
+
+
+def shop() -> Schema:
+    customers = {"id": Column("id", {"data_type": "bigint", "primary_key": True, "nullable": False})}
+    orders = {
+        "customer": Column("customer", {"data_type": "decimal", "precision": 10, "scale": 2, "description": NASTY}),
+        NASTY: Column(NASTY, {"data_type": "text", "precision": 5, "x-owner": {"team": NASTY}}),
+        "_dlt_id": Column("_dlt_id", {"data_type": "text", "nullable": False, "row_key": True, "unique": True}),
+    }
+    lines = {"_dlt_parent_id": Column("_dlt_parent_id", {"data_type": "text", "parent_key": True})}
+    schema = replace(new_schema("shop", "direct"), description=NASTY)
+    schema = schema.with_table(Table("customers", customers))
+    schema = schema.with_table(Table("orders", orders, {"references": [REFERENCE], "description": NASTY}))
+    return schema.with_table(Table("orders__lines", lines, {"parent": "orders"}))
+
+
+# --- Mermaid: the grammar of https://mermaid.js.org/syntax/entityRelationshipDiagram.html ---
+
+_WORD = r"[A-Za-z_\u00C0-\uFFFF][\w\-\[\]()\u00C0-\uFFFF]*"
+_TEXT = r'"[^"\n]*"'
+_ATTRIBUTE = re.compile(rf"        {_WORD} {_WORD}( (PK|FK|UK)(, (PK|FK|UK))*)?( {_TEXT})?")
+_LINE = re.compile(rf"erDiagram|    {_TEXT} \{{|    \}}|    {_TEXT} \|\|--o\{{ {_TEXT} : {_TEXT}")
+
+
+def test_mermaid_shows_keys_and_relations():
+    text = mermaid.write(shop())
+    assert '        bigint id PK "not null"\n' in text
+    assert "        decimal(10_2) customer FK " in text
+    assert '    "customers" ||--o{ "orders" : "buys"\n' in text
+    assert '    "orders" ||--o{ "orders__lines" : "_dlt_parent_id"\n' in text
+
+
+@settings(max_examples=25, deadline=None)
+@given(schemas())
+def test_every_line_is_one_of_mermaid_s(schema: Schema):
+    for each in (schema, shop(), inferred("products.json")):
+        lines = mermaid.write(each).splitlines()
+        assert [line for line in lines if not (_LINE.fullmatch(line) or _ATTRIBUTE.fullmatch(line))] == []
+
+
+# --- Graphviz ---
+
+
+@pytest.mark.parametrize("schema", [shop(), inferred("orders.jsonl")])
+def test_graphs_have_a_node_for_each_table_and_an_edge_for_each_relation(schema: Schema):
+    (graph,) = pydot.graph_from_dot_data(graphviz.write(schema))
+    names = [table.name for table in own_tables(schema)]
+    nodes = {node.get_name().strip('"'): node for node in graph.get_nodes()}
+    assert [name for name in nodes if name not in ("node", "edge", "graph")] == names
+    for table in own_tables(schema):
+        label = ElementTree.fromstring(nodes[table.name].get("label")[1:-1])
+        cells = ["".join(cell.itertext()) for cell in label.iter("td") if "port" in cell.attrib]
+        assert cells == [f"{each.name}{'' if each.nullable else '*'}" for each in table.columns.values()]
+    assert len(graph.get_edges()) == sum(
+        table.is_nested + len(table.properties.get("references") or ()) for table in own_tables(schema)
+    )
+
+
+def test_edges_lead_from_column_to_column():
+    text = graphviz.write(shop())
+    assert '"orders":c0 -> "customers":c0 [label="buys"]' in text
+    assert '"orders__lines":c0 -> "orders":c2' in text
+
+
+# --- Markdown ---
+
+
+def cells_of(text: str) -> list[list[str]]:
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    rows: list[list[str]] = []
+    for before, token in pairwise(tokens):
+        if before.type == "tr_open":
+            rows.append([])
+        if before.type == "td_open":
+            assert {each.type for each in token.children or ()} <= {"text", "text_special"}, token.content
+            rows[-1].append("".join(each.content for each in token.children or ()))
+    return [row for row in rows if row]
+
+
+def test_a_parser_of_markdown_finds_the_texts_as_they_are():
+    assert cells_of(markdown.write(shop())) == [
+        ["id", "bigint", "no", "primary_key", ""],
+        ["customer", "decimal(10, 2)", "yes", "", NASTY],
+        [NASTY, "text(5)", "yes", 'x-owner: {"team": "' + NASTY.replace("\\", "\\\\").replace('"', '\\"') + '"}', ""],
+        ["_dlt_id", "text", "no", "row_key, unique", ""],
+        ["_dlt_parent_id", "text", "yes", "parent_key", ""],
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(schemas())
+def test_every_column_has_its_row_in_markdown(schema: Schema):
+    rows = cells_of(markdown.write(schema))
+    columns = [column for table in own_tables(schema) for column in table.columns.values()]
+    assert [row[0] for row in rows] == [column.name for column in columns]
+    assert [row[4] for row in rows] == [" ".join((c.properties.get("description") or "").split()) for c in columns]
+
+
+# --- HTML ---
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page: its elements, attributes, and the texts in its cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, Any]]] = []
+        self.cells: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "td" in self.open:
+            self.cells[-1] += data
+
+
+def test_a_page_is_whole_and_says_all_that_columns_state():
+    page = Page(html.write(shop()))
+    assert page.open == []
+    assert [tag for tag, _ in page.tags].count("script") == 1
+    names = [name for table in own_tables(shop()) for name in table.columns]
+    assert [cell.partition(" → ")[0] for cell in page.cells[::5]] == names
+    assert NASTY in page.cells
+
+
+def test_a_page_needs_no_network_and_its_links_lead_somewhere():
+    text = html.write(inferred("orders.jsonl"))
+    page = Page(text)
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    links = [attributes["href"] for tag, attributes in page.tags if tag == "a"]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= ids
+    assert not any("src" in attributes or tag == "link" for tag, attributes in page.tags)
+    assert "http" not in text
+    assert "@media print" in text
+    assert "prefers-color-scheme: dark" in text
