@@ -19,6 +19,9 @@ from typing import Final
 
 from schemactl.redaction import redact_text
 
+LOG_COMMANDS: Final = ("::", "##")
+"""How lines begin that CI systems take for commands, from a log (GitHub, Azure)."""
+
 
 class ExitCode(IntEnum):
     """What a command tells the shell; a promise to scripts."""
@@ -32,14 +35,18 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file; line and column count from 1, None where unknown."""
+    """A place in a file; line and column count from 1, None where unknown.
+
+    As text it never begins as a command that a CI system takes from a log: ``./::error.yaml`` is the same file.
+    """
 
     path: str
     line: int | None = None
     column: int | None = None
 
     def __str__(self) -> str:
-        return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+        path = f"./{self.path}" if self.path.lstrip().startswith(LOG_COMMANDS) else self.path
+        return ":".join(str(part) for part in (path, self.line, self.column) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)

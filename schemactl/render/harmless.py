@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from schemactl.errors import LOG_COMMANDS
+
 _JOINERS = frozenset("\u200c\u200d")
 """They are invisible as well, but several scripts and emoji cannot be written without them."""
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
@@ -46,12 +48,12 @@ def quote(text: str) -> str:
 
 
 def show_name(name: str) -> str:
-    """Return a name from the data, in quotes where its ends could not be seen.
+    """Return a name from the data, in quotes where its ends could not be seen, or it begins as a command in a log.
 
-    >>> print(show_name("user_id"), show_name(" "))
-    user_id " "
+    >>> print(show_name("user_id"), show_name(" "), show_name("::error::"))
+    user_id " " "::error::"
     """
-    return escape(name) if name and name == name.strip() else quote(name)
+    return escape(name) if name and name == name.strip() and not name.startswith(LOG_COMMANDS) else quote(name)
 
 
 def show_place(table: str, column: str | None) -> str:

@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ SCRIPTS = [pytest.param(step["run"], id=step["name"]) for step in STEPS]
 
 BEFORE = {"id": "bigint", "note": "text"}
 BREAKING = {"id": "bigint"}
+REQUIREMENTS = REPOSITORY / ".ci" / "action-requirements.txt"
 ADDING = {**BEFORE, "colour": "text"}
 MARKER = "<!-- schemactl diff -->"
 
@@ -39,7 +41,8 @@ if "venv" in arguments:
         (programs / name).unlink(missing_ok=True)
         (programs / name).symlink_to(target)
 elif "pip" in arguments:
-    pathlib.Path(os.environ["FAKES"], "installed").write_text(arguments[-1])
+    with pathlib.Path(os.environ["FAKES"], "installed").open("a") as installed:
+        installed.write(" ".join(arguments[arguments.index("install") + 1:]) + "\\n")
 else:
     os.execv({sys.executable!r}, [{sys.executable!r}, *arguments])
 """
@@ -446,8 +449,26 @@ def test_messages_cannot_give_orders_to_the_runner(work: Any, runner: Runner) ->
 def test_the_version_is_installed_that_the_action_came_with(work: Any, runner: Runner) -> None:
     open_pull_request(work, runner, ADDING)
 
-    assert runner.run().installed == str(REPOSITORY)
-    assert runner.run(version="1.2.3").installed == "schemactl==1.2.3"
+    hashed, own = runner.run().installed.splitlines()
+    assert hashed.endswith(f"--require-hashes --only-binary=:all: --requirement {REQUIREMENTS}")
+    assert own.endswith(f"--no-deps --no-build-isolation {REPOSITORY}")
+    hashed, released = runner.run(version="1.2.3").installed.splitlines()[2:]
+    assert "--require-hashes" in hashed
+    assert released.endswith("--only-binary=:all: schemactl==1.2.3")
+
+
+def test_what_the_action_installs_has_hashes_and_the_versions_that_were_tested() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    constraints = project["tool"]["uv"]["constraint-dependencies"]
+    tested = dict(each.partition(" ")[0].split("==") for each in constraints if "==" in each)
+    entries = re.findall(r"^([\w.-]+)==(\S+)(.*(?:\n {4}--hash=.*)*)", REQUIREMENTS.read_text(), re.MULTILINE)
+    pinned = {name: version for name, version, _ in entries}
+
+    assert all("--hash=sha256:" in rest for _, _, rest in entries)
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    assert {re.split(r"[<>=\[]", each)[0].lower() for each in needed} <= pinned.keys()
+    assert {name: version for name, version in pinned.items() if tested.get(name, version) != version} == {}
+    assert "http" not in REQUIREMENTS.read_text()
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -494,6 +515,13 @@ def test_the_workflows_of_the_documentation_are_valid_and_use_inputs_and_outputs
         assert len(ours) == ("schemactl@REF" in workflow)
         assert all(step["with"].keys() <= ACTION["inputs"].keys() for step in ours)
         assert set(re.findall(r"steps\.schemas\.outputs\.([\w-]+)", workflow)) <= ACTION["outputs"].keys()
+
+
+def test_actions_of_github_are_pinned_by_commit() -> None:
+    for file in ("docs/ci.md", ".github/workflows/ci.yml"):
+        used = re.findall(r"uses: (actions/\S+)(.*)", (REPOSITORY / file).read_text(encoding="utf-8"))
+        assert used
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) and " # v" in rest for action, rest in used)
 
 
 def test_the_documentation_tells_all_inputs_and_outputs() -> None:
