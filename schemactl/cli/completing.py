@@ -52,6 +52,32 @@ def complete_rules(incomplete: str) -> list[str]:
     return beginning(incomplete, ids) or beginning(incomplete, map(str.lower, ids))
 
 
+def complete_contracts(incomplete: str) -> list[str]:
+    """Return the contracts that begin so: a mode for all, or the last of several ``ENTITY=MODE``."""
+    from schemactl.schema.contract import Entity, Mode
+
+    before, comma, last = incomplete.rpartition(",")
+    parts = [f"{entity}={mode}" for entity in Entity for mode in Mode]
+    return [f"{before}{comma}{each}" for each in beginning(last, parts if comma else (*Mode, *parts))]
+
+
+def complete_severities(incomplete: str) -> list[str]:
+    """Return the rules that begin so, or ``RULE=LEVEL`` once the rule is stated."""
+    from schemactl.review.severity import Severity
+
+    rule, equals, level = incomplete.partition("=")
+    if not equals:
+        return complete_rules(incomplete)
+    return [f"{rule}={each}" for each in beginning(level, (each for each in Severity if each is not Severity.DEPENDS))]
+
+
+def complete_dialects(incomplete: str) -> list[str]:
+    """Return the dialects of SQL that begin so."""
+    from sqlglot.dialects.dialect import Dialect
+
+    return beginning(incomplete, sorted(name for name in Dialect.classes if name))
+
+
 def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     """Return the names that begin so."""
     return [name for name in names if name.startswith(incomplete)]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_
 
 import typer
 
-from schemactl.cli.completing import complete_input_formats, complete_namings, complete_normalizers
+from schemactl.cli.completing import complete_contracts, complete_input_formats, complete_namings, complete_normalizers
 from schemactl.cli.completing_names import complete_names
 from schemactl.errors import InputError, Location
 from schemactl.store.sources import is_local
@@ -240,6 +240,7 @@ class DataOptions(SparkCommandOptions):
             metavar="C",
             help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
             "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
+            autocompletion=complete_contracts,
         ),
         Setting(),
     ] = None

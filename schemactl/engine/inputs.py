@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,9 @@ from schemactl.store.sources import TABLE_PREFIX, is_local
 
 _NOT_UNPACKED = (".zip", ".xz", ".7z", ".br", ".lzma", ".lzo", ".rar", ".tar", ".tgz", ".z")
 """Endings of compressed files and archives that Spark does not read."""
+
+_OTHER_NAMES = {"jsonl": "ndjson", "jsonlines": "ndjson", "json_lines": "ndjson", "json-lines": "ndjson", "txt": "text"}
+"""What others call our formats."""
 
 
 def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tuple[Input, ...]:
@@ -36,7 +40,9 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
         InputError: there is no such file, a glob or folder holds none, or a format cannot be told.
     """
     if input_format is not None and input_format not in INPUT_FORMATS:
-        raise INPUT_FORMATS.unknown(input_format)
+        if input_format.lower() not in _OTHER_NAMES:
+            raise INPUT_FORMATS.unknown(input_format)
+        input_format = _OTHER_NAMES[input_format.lower()]
     paths = sorted({path for source in sources for path in _paths_of(source)})
     named = {path for source in sources if not _is_several(source) for path in _paths_of(source)}
     asked = {path for source in sources if not _is_folder(source) for path in _paths_of(source)}
@@ -169,6 +175,8 @@ def _seen_in(folder: Path) -> list[Path]:
 def _missing(source: str) -> InputError:
     """Return the error for a source that is not there."""
     path = Path(source)
+    if found := re.match(r"(s3a?|gs|abfss?|https?|hdfs):/(?!/)", source):
+        return InputError(f"there is no `{source}`", hint=f"an address begins with `{found[1]}://`")
     if source == "-":
         return InputError("Spark does not read standard input", hint="save it to a file first")
     if path.is_symlink():

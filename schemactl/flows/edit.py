@@ -17,7 +17,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, new_file
-from schemactl.store.lock import locked
+from schemactl.store.lock import locked_schemas
 from schemactl.store.replace import replace_text
 from schemactl.store.text import read_text
 
@@ -68,7 +68,7 @@ def edit_import(request: EditRequest) -> Edited:
     changes = diff(before, after, guess_renames=False)
     if changes or document is None:
         content = bump(replace(after, imported_version_hash=None)) if document is None else bump(after)
-        with locked(folder.root):
+        with locked_schemas(folder.root):
             if file is not None and read_text(path) != file.text:
                 raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
             replace_text(path, write(content, str(path), document.layout if document else None))

@@ -8,7 +8,7 @@ from pathlib import Path
 from schemactl.normalization.lineage import ENDING, Lineage, from_json, lineage_of, merge, to_json
 from schemactl.normalization.plan import Plan
 from schemactl.store.folder import SchemasFolder
-from schemactl.store.lock import locked
+from schemactl.store.lock import locked_schemas
 from schemactl.store.replace import replace_text
 from schemactl.store.text import read_text
 
@@ -33,7 +33,7 @@ def save_lineage(folder: SchemasFolder, name: str, plan: Plan) -> tuple[Lineage,
         InputError: the file is no lineage, the folder is in use, or it cannot be written.
     """
     path = _path(folder, name)
-    with locked(folder.root):
+    with locked_schemas(folder.root):
         earlier = read_lineage(folder, name)
         lineage = merge(earlier, lineage_of(plan))
         if lineage == earlier and path.exists():

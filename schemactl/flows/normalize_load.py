@@ -93,7 +93,7 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
             basis = _Basis(data, opened, _evolve(data, opened, after), after)
             made = _try_make(call, basis, staging / str(attempt) / str(at))
             if isinstance(made, NormalizeReport):
-                return together([*(each.report for each in rows), made])
+                return _stopped(together([*(each.report for each in rows), made]))
             rows.append(made)
         last = rows[-1].evolution
         folder = staging / str(attempt) / "rejects"
@@ -105,6 +105,11 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
             report = _with_written(together([each.report for each in rows]), written)
             return _deliver(call, report, [each.plan for each in rows], package, rejects, progress)
     raise unsteady(call.request.inference.name)
+
+
+def _stopped(report: NormalizeReport) -> NormalizeReport:
+    """Return a report by which nothing is loaded: the rows that were made are none that were taken."""
+    return replace(report, tables=tuple(replace(table, loaded=0) for table in report.tables))
 
 
 def _evolve(data: Data, opened: Opened, after: Evolution | None, unfilled: Unfilled = frozenset()) -> Evolution:

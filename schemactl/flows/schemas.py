@@ -25,7 +25,7 @@ from schemactl.store.folder import (
     read_schema,
     schema_name,
 )
-from schemactl.store.lock import locked
+from schemactl.store.lock import locked_schemas
 from schemactl.store.replace import remove_leftovers, replace_text
 from schemactl.store.text import read_text
 
@@ -104,7 +104,7 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
     """
     if not _pending(folder, opened, schema, hints):
         return ()
-    with locked(folder.root):
+    with locked_schemas(folder.root):
         _check_unchanged(folder, opened)
         # Import before export: a command killed in between leaves an import file for the next to start from.
         pending = _pending(folder, opened, schema, hints)

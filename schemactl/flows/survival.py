@@ -107,10 +107,11 @@ def count_survivors(
     parse_sample(request.sample)  # a fault in it is told before anything is read
     if not questions:
         return {}
-    if request.table is not None:
-        _check_root(base, head, request.table)
     saved, inputs = find_sources(request.sources, request.input_format)
     known = read_saved(saved, {each.path for each in inputs})
+    if request.table is not None or not saved:
+        # Before the data is read, which may take long.
+        _check_root(base, head, table_of(request.table, request.sources, known, base.name))
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)

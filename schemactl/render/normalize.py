@@ -153,7 +153,7 @@ def _unfit(finding: UnfitFinding) -> Text:
 def _balance(report: NormalizeReport) -> Iterator[Text]:
     """Yield what became of the records: each is loaded, rejected or skipped."""
     roots = report.roots
-    if not roots:
+    if not roots or report.outcome is Outcome.STOPPED:
         return
     parts = [f"{sum(root.loaded for root in roots):,} loaded"]
     if rejected := sum(root.rejected + root.rejected_with_parent for root in roots):

@@ -1,4 +1,4 @@
-"""Lets one command at a time write to a schemas folder."""
+"""Lets one command at a time write to a folder: of schemas, or of tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from schemactl.errors import InputError
 
 LOCK_NAME = ".schemactl.lock"
+OWN_FOLDER = ".schemactl"
 WAIT_SECONDS = 5.0
 
 
@@ -22,11 +23,33 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     Raises:
         InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made.
     """
+    path = folder / LOCK_NAME
+    with _holding(path, folder, wait_seconds):
+        yield
+
+
+@contextmanager
+def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock of a schemas folder, which is kept in git: the lock file is in a folder that git ignores by itself.
+
+    Raises:
+        InputError: as ``locked``.
+    """
+    own = folder / OWN_FOLDER
+    ignoring = own / ".gitignore"
+    with _holding(own / "lock", folder, wait_seconds):
+        if not ignoring.exists():
+            with suppress(OSError):  # without it the lock file shows in git, and all else is as it was
+                ignoring.write_text("*\n", encoding="ascii")
+        yield
+
+
+@contextmanager
+def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    path = folder / LOCK_NAME
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, is_singleton=True)
         lock.acquire(timeout=wait_seconds)
     except Timeout as error:

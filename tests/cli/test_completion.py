@@ -103,8 +103,8 @@ def test_script_works_in_zsh() -> None:
         ("schemactl infer --normalizer nes", ["nested"]),
         ("schemactl infer --input-format p", ["parquet"]),
         ("schemactl diff --format sar", ["sarif"]),
-        ("schemactl export --to d", ["dlt"]),
-        ("schemactl import --from d", ["dlt"]),
+        ("schemactl export --to dl", ["dlt"]),
+        ("schemactl import --from dl", ["dlt"]),
         ("schemactl rules C204", ["C204"]),
         ("schemactl rules c204", ["c204"]),
     ],
@@ -131,3 +131,29 @@ def test_a_broken_settings_file_does_not_disturb_who_types(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
 
     assert complete("schemactl diff sh") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        ("infer --contract fr", ["freeze"]),
+        ("infer --contract tables=e", ["tables=evolve"]),
+        ("infer --contract tables=evolve,columns=discard_r", ["tables=evolve,columns=discard_row"]),
+        ("diff --severity C204=w", ["C204=warn"]),
+        ("migrate plan shop --dialect snow", ["snowflake"]),
+        ("diff git:mai", ["git:main"]),
+        ("migrate plan git:", ["git:main", "git:v1"]),
+        ("diff import:s", ["import:shop"]),
+        ("show git", ["git:"]),
+    ],
+)
+def test_contracts_severities_dialects_and_revisions_are_offered(
+    words: str, answers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("schemas/import").mkdir(parents=True)
+    Path("schemas/import/shop.schema.yaml").touch()
+    for call in ("init -q -b main", "-c user.name=a -c user.email=b@c.d commit -q --allow-empty -m first", "tag v1"):
+        subprocess.run(["git", *call.split()], check=True)
+
+    assert complete(f"schemactl {words}") == answers

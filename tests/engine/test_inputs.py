@@ -462,3 +462,19 @@ def test_password_in_the_address_of_a_source_is_for_spark_alone() -> None:
     assert found.address == "ftp://ann:s3cret@host/orders.csv"
     assert "s3cret" not in repr(found)
     assert shown_path(found.address) == found.path
+
+
+@pytest.mark.parametrize("name", ["jsonlines", "JSONL", "json-lines"])
+def test_formats_are_known_by_other_names_too(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.log").write_text('{"id": 1}\n')
+
+    [found] = find_inputs([str(tmp_path / "a.log")], name)
+
+    assert found.format == "ndjson"
+
+
+def test_address_that_lacks_a_slash_is_told_how_it_begins() -> None:
+    with pytest.raises(InputError, match=r"there is no `s3:/bucket/a\.csv`") as caught:
+        find_inputs(["s3:/bucket/a.csv"])
+
+    assert caught.value.hint == "an address begins with `s3://`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from schemactl.schema.hash import version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import SchemasFolder
-from schemactl.store.lock import locked
+from schemactl.store.lock import locked_schemas
 
 NAME = "shop"
 
@@ -79,7 +80,7 @@ def columns(schema: Schema | None) -> dict[str, Any]:
 
 def stamps(folder: SchemasFolder) -> dict[str, tuple[int, int]]:
     """Which files there are, and which inode and time of change each has."""
-    files = [path for path in folder.root.rglob("*") if path.is_file() and path.name != ".schemactl.lock"]
+    files = [path for path in folder.root.rglob("*") if path.is_file() and ".schemactl" not in path.parts]
     return {str(path): (path.stat().st_ino, path.stat().st_mtime_ns) for path in files}
 
 
@@ -126,9 +127,9 @@ def test_a_run_that_changes_nothing_touches_no_file(folder):
 
 def test_a_run_that_changes_nothing_makes_no_lock_file(folder):
     run(folder, id="bigint")
-    (folder.root / ".schemactl.lock").unlink()
+    shutil.rmtree(folder.root / ".schemactl")
     run(folder, id="bigint")
-    assert not (folder.root / ".schemactl.lock").exists()
+    assert not (folder.root / ".schemactl").exists()
 
 
 def test_a_change_is_written_to_the_export_file_only(folder):
@@ -496,7 +497,7 @@ def run_killed(folder: SchemasFolder, column: str, kill_at: int) -> int:
 
 
 def contents(folder: SchemasFolder) -> dict[str, str]:
-    files = [path for path in folder.root.rglob("*") if path.is_file() and path.name != ".schemactl.lock"]
+    files = [path for path in folder.root.rglob("*") if path.is_file() and ".schemactl" not in path.parts]
     return {str(path.relative_to(folder.root)): path.read_text() for path in files}
 
 
@@ -546,17 +547,17 @@ def test_two_commands_at_once_lose_no_column(folder):
 
 
 def test_a_command_that_finds_the_folder_in_use_is_told_so(folder, monkeypatch):
-    monkeypatch.setattr("schemactl.flows.schemas.locked", partial(locked, wait_seconds=0.2))
+    monkeypatch.setattr("schemactl.flows.schemas.locked_schemas", partial(locked_schemas, wait_seconds=0.2))
     run(folder, id="bigint")
     opened = open_schemas(folder, NAME)
     assert opened.schema is not None
     pid = os.fork()
     if pid == 0:
-        with locked(folder.root):
+        with locked_schemas(folder.root):
             signal.pause()
         os._exit(0)
     try:
-        while (folder.root / ".schemactl.lock").read_text() != str(pid):
+        while (folder.root / ".schemactl" / "lock").read_text() != str(pid):
             pass
         with pytest.raises(InputError, match=f"in use by process {pid}"):
             save(folder, opened, seen(opened.schema, note="text"))

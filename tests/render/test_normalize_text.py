@@ -229,3 +229,12 @@ def test_each_table_stands_below_the_one_that_it_is_nested_in(loaded: NormalizeR
     rows = printed[printed.index("\nrows ") :].splitlines()[2 : len(parents) + 2]
     expected = ["a", "  a__x", "    a__x__deep", "  a__y", "    a__y__deep", "b"]
     assert [row.rstrip("1 ") for row in rows] == expected
+
+
+def test_load_that_stops_says_of_no_row_that_it_was_loaded(stopped: NormalizeReport) -> None:
+    report = replace(stopped, tables=(TableCounts("orders", None, "append", 4, 0),))
+
+    printed = print_load(report, Look(None))
+
+    assert "nothing loaded" in printed
+    assert "records =" not in printed

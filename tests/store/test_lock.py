@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.store.lock import LOCK_NAME, locked
+from schemactl.store.lock import LOCK_NAME, locked, locked_schemas
 
 HOLD = (
     "import sys, time; from pathlib import Path; from schemactl.store.lock import locked\n"
@@ -110,3 +110,26 @@ def test_a_file_in_place_of_the_folder_is_told(tmp_path):
     (tmp_path / "schemas").write_text("")
     with pytest.raises(InputError, match="cannot be a folder: a file has its name"), locked(tmp_path / "schemas"):
         pass
+
+
+def test_git_does_not_see_the_lock_of_a_schemas_folder(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    with locked_schemas(tmp_path / "schemas"), locked_schemas(tmp_path / "schemas"):
+        assert (tmp_path / "schemas" / ".schemactl" / "lock").exists()
+
+    shown = subprocess.run(["git", "-C", tmp_path, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    assert shown.stdout == ""
+
+
+def test_who_holds_a_schemas_folder_is_named_by_its_own_name(tmp_path):
+    script = HOLD.replace("import locked", "import locked_schemas as locked")
+    command = [sys.executable, "-c", script, str(tmp_path), "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            message = f"`{tmp_path}` is in use by process {process.pid}"
+            with pytest.raises(InputError, match=message), locked_schemas(tmp_path, 0.2):
+                pytest.fail("two hold the lock")
+        finally:
+            process.kill()

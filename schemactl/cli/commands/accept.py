@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
@@ -42,11 +42,11 @@ class Options(CommonOptions):
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it.")] = None
     base: Annotated[
         str | None,
-        typer.Option("--base", metavar="REF", help="As BASE of `schemactl diff`.", autocompletion=complete_names),
+        typer.Option("--base", metavar="REF", help="As BASE of `schemactl diff`.", autocompletion=complete_references),
     ] = None
     head: Annotated[
         str | None,
-        typer.Option("--head", metavar="REF", help="As HEAD of `schemactl diff`.", autocompletion=complete_names),
+        typer.Option("--head", metavar="REF", help="As HEAD of `schemactl diff`.", autocompletion=complete_references),
     ] = None
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from schemactl.cli.completing import complete_input_formats, complete_outputs
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
@@ -50,7 +50,7 @@ class Options(SparkCommandOptions):
         typer.Argument(
             metavar="[BASE [HEAD]]",
             help="What to compare; by default what an edit will do.",
-            autocompletion=complete_names,
+            autocompletion=complete_references,
         ),
     ] = field(default_factory=list)
     compat: Annotated[
@@ -73,7 +73,12 @@ class Options(SparkCommandOptions):
     ] = "error"
     severity: Annotated[
         list[str],
-        typer.Option("--severity", metavar="RULE=LEVEL", help="Set a rule to `error`, `warn`, `info` or `none`."),
+        typer.Option(
+            "--severity",
+            metavar="RULE=LEVEL",
+            help="Set a rule to `error`, `warn`, `info` or `none`.",
+            autocompletion=complete_severities,
+        ),
         Setting(in_environment=False),
     ] = field(default_factory=list)
     silence: Annotated[list[StatedTable], Setting(in_file_only=True)] = field(default_factory=list)
@@ -315,7 +320,7 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
             known = ", ".join(f"`{each}`" for each in levels)
             if not level:
                 raise InputError(f"`--severity {pair}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
-            raise InputError(f"`{level}` is no severity (`--severity {pair}`)", hint=f"known: {known}")
+            raise InputError(f"`{level}` is no severity (`--severity {pair}`)", hint=nearest_or_all(level, levels))
         found[rule] = levels[level]
     return found
 

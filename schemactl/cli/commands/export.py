@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import typer
 
 from schemactl.cli.completing import complete_formats
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
@@ -29,7 +29,7 @@ class Options(CommonOptions):
         typer.Argument(
             metavar="REF",
             help="The schema; a folder or revision of several with `--output DIR`.",
-            autocompletion=complete_names,
+            autocompletion=complete_references,
         ),
     ]
     to: Annotated[

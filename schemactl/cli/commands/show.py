@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import CommonOptions, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
@@ -23,7 +23,7 @@ class Options(CommonOptions):
     """What ``schemactl show`` can be told."""
 
     reference: Annotated[
-        str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_names)
+        str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references)
     ] = None
     format: Annotated[
         Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()

@@ -19,6 +19,8 @@ import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.completing import complete_dialects
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import VARIABLE_PREFIX
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
@@ -32,14 +34,22 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, SigningOptions):
     """What ``schemactl migrate plan`` can be told."""
 
-    reference: Annotated[str, typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...")]
+    reference: Annotated[
+        str,
+        typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...", autocompletion=complete_references),
+    ]
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the plan in FILE, named `*.plan.json`.")
     ] = None
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 where there is anything to do.")] = False
     dialect: Annotated[
         str | None,
-        typer.Option("--dialect", metavar="D", help="Print a script for `snowflake`, `bigquery`, `redshift` ..."),
+        typer.Option(
+            "--dialect",
+            metavar="D",
+            help="Print a script for `snowflake`, `bigquery`, `redshift` ...",
+            autocompletion=complete_dialects,
+        ),
     ] = None
     start: Annotated[
         str | None,
@@ -47,6 +57,7 @@ class Options(PlanningOptions, SigningOptions):
             "--from",
             metavar="REF",
             help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name.",
+            autocompletion=complete_references,
         ),
     ] = None
 
