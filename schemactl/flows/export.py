@@ -165,6 +165,6 @@ def _exported(name: str, schema: Schema, target: Format, output: Path | None, is
     hashed = bump(schema)
     path = output / f"{name}{target.ENDINGS[0]}" if output is not None and is_folder else output
     text = target.write(hashed, path=None if path is None else str(path))
-    table = only_root(schema) if holds_one_table(target) else None
-    losses = find_losses(target, hashed, text, f"{table or name}{target.ENDINGS[0]}")
+    # Formats without names of tables take them from the file's.
+    losses = find_losses(target, hashed, text, f"{only_root(schema) or name}{target.ENDINGS[0]}")
     return Exported(name, text, path, losses)

@@ -65,7 +65,8 @@ class Document:
     losses: tuple[Loss, ...] = ()
 
 
-_OTHERS: Final = re.compile(r"""engine_version|"(?:\$schema|fields)"\s*:.*"type"\s*:\s*"struct"|^\s*\{\s*"type"\s*:""")
+_OTHERS: Final = re.compile(r"""engine_version|"\$schema"\s*:|^\s*\{\s*"(?:type|fields|title)"\s*:""")
+"""What stands in schemas of dlt, of JSON Schema, of Avro and of Spark, and in none of Arc's."""
 
 
 def recognises(text: str) -> bool:

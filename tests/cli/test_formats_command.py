@@ -71,3 +71,36 @@ def test_an_import_replaces_or_merges(work: Path):
     assert list(replaced.tables["orders"].columns) == ["id", "note"]
     assert "orders__lines" not in replaced.tables
     assert replaced.tables["orders"].normalizer_hint("seen-data") is True
+
+
+def test_a_loss_on_export_is_reported_and_an_error_where_asked(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["export", "shop", "--to", "bigquery", "--table", "orders__lines"]) == 0
+    assert capsys.readouterr().err == ""
+    assert run(["export", "shop", "--to", "sparkddl", "--output", "out/"]) == 0
+    assert "not in sparkddl: orders__lines: `parent: orders`\n" in capsys.readouterr().err
+    assert sorted(path.name for path in Path("out").iterdir()) == ["orders.ddl", "orders__lines.ddl"]
+    assert run(["export", "shop", "--to", "sparkddl", "--output", "strict/", "--strict"]) == 2
+    assert not Path("strict").exists()
+
+
+def test_a_file_of_one_table_is_asked_for_its_table(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["export", "shop", "--to", "bigquery"]) == 2
+    assert "there are several: `orders`, `orders__lines`" in capsys.readouterr().err
+    assert run(["export", "shop", "--to", "bigquery", "--nested"]) == 0
+
+
+def test_arc_names_its_table_by_the_file(work: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["export", "shop", "--to", "arc", "--nested"]) == 0
+    assert "table" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["jsonschema", "avro", "spark", "sparkddl", "bigquery", "dbt", "odcs", "protobuf", "dlt"]
+)
+def test_a_file_is_told_by_its_name_and_content(work: Path, name: str):
+    assert run(["export", "shop", "--to", name, "--table", "orders__lines", "--output", "out/", "--quiet"]) == 0
+    (file,) = Path("out").iterdir()
+    plain = file.rename(f"orders__lines.{file.suffix[1:]}")
+    assert run(["import", str(plain), "--name", "again", "--quiet"]) == 0
+    again = dlt.load(work / "schemas" / "export" / "again.schema.yaml").schema
+    assert again.tables["orders__lines"].columns["sku"].data_type == "text"
