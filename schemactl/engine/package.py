@@ -63,6 +63,7 @@ class WrittenRows:
         rejects: the same, written; None where there is nothing.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         filled: the columns, by table, in which a row has a value.
+        cut: how many texts of columns, by table, have nanoseconds that are not kept.
     """
 
     folders: Mapping[str, Path]
@@ -71,6 +72,7 @@ class WrittenRows:
     rejects: WrittenRejects | None = None
     spans: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: frozenset[tuple[str, str]] = frozenset()
+    cut: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -122,7 +124,7 @@ def write_rows(
     shutil.rmtree(files, ignore_errors=True)
     tally = tally_of(outcome, maker.problems, plan)
     rejected, filled = rejected_by(outcome, maker.problems), frozenset(outcome.filled)
-    return WrittenRows(folders, tally, rejected, rejects, outcome.spans, filled)
+    return WrittenRows(folders, tally, rejected, rejects, outcome.spans, filled, outcome.cut)
 
 
 def count_rows(spark: SparkSession, scan: Scan, plan: Plan, progress: Progress = lambda *_: None) -> WrittenRows:

@@ -82,10 +82,12 @@ def make_rows(spark: Any, scan: Scan, plan: Plan, folder: Path, load: Load, prog
     Raises:
         EngineError: Spark failed.
     """
+    from schemactl.engine.input_warnings import warn_of_nanoseconds
     from schemactl.engine.package import write_rows
     from schemactl.kernel.outcome import LoadTime
 
     rows = write_rows(spark, scan, plan, LoadTime(load.id, load.inserted_at), folder, progress)
+    warn_of_nanoseconds({f"{table}.{column}": count for (table, column), count in sorted(rows.cut.items())})
     asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
     found = {
         origin: room_for(asked[origin].properties, *span) for origin, span in rows.spans.items() if origin in asked

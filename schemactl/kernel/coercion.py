@@ -12,6 +12,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -98,6 +99,26 @@ class Coercion:
             return stored_value(coerce(value, kind, self._to), self._column)
         except (ValueError, OverflowError):  # the latter of timestamps that leave the calendar in UTC
             return None
+
+
+def loses_nanoseconds(values: KindValues, found: pa.Array) -> np.ndarray[Any, Any] | None:
+    """Return which texts have nanoseconds that the timestamps or times made of them lack; None where none has.
+
+    dlt's own values have microseconds, so it cuts them too (docs/differences.md).
+
+    Args:
+        values: as they came.
+        found: what they are coerced to, null where they are not.
+    """
+    is_moment = pa.types.is_timestamp(found.type) or pa.types.is_time(found.type)
+    if values.kind is not DataType.TEXT or not is_moment or values.array is None:
+        return None
+    longest = pc.max(pc.utf8_length(values.array)).as_py() or 0
+    if longest < _SHORTEST_WITH_NANOSECONDS:
+        return None
+    is_cut = pc.and_(pc.match_substring_regex(values.array, _HAS_NANOSECONDS), pc.is_valid(found))
+    mask: np.ndarray[Any, Any] = pc.fill_null(is_cut, False).to_numpy(zero_copy_only=False)
+    return mask if mask.any() else None
 
 
 def text_of(value: Any) -> str:
@@ -226,6 +247,9 @@ def _split(array: pa.Array, usual: str, cast: Callable[[pa.Array], pa.Array]) ->
     except pa.ArrowInvalid:
         return None
 
+
+_HAS_NANOSECONDS: Final = r":[0-9]{2}[.,][0-9]{6}[0-9]*[1-9]"
+_SHORTEST_WITH_NANOSECONDS: Final = len("00:00:00.0000001")
 
 _DAY: Final = (
     "(?:000[2-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -80,12 +81,14 @@ class Outcome:
         problems: by their place in ``RowMaker.problems``.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         filled: the columns, by table, in which a row that is loaded has a value.
+        cut: how many texts of columns, by table, have nanoseconds that their timestamps and times do not keep.
     """
 
     tables: dict[str, Counts] = field(default_factory=dict)
     problems: dict[int, Seen] = field(default_factory=dict)
     spans: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: set[tuple[str, str]] = field(default_factory=set)
+    cut: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def counts(self, table: str) -> Counts:
         """Return the counts of a table, to be added to."""
@@ -120,6 +123,7 @@ class Outcome:
         for (table, column), span in other.spans.items():
             self.measure(table, column, *span)
         self.filled |= other.filled
+        self.cut.update(other.cut)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the outcome as JSON can hold it."""
@@ -131,6 +135,7 @@ class Outcome:
             "problems": [[at, seen.count, seen.file, seen.number, seen.example] for at, seen in self.problems.items()],
             "spans": [[*key, *span] for key, span in self.spans.items()],
             "filled": sorted(map(list, self.filled)),
+            "cut": [[*key, count] for key, count in self.cut.items()],
         }
 
     @staticmethod
@@ -141,6 +146,7 @@ class Outcome:
             {at: Seen(*seen) for at, *seen in plain["problems"]},
             {(table, column): (least, greatest) for table, column, least, greatest in plain["spans"]},
             {(table, column) for table, column in plain["filled"]},
+            Counter({(table, column): count for table, column, count in plain["cut"]}),
         )
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.values import kind as kind_of
 from schemactl.kernel import keys
-from schemactl.kernel.coercion import Coercion, text_of
+from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
 from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, describe_rejects
 from schemactl.kernel.stored import arrow_type
@@ -433,12 +433,14 @@ class _Found:
         refusing: rows that a value refuses.
         problems: with the rows that have them, and their values.
         left: numbers of a stated size that were left without a place.
+        cut: texts of columns that lose nanoseconds.
     """
 
     fills: dict[str, list[list[pa.Array]]] = field(default_factory=dict)
     refusing: Mask = None
     problems: list[tuple[int, np.ndarray[Any, Any], KindValues | None]] = field(default_factory=list)
     left: list[tuple[Column, np.ndarray[Any, Any], KindValues]] = field(default_factory=list)
+    cut: list[tuple[str, np.ndarray[Any, Any]]] = field(default_factory=list)
 
 
 class _Level:
@@ -641,6 +643,8 @@ class _Level:
                 continue
             if take.problem is None:
                 filled.setdefault(take.target.column.name, []).append(array)
+                if (cut := loses_nanoseconds(left, array)) is not None:
+                    found.cut.append((take.target.column.name, cut))
             else:
                 mask = _mask(pc.is_valid(array))
                 found.problems.append((take.problem, mask, values))
@@ -716,7 +720,11 @@ class _Level:
         return kept_out
 
     def _measure(self, found: _Found, refused: Mask) -> None:
-        """Note the range of the numbers that columns of a stated size have no room for."""
+        """Note the range of the numbers that columns of a stated size have no room for, and nanoseconds that go."""
+        for name, mask in found.cut:
+            count = int((mask if refused is None else mask & ~refused).sum())
+            if count:
+                self.maker.outcome.cut[self.rows.table, name] += count
         for column, mask, values in found.left:
             wide = _widest(column)
             numbers = Coercion(values.kind, wide)(values)

@@ -374,3 +374,10 @@ def test_rejects_of_several_tables_are_kept_together(shop: Shop) -> None:
 
     assert (report.rows_loaded, report.rows_rejected) == (2, 2)
     assert shop.rows("_rejects", "table_name") == [("orders",), ("people",)]
+
+
+def test_nanoseconds_of_texts_that_are_cut_are_told(shop: Shop) -> None:
+    report = shop.load(shop.write("orders.jsonl", {"at": "2024-01-01T00:00:00.1234567Z"}))
+    assert [each.message for each in report.warnings] == [
+        "timestamps with nanoseconds are cut to microseconds: 1 in `orders.at`"
+    ]

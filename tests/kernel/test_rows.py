@@ -370,3 +370,19 @@ def test_tables_state_their_columns_without_rows():
     maker = RowMaker(made.plan, LoadTime(LOAD, NOW))
     assert maker.schemas["later"] == pa.schema([("at", pa.time64("us"))])
     assert made.tally.tables["later"] == RowCounts()
+
+
+def test_texts_that_lose_nanoseconds_are_counted():
+    before = with_table(
+        at={"data_type": "timestamp"}, clock={"data_type": "time"}, day={"data_type": "date"}, n={"data_type": "bigint"}
+    )
+    moments = ("2024-01-01T00:00:00.1234567Z", "2024-01-01T00:00:00.123456000Z", "2024-01-01T00:00:00.000000001+02:00")
+    documents = [
+        *({"at": each, "items": [{"seen": each}]} for each in moments),
+        {"at": "2024-01-01 00:00:00.5Z", "day": "2024-01-01", "clock": "10:00:00.1234569"},
+        {"at": "2024-01-01T00:00:00.999999999Z", "new": 1},
+    ]
+    made = Made(documents, before, {"columns": "discard_row"}, size=2)
+    # The last row is rejected, and loses nothing.
+    assert made.outcome.cut == {("t", "at"): 2, ("t", "clock"): 1, ("t__items", "seen"): 2}
+    assert Made([{"at": "2024-01-01T00:00:00.123456Z", "day": "2024-01-01"}], before).outcome.cut == {}
