@@ -143,6 +143,8 @@ def test_a_broken_settings_file_does_not_disturb_who_types(tmp_path: Path, monke
         ("migrate plan shop --dialect snow", ["snowflake"]),
         ("diff git:mai", ["git:main"]),
         ("migrate plan git:", ["git:main", "git:v1"]),
+        ("migrate apply git:v", ["git:v1"]),
+        ("migrate status import:", ["import:shop"]),
         ("diff import:s", ["import:shop"]),
         ("show git", ["git:"]),
     ],

@@ -16,6 +16,7 @@ import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions, WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, WritingOptions, SigningOptions):
     """What ``schemactl migrate apply`` can be told."""
 
-    reference: Annotated[str, typer.Argument(metavar="REF|PLAN", help="The schema, or a plan `*.plan.json`.")]
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REF|PLAN", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
+        ),
+    ]
     step_by_step: Annotated[
         bool, typer.Option("--step-by-step", help="Keep each step when it is done, not all of them at the end.")
     ] = False

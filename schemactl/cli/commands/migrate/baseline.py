@@ -14,6 +14,7 @@ import typer
 
 from schemactl.cli.commands.migrate._options import WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """What ``schemactl migrate baseline`` can be told."""
 
-    reference: Annotated[str, typer.Argument(metavar="REF", help="The schema that the database has.")]
+    reference: Annotated[
+        str, typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references)
+    ]
     force: Annotated[bool, typer.Option("--force", help="Record it although the tables are otherwise.")] = False
 
 

@@ -14,6 +14,7 @@ import typer
 
 from schemactl.cli.commands.migrate._options import PlanningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -22,9 +23,12 @@ from schemactl.errors import ExitCode
 class Options(PlanningOptions):
     """What ``schemactl migrate status`` can be told."""
 
-    reference: Annotated[str | None, typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.")] = (
-        None
-    )
+    reference: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
+        ),
+    ] = None
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")
     ] = False

@@ -18,6 +18,7 @@ import typer
 
 from schemactl.cli.commands.migrate._options import KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -26,9 +27,12 @@ from schemactl.errors import ExitCode, InputError
 class Options(KeyOptions):
     """What ``schemactl migrate verify`` can be told."""
 
-    reference: Annotated[str | None, typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.")] = (
-        None
-    )
+    reference: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
+        ),
+    ] = None
     skip_rows: Annotated[
         bool, typer.Option("--skip-rows", help="Look at tables and columns alone, not at the values of rows.")
     ] = False
