@@ -109,15 +109,15 @@ ENDINGS = (".yaml", ".models")
 
 
 def recognises(text):
-    return text.startswith("models:")
+    return text.startswith("entities:")
 
 
 def read(text, path):
-    return dlt.read(text.removeprefix("models:\\n"), path)
+    return dlt.read(text.removeprefix("entities:\\n"), path)
 
 
 def write(schema, path=None):
-    return "models:\\n" + dlt.write(schema)
+    return "entities:\\n" + dlt.write(schema)
 """
 
 SHEET = """\
@@ -155,9 +155,9 @@ def models_file(folder: Path, start: str) -> Path:
 def test_of_two_formats_with_one_ending_the_text_tells_which_it_is(tmp_path: Path):
     assert "orders" in import_into_shop(tmp_path, models_file(tmp_path, "# by hand\n")).after.tables
     with pytest.raises(InputError, match="may be of several formats") as caught:
-        import_into_shop(tmp_path, models_file(tmp_path, "models:\n"))  # dlt's key is in there, too
+        import_into_shop(tmp_path, models_file(tmp_path, "entities:\n"))  # dlt's key is in there, too
     assert caught.value.hint == "name it with `--from dlt` or `--from models`"
-    file = models_file(tmp_path, "models:\n")
+    file = models_file(tmp_path, "entities:\n")
     assert "orders" in import_into_shop(tmp_path, file, source="models").after.tables
 
 
