@@ -47,7 +47,7 @@ COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
 _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
 """How the names of variables start that may hold addresses, or what belongs to one."""
 
-HELP = """Keep the schemas of data under control: infer, review, normalise, migrate.
+HELP = """Keep the schemas of data under control: infer, review, normalize, migrate.
 
 Exit codes: 0 done; 1 findings (a broken contract, pending changes under --check); 2 the call or its input is
 wrong; 3 Spark or the destination failed; 130 interrupted."""

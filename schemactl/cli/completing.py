@@ -38,7 +38,7 @@ def complete_namings(incomplete: str) -> list[str]:
 
 
 def complete_normalizers(incomplete: str) -> list[str]:
-    """Return the normalisers that begin so."""
+    """Return the normalizers that begin so."""
     from schemactl.normalization.normalizers import NORMALIZERS
 
     return beginning(incomplete, NORMALIZERS)

@@ -91,7 +91,7 @@ class CommonOptions:
         typer.Option(
             "--naming-module",
             metavar="MODULE",
-            help="Admit a module of your own as a naming convention or normaliser that schemas name; may be given more "
+            help="Admit a module of your own as a naming convention or normalizer that schemas name; may be given more "
             "than once.",
         ),
         Setting(in_file=False),

@@ -39,7 +39,7 @@ class Clash:
 
 
 def as_stored(schema: Schema) -> Schema:
-    """Return a schema whose columns state structure only where its normaliser keeps it; else they are JSON texts."""
+    """Return a schema whose columns state structure only where its normalizer keeps it; else they are JSON texts."""
     if keeps_structure(schema.normalizers):
         return schema
     return replace(schema, tables={name: _as_texts(table) for name, table in schema.tables.items()})

@@ -205,7 +205,7 @@ def schema_before(opened: Opened, naming: str | None = None, normalizer: str | N
         normalizer: of a new schema.
 
     Raises:
-        InputError: there is no such naming convention or normaliser, or the schema has another one.
+        InputError: there is no such naming convention or normalizer, or the schema has another one.
     """
     module = RELATIONAL_NORMALIZER if normalizer is None else module_of(normalizer)
     if opened.schema is None:

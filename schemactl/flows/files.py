@@ -39,7 +39,7 @@ class Checked:
 
 
 def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[Checked, ...]:
-    """Return what is wrong with schema files: content, hash, naming convention and normaliser.
+    """Return what is wrong with schema files: content, hash, naming convention and normalizer.
 
     Args:
         files: by default all of the schemas folder.

@@ -1,4 +1,4 @@
-"""Tells at once where a schema file names a naming convention or a normaliser that does not exist."""
+"""Tells at once where a schema file names a naming convention or a normalizer that does not exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_normalizers(opened: Opened) -> None:
     """Refuse a schema that names what data cannot be taken by.
 
     Raises:
-        InputError: there is no such naming convention or normaliser, or the convention was changed; with its place in
+        InputError: there is no such naming convention or normalizer, or the convention was changed; with its place in
             the file that holds.
     """
     schema = opened.schema
@@ -37,7 +37,7 @@ def check_normalizers(opened: Opened) -> None:
 
 
 def check_conventions(document: Document) -> None:
-    """Refuse a schema file that names a naming convention or a normaliser that is not known.
+    """Refuse a schema file that names a naming convention or a normalizer that is not known.
 
     Raises:
         InputError: that is so; with its place.

@@ -69,7 +69,7 @@ def resolve_data(
     root = root_table(before, table, max_identifier_length)
     known = _known_names(before, root)
     names = _by_path(known, evidence)
-    # Under the normaliser that keeps structure, columns of it evolve as well.
+    # Under the normalizer that keeps structure, columns of it evolve as well.
     resolved = partial(
         resolve_nested if keeps_structure(before.normalizers) else resolve,
         evidence,

@@ -1,4 +1,4 @@
-"""From a nested document to the rows of relational tables, the way dlt's relational normaliser goes (docs/dlt.md §5).
+"""From a nested document to the rows of relational tables, the way dlt's relational normalizer goes (docs/dlt.md §5).
 
 Only names and order matter here: which table, which column, which value, from which path. Row keys are placeholders;
 the values of rows are made by the engine.
@@ -24,13 +24,13 @@ GENERATED_KEY = "key"
 """Stands for the keys of rows and loads that dlt makes."""
 
 NO_PATH: Path = ("",)
-"""The path of values that normalisation itself adds."""
+"""The path of values that normalization itself adds."""
 
 _NO_COERCION: Final = "relational_no_coercion"
 
 
 def coerces_values(normalizers: Properties) -> bool:
-    """Return whether values may change their type to fit a column; under one normaliser not (docs/dlt.md §6.3)."""
+    """Return whether values may change their type to fit a column; under one normalizer not (docs/dlt.md §6.3)."""
     module = str((normalizers.get("json") or {}).get("module") or "")
     return module.rpartition(".")[2] != _NO_COERCION
 
@@ -149,7 +149,7 @@ class RelationalNormalizer:
 
         Args:
             document: parsed JSON; anything but an object is wrapped under ``value``.
-            table: normalised name of the root table.
+            table: normalized name of the root table.
             max_nesting: levels that are flattened, None for no limit.
         """
         level = UNLIMITED_NESTING if max_nesting is None else max_nesting

@@ -16,7 +16,7 @@ def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Positio
     """Cut each document down to the values that it is the first of, and drop documents that are first of nothing.
 
     What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
-    (``propagation`` in the config of dlt's normaliser).
+    (``propagation`` in the config of dlt's normalizer).
     """
     firsts: dict[Position, _Firsts] = {}
     for path, classes in paths.items():

@@ -317,7 +317,7 @@ class _Frame:
             last = [new if new is not None and _kind_name(new) in cell.targets else old for new, old in pairs]
         return last
 
-    # --- what the normaliser makes ---
+    # --- what the normalizer makes ---
 
     def made(self, column: str) -> pa.Array | None:
         """Return the values of one of dlt's own columns (``Plan.names``); None where it makes none."""
@@ -765,7 +765,7 @@ class _Level:
             made.places.setdefault(name, []).append(places if keep is None else places.filter(keep))
 
     def _made_columns(self, frame: _Frame) -> dict[str, pa.Array]:
-        """Return what the normaliser makes over the data's values, null where it makes nothing."""
+        """Return what the normalizer makes over the data's values, null where it makes nothing."""
         rows, names = self.rows, self.maker.plan.names
         wanted = [passed.target.name for passed in rows.passed]
         wanted += [names.load_id] if rows.has_load_id else []

@@ -1,4 +1,4 @@
-"""From a schema's ``normalizers.json.module`` to the normaliser, and from a load to its plan."""
+"""From a schema's ``normalizers.json.module`` to the normalizer, and from a load to its plan."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
 
 _DEFAULT: Final = "relational"
-_KIND: Final = "normaliser"
+_KIND: Final = "normalizer"
 
 
 def make_plan(request: PlanRequest) -> Plan:
-    """Return what a load makes of its documents, by the normaliser that the schema names.
+    """Return what a load makes of its documents, by the normalizer that the schema names.
 
     Raises:
-        InputError: there is no such normaliser, or it refuses the schema.
+        InputError: there is no such normalizer, or it refuses the schema.
     """
     return normalizer_of(request.resolution.schema).plan(request)
 
 
 def normalizer_of(schema: Schema) -> Normalizer:
-    """Return the normaliser that a schema names: one of ours, by dlt's path of it, too, or an admitted module.
+    """Return the normalizer that a schema names: one of ours, by dlt's path of it, too, or an admitted module.
 
     Raises:
         InputError: there is none of that name, the user has not admitted it, or it does not import.
@@ -39,18 +39,18 @@ def normalizer_of(schema: Schema) -> Normalizer:
     module = _admitted_module(stated)
     if not callable(getattr(module, "plan", None)):
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
-        raise InputError(f"the module `{stated}` holds no normaliser", hint=hint)
+        raise InputError(f"the module `{stated}` holds no normalizer", hint=hint)
     return cast(Normalizer, module)
 
 
 def module_of(name: str) -> str:
-    """Return a normaliser's module as schemas name it, so that dlt finds it too.
+    """Return a normalizer's module as schemas name it, so that dlt finds it too.
 
     >>> module_of("nested"), module_of("relational")
     ('schemactl.normalization.normalizers.nested', 'dlt.common.normalizers.json.relational')
 
     Raises:
-        InputError: there is no normaliser of that name.
+        InputError: there is no normalizer of that name.
     """
     short = _short(name)
     if short in NORMALIZERS:
@@ -60,7 +60,7 @@ def module_of(name: str) -> str:
 
 
 def _short(path: str) -> str:
-    """Return the short name of a normaliser of ours or of dlt's."""
+    """Return the short name of a normalizer of ours or of dlt's."""
     return path.removeprefix(DLT_NORMALIZERS).removeprefix(f"{NORMALIZERS.package}.")
 
 

@@ -1,6 +1,6 @@
 """What data asks for of the columns that keep structure: their ``x-spark-type``, grown from the evidence.
 
-For the rest the normaliser that keeps structure is the relational one at ``max_nesting: 0``: one table, and whatever
+For the rest the normalizer that keeps structure is the relational one at ``max_nesting: 0``: one table, and whatever
 is nested in a column of its own.
 """
 
@@ -58,11 +58,11 @@ def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
                     yield table, column
 
 
-# --- the relational normaliser at max_nesting 0 ---
+# --- the relational normalizer at max_nesting 0 ---
 
 
 def flat(schema: Schema) -> Schema:
-    """Return a schema under which the relational normaliser keeps all that is nested whole."""
+    """Return a schema under which the relational normalizer keeps all that is nested whole."""
     section = schema.normalizers.get("json") or {}
     config = {**(section.get("config") or {}), "max_nesting": 0}
     tables = {name: _without_nesting(table) for name, table in schema.tables.items()}

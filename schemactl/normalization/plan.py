@@ -1,6 +1,6 @@
 """A plan of tables: which values of nested documents become which cells of which rows. Plain data, made for one load.
 
-Plans follow dlt's relational normaliser (docs/dlt.md §5) with all decisions made beforehand: names are normalised,
+Plans follow dlt's relational normalizer (docs/dlt.md §5) with all decisions made beforehand: names are normalized,
 nesting is cut, and for every kind of value it stands which columns may take it. What is left for the engine depends on
 single values alone: what kind a value has, and whether it can be coerced.
 """
@@ -56,7 +56,7 @@ class Cell:
     """The values at one path, for the rows around them.
 
     Attributes:
-        name: the column that the path is normalised to, whatever becomes of its values.
+        name: the column that the path is normalized to, whatever becomes of its values.
         path: from the document; below the row's own path, or, where rows pass a value on, below that of a row above.
         targets: for each kind of value that was met there (its own data type: ``json`` for objects and lists that are
             kept whole, ``text`` for integers that no ``wei`` holds) the columns that may take it. The first one that
@@ -74,7 +74,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A value that the normaliser makes for one row and copies into the rows below it: a key, a load id.
+    """A value that the normalizer makes for one row and copies into the rows below it: a key, a load id.
 
     Attributes:
         target: the column here.

@@ -1,4 +1,4 @@
-"""Evidence and a schema -> a plan, the way dlt's relational normaliser goes (docs/dlt.md §5), path by path.
+"""Evidence and a schema -> a plan, the way dlt's relational normalizer goes (docs/dlt.md §5), path by path.
 
 What ``inference.relational`` does with one document is done here for all documents at once.
 """
@@ -213,7 +213,7 @@ class _Planner:
     def _own_key(self, table: str, path: Path, content: _Content, above: _Above) -> tuple[Cell, ...]:
         name = self.names.row_id
         if any(value.made and value.name == name for value in above.inherited):
-            raise InputError(f"the normaliser's config copies keys over the `{name}` of `{table}`")
+            raise InputError(f"the normalizer's config copies keys over the `{name}` of `{table}`")
         found = [value for value in (*content.values, *above.inherited) if value.name == name and value.path != path]
         is_dropped = self._filters.drops(table, name)
         return tuple(

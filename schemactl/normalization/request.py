@@ -1,4 +1,4 @@
-"""What a normaliser makes its plan of."""
+"""What a normalizer makes its plan of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rule tells of a new column or table: every addition is of one kind, so none is told twice."""
+"""Which rule reports a new column or table: every addition is of one kind, so none is reported twice."""
 
 from __future__ import annotations
 

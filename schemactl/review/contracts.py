@@ -53,7 +53,7 @@ class Shift:
 
     @property
     def match(self) -> Match:
-        """What happened, as rules tell it; before and after name the entity, so that no two of a table are equal."""
+        """What happened, as rules report it; before and after name the entity, so that no two of a table are equal."""
         owner = "the schema" if self.table is None else f"`{self.table}`"
         return Match(
             sentence=f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`",
@@ -70,7 +70,7 @@ def states_contract(schema: Schema) -> bool:
 
 
 def shifts(comparison: Comparison) -> Iterator[Shift]:
-    """Yield the modes that changed; tables that inherit their contract are not told one by one."""
+    """Yield the modes that changed; tables that inherit their contract are not reported one by one."""
     stated = any(change.name == CONTRACT for change in comparison.of(SettingChanged))
     moved = any(change.name in (CONTRACT, "parent") for change in comparison.of(TablePropertyChanged))
     if stated:

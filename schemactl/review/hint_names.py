@@ -1,4 +1,4 @@
-"""The `x-` hints that rules read, by what they are about; rules tell of them, and rule H603 of all others."""
+"""The `x-` hints that rules read, by what they are about; rules report them, and rule H603 all others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-enco
 """What the values of a column mean."""
 
 BOUNDS: Final = frozenset(("x-minimum", "x-maximum", "x-pattern"))
-"""Told by rule Q953."""
+"""Reported by rule Q953."""
 
 LIMITS: Final[Mapping[str, str]] = {
     "x-min-length": "smallest length",
@@ -22,7 +22,7 @@ LIMITS: Final[Mapping[str, str]] = {
     "x-max-items": "largest number of items",
     "x-unique-items": "rule that items are unique",
 }
-"""Told by rule Q955: JSON Schema's other keywords, also in its own spelling (`x-maxLength`)."""
+"""Reported by rule Q955: JSON Schema's other keywords, also in its own spelling (`x-maxLength`)."""
 
 ENUM: Final = "x-enum"
 STABILITY: Final = "x-stability"
@@ -46,5 +46,5 @@ def says_what_fits(name: str) -> bool:
 
 
 def has_rule(name: str) -> bool:
-    """Return whether a rule of its own tells of a hint."""
+    """Return whether a rule of its own reports a hint."""
     return says_what_fits(name) or name in _PROCESSING or name in _CHANGES or name == STABILITY

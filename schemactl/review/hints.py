@@ -49,12 +49,12 @@ def is_restated(change: HintChange) -> bool:
     return is_unset(change.before) and is_unset(change.after) and not is_given
 
 
-def hint_match(change: HintChange, told: str, impact: Impact | None = None, aspect: str = "") -> Match:
-    """Return the match whose sentence is the name of the column or table and what is told of it."""
+def hint_match(change: HintChange, phrase: str, impact: Impact | None = None, aspect: str = "") -> Match:
+    """Return the match whose sentence is the name of the column or table and what happened to it."""
     column = change.column if isinstance(change, ColumnPropertyChanged) else None
     keys = ("tables", change.table, *(("columns", column) if column is not None else ()), change.name)
     return Match(
-        sentence=f"{place(change.table, column)} {told}",
+        sentence=f"{place(change.table, column)} {phrase}",
         table=change.table,
         column=column,
         keys=keys,

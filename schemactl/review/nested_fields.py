@@ -92,7 +92,7 @@ class FieldChange:
 
 
 def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldChange]:
-    """Yield what happened inside the columns that are nested before and after; fields of new ones are not told."""
+    """Yield what happened inside the columns that are nested before and after; fields of new ones are not reported."""
     for change in comparison.of(ColumnPropertyChanged):
         yield from (found for found in fields_of(comparison, change) or () if found.event is event)
 
@@ -100,7 +100,7 @@ def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldCh
 def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[FieldChange, ...] | None:
     """Return what a changed property says of fields, nothing where only their order is another; None where it cannot.
 
-    Other properties do not, types that nobody can read, and schemas whose normaliser keeps no structure.
+    Other properties do not, types that nobody can read, and schemas whose normalizer keeps no structure.
     """
     before, after = _structures(comparison, change)
     if before is None or after is None:
@@ -150,7 +150,7 @@ def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[
 def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
     """Return whether both schemas keep the column as its ``x-spark-type`` says.
 
-    Other normalisers load JSON texts, whatever is stated; columns of another data type are no objects.
+    Other normalizers load JSON texts, whatever is stated; columns of another data type are no objects.
     """
     columns = (getter(comparison, change.table, change.column) for getter in (base_column, head_column))
     if any(column is None or column.data_type is not DataType.JSON for column in columns):
@@ -213,5 +213,5 @@ def _as_table(fields: dict[str, NestedType]) -> Table:
 
 
 def _plain(path: FieldPath, of: NestedType | None) -> dict[str, str] | None:
-    """Return a field as JSON data: fingerprints tell the fields of one column apart by it."""
+    """Return a field as JSON data: it distinguishes the fields of one column in fingerprints."""
     return None if of is None else {"field": told_path(path).removeprefix("."), "type": told_type(of)}

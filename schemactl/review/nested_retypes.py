@@ -29,12 +29,12 @@ from schemactl.schema.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class _Consequence:
-    told: str
+    phrase: str
     impact: Impact
 
 
 class Fate(Enum):
-    """What becomes of values; each with the impact of the rule that tells of columns (tests hold them to it)."""
+    """What becomes of values; each with the impact of the rule about columns (tests hold them to it)."""
 
     WIDENED = _Consequence("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
     """D301, D307"""
@@ -63,8 +63,8 @@ class Fate(Enum):
     """Objects and lists: queries name fields and elements that texts do not have."""
 
     @property
-    def told(self) -> str:
-        return self.value.told
+    def phrase(self) -> str:
+        return self.value.phrase
 
     @property
     def is_open(self) -> bool:
@@ -101,7 +101,7 @@ def fate(before: NestedType, after: NestedType) -> Fate:
 
     Objects and lists all fit JSON texts, and so do scalars; which of the texts fit another type nobody knows.
 
-    >>> fate(Leaf("bigint"), Leaf("decimal(10,0)")).told
+    >>> fate(Leaf("bigint"), Leaf("decimal(10,0)")).phrase
     'some values may not survive'
     """
     old, new = full_leaf(before), full_leaf(after)

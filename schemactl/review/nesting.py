@@ -1,4 +1,4 @@
-"""What the configuration of dlt's relational normaliser says about nesting and propagation (docs/dlt.md §1.5, §5.5)."""
+"""What the configuration of dlt's relational normalizer says about nesting and propagation (docs/dlt.md §1.5, §5.5)."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Notice:
 
 
 def notices(comparison: Comparison) -> Iterator[Notice]:
-    """Yield the last days that changed; not of what went with its mark, which the rules of removals tell."""
+    """Yield the last days that changed; not of what went with its mark, which the rules of removals report."""
     stated = (*comparison.of(HeaderChanged), *hint_changes(comparison))
     if not any(change.name in (REMOVED_TABLES, REMOVED_COLUMNS, DEPRECATED) for change in stated):
         return

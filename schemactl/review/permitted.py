@@ -22,5 +22,5 @@ def without(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
 
 def values(some: Sequence[Any]) -> str:
     """Return values in backquotes, the first few and how many more there are."""
-    told = [value if isinstance(value, str) else json.dumps(value, default=str) for value in some]
-    return listed(told) if told else "no value"
+    phrase = [value if isinstance(value, str) else json.dumps(value, default=str) for value in some]
+    return listed(phrase) if phrase else "no value"

@@ -26,7 +26,7 @@ class Reference:
 
     @property
     def meaning(self) -> tuple[Any, ...]:
-        """What tells it from another; the order of its pairs of columns does not count."""
+        """What distinguishes it from another; the order of its pairs of columns does not count."""
         return sorted(zip(self.columns, self.target_columns, strict=False)), self.target, self.cardinality
 
     def __str__(self) -> str:

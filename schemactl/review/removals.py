@@ -1,4 +1,4 @@
-"""Which rule tells of a column or table that is gone: every removal is of one kind, so none is told twice."""
+"""Which rule reports a column or table that is gone: every removal is of one kind, so none is reported twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Removal(Enum):
     """Why a column or a table is gone."""
 
     PLAIN = auto()
-    """Nobody was told, or its last day is not over."""
+    """It was not announced, or its last day is not over."""
     ANNOUNCED = auto()
     """The base schema gave it a last day, which is over."""
     FOLDED = auto()

@@ -1,4 +1,4 @@
-"""Finds the columns whose type changed, and the matches that tell of them."""
+"""Finds the columns whose type changed, and the matches that report them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Match:
         keys: where in the stored schema it stands: ``("tables", "orders", "columns", "note", "data_type")``. Keys
             that one side lacks are no fault: messages point to what would hold them.
         before, after: what it was and is, as plain JSON data.
-        aspect: what tells it from other matches of the rule with the same keys; no two have one fingerprint.
+        aspect: what distinguishes it from other matches of the rule with the same keys; no two have one fingerprint.
         impact: in place of the rule's own.
         question: what has to be counted in the data, where the impact on stored data ``DEPENDS``: the values that do
             not survive the new type (``type``), or the nulls (``null``) of this column, or the values at ``field``

@@ -18,7 +18,7 @@ _SEVERITIES: Final = tuple(each.value for each in (Severity.INFO, Severity.WARN,
 
 
 class Found(NamedTuple):
-    """What tells one finding from others at its place: its fingerprint, and how bad it is."""
+    """What distinguishes one finding from others at its place: its fingerprint, and how bad it is."""
 
     fingerprint: str
     severity: Severity

@@ -17,7 +17,7 @@ def variant_of(column: Column, table: Table | None, separator: str) -> str | Non
     """Return the column that this one is a variant of by its name, None where the table has no such column.
 
     Args:
-        column: stated as a variant or not; older schemas tell by the name alone.
+        column: stated as a variant or not; older schemas mark it by the name alone.
         table: where the other column is looked for.
         separator: see ``path_separator``.
     """

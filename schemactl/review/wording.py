@@ -1,4 +1,4 @@
-"""How sentences of findings tell names, values and numbers."""
+"""How sentences of findings state names, values and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs inside a free-form value: a setting, a normaliser's config, an ``x-`` hint."""
+"""What differs inside a free-form value: a setting, a normalizer's config, an ``x-`` hint."""
 
 from __future__ import annotations
 

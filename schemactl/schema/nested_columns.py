@@ -16,11 +16,11 @@ SPARK_TYPE: Final = "x-spark-type"
 """The property of a ``json`` column that states the type it is stored as."""
 
 NORMALIZER: Final = "nested"
-"""The normaliser that keeps structure; a schema names its module."""
+"""The normalizer that keeps structure; a schema names its module."""
 
 
 def keeps_structure(normalizers: Properties) -> bool:
-    """Return whether a schema's ``normalizers`` section names the normaliser that keeps structure."""
+    """Return whether a schema's ``normalizers`` section names the normalizer that keeps structure."""
     module = str((normalizers.get("json") or {}).get("module") or "")
     return module.rpartition(".")[2] == NORMALIZER
 

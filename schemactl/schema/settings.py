@@ -81,7 +81,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class NormalizerConfig:
-    """The ``normalizers`` section, with the config of dlt's relational normaliser.
+    """The ``normalizers`` section, with the config of dlt's relational normalizer.
 
     Attributes:
         naming: reference of the naming convention.

@@ -1,4 +1,4 @@
-"""What a new schema holds: dlt's tables, default hints, detections and normalisers (docs/dlt.md §1.4, §2.2)."""
+"""What a new schema holds: dlt's tables, default hints, detections and normalizers (docs/dlt.md §1.4, §2.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATI
     Args:
         name: the schema's name.
         naming: reference of a naming convention; dlt's own tables and columns are named by it.
-        normalizer: the module of its JSON normaliser.
+        normalizer: the module of its JSON normalizer.
 
     Raises:
         InputError: ``name`` is no name for a schema, or there is no such naming convention.
@@ -90,7 +90,7 @@ def _named(table: Table, naming: Naming) -> Table:
 
 
 def _default_hints(naming: Naming) -> dict[str, list[str]]:
-    """Return the hints of the columns that the normaliser adds; their order counts for the hash."""
+    """Return the hints of the columns that the normalizer adds; their order counts for the hash."""
     row, root, parent, index, load = (
         naming.normalize_identifier(name)
         for name in ("_dlt_id", "_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_load_id")

@@ -106,7 +106,7 @@ class Schema:
 
     Attributes:
         settings: the ``settings`` section: detections, default_hints, preferred_types, schema_contract.
-        normalizers: the ``normalizers`` section: naming convention and JSON normaliser with its config.
+        normalizers: the ``normalizers`` section: naming convention and JSON normalizer with its config.
         previous_hashes: version hashes of earlier contents, newest first, at most 10.
         imported_version_hash: hash of the import file that this schema was last taken from.
         extensions: ``x-`` keys at the top of the file.

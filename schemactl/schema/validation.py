@@ -162,7 +162,7 @@ _relational_config = record(
 def _json_normalizer(value: Any, keys: Keys) -> Iterator[Finding]:
     yield from _json_normalizer_keys(value, keys)
     config = value.get("config") if isinstance(value, Mapping) else None
-    # Another normaliser's config is its own business.
+    # Another normalizer's config is its own business.
     if config is not None and value.get("module", RELATIONAL_NORMALIZER) in (RELATIONAL_NORMALIZER, "relational"):
         yield from _relational_config(config, (*keys, "config"))
 

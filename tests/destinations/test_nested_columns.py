@@ -288,7 +288,7 @@ def test_a_column_that_holds_json_texts_takes_no_structs_of_files(place: Place) 
     assert refused.value.problems[0].message == "column `p` is text there, and a struct in the schema"
 
 
-def test_json_texts_stay_such_where_the_normaliser_keeps_no_structure(place: Place) -> None:
+def test_json_texts_stay_such_where_the_normalizer_keeps_no_structure(place: Place) -> None:
     of = schema({"p": "struct<a:bigint>"})
     relational = bump(replace(of, normalizers=new_schema("shop").normalizers))
     orders = relational.tables["orders"]

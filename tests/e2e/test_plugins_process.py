@@ -86,7 +86,7 @@ def test_the_entry_point_groups_of_the_page_are_those_that_are_looked_at() -> No
 
 
 def _schema() -> str:
-    """Return a new schema that is named, normalised and typed by ``acme``."""
+    """Return a new schema that is named, normalized and typed by ``acme``."""
     with admit_modules(["acme.shouting", "acme.wide"]):
         schema = new_schema("shop", "acme.shouting", "acme.wide")
     return write(replace(schema, settings={**schema.settings, "detections": ["iso_timestamp", "digits"]}))

@@ -123,7 +123,7 @@ WORKED = [
     {"_dlt_id": "root1", "l": [], "d": {}, "n": None, "dl": {"x": []}},
     {"_dlt_id": "root1", "o": {"items": [{"b": {"c": [1]}}]}},
 ]
-"""Worked examples of dlt's normaliser (docs/dlt.md §5.3)."""
+"""Worked examples of dlt's normalizer (docs/dlt.md §5.3)."""
 
 
 @pytest.fixture(scope="module")

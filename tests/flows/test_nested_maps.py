@@ -1,4 +1,4 @@
-"""Maps of Parquet files stay maps under the normaliser `nested`, in every destination, and grow like structs."""
+"""Maps of Parquet files stay maps under the normalizer `nested`, in every destination, and grow like structs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schema with the normaliser `nested` is inferred, loaded, evolved and compared like any other."""
+"""A schema with the normalizer `nested` is inferred, loaded, evolved and compared like any other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LINES = "array<struct<n:bigint,price:double>>"
 
 
 class NestedShop(Shop):
-    """One whose schema has the normaliser `nested`."""
+    """One whose schema has the normalizer `nested`."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
         super().__init__(folder, spark)

@@ -1,4 +1,4 @@
-"""From a schema to its normaliser."""
+"""From a schema to its normalizer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def naming(module):
 
 
 @pytest.mark.parametrize("module", ["relational", "dlt.common.normalizers.json.relational", "", None])
-def test_dlts_normaliser_is_the_default_by_any_name(module):
+def test_dlts_normalizer_is_the_default_by_any_name(module):
     assert normalizer_of(naming(module)) is relational
 
 
-def test_a_schema_may_state_no_normaliser():
+def test_a_schema_may_state_no_normalizer():
     assert normalizer_of(replace(SCHEMA, normalizers={})) is relational
 
 
@@ -54,10 +54,10 @@ def test_a_module_of_the_users(tmp_path, monkeypatch):
             "did you mean `relational_no_coercion`",
         ),
         ("no.such.module", "no normalizer `no.such.module`", "known: nested, relational"),
-        ("json", "holds no normaliser", "plan"),
+        ("json", "holds no normalizer", "plan"),
     ],
 )
-def test_what_is_no_normaliser_is_told(module, message, hint):
+def test_what_is_no_normalizer_is_told(module, message, hint):
     with pytest.raises(InputError, match=message) as told, admit_modules(["no.such.module", "json"]):
         normalizer_of(naming(module))
     assert hint in told.value.hint

@@ -1,4 +1,4 @@
-"""The normaliser that keeps structure: types as text, types from evidence, and what becomes of single columns."""
+"""The normalizer that keeps structure: types as text, types from evidence, and what becomes of single columns."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_types_that_sources_state_are_kept_where_all_agree():
 # --- columns ---
 
 
-def test_columns_are_those_of_the_relational_normaliser_at_its_first_level():
+def test_columns_are_those_of_the_relational_normalizer_at_its_first_level():
     documents = [{"id": 1, "p": {"a": [1]}, "at": "2026-01-31T10:00:00Z"}, {"id": "x", "p": 5}]
     shallow = {**NEW.normalizers, "json": {"module": "relational", "config": {"max_nesting": 0}}}
 
@@ -272,7 +272,7 @@ def test_columns_are_those_of_the_relational_normaliser_at_its_first_level():
     assert without == theirs["t"].columns["p"].properties
 
 
-def test_a_schema_says_of_its_normaliser_what_it_said_before():
+def test_a_schema_says_of_its_normalizer_what_it_said_before():
     config = {"module": "nested", "config": {"max_nesting": 3}}
     before = replace(NEW, normalizers={**NEW.normalizers, "json": config})
 
@@ -355,7 +355,7 @@ def test_a_refused_type_leaves_the_old_one_to_values_that_fit_it():
     assert plan.structures == {("t", "p"): old.structure}
 
 
-def test_other_normalisers_keep_no_structure_whatever_a_column_states():
+def test_other_normalizers_keep_no_structure_whatever_a_column_states():
     before = replace(kept_as("struct<a:bigint>"), normalizers=NEW.normalizers)
 
     plan = plan_of(evidence_of({"p": {"a": 1}}), before)

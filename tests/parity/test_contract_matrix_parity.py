@@ -153,7 +153,7 @@ def test_dlt_discards_the_same_under_one_mode_for_all_entities(mode, spark, tmp_
 
 
 def refused_by_dlt(stored, documents):
-    """Return what dlt's normalise step says of documents, one after the other: table, column, entity."""
+    """Return what dlt's normalize step says of documents, one after the other: table, column, entity."""
     refusals = set()
     with destination(None) as capabilities:
         reference = Reference(stored, "data", capabilities)

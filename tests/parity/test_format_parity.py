@@ -284,5 +284,5 @@ def test_what_dlt_refuses_is_refused(place: tuple[Any, ...], change: str, key: s
         return
     assert findings == ()
     if "propagation" not in place:
-        # dlt normalises the names in `propagation` while it reads (docs/differences.md).
+        # dlt normalizes the names in `propagation` while it reads (docs/differences.md).
         assert version_hash(dlt_format.read(json.dumps(stored), "a.json").schema) == theirs.version_hash

@@ -72,13 +72,13 @@ class Writer:
 
 
 class Reference:
-    """dlt's normalise step without its files."""
+    """dlt's normalize step without its files."""
 
     def __init__(self, stored, source, capabilities):
         extracted = DltSchema.from_dict(copy.deepcopy(stored))
         root = new_table(source, write_disposition="append", resource=source)
         self.root = extracted.update_table(root)["name"]
-        # as between extract and normalize: the config of the normaliser is read when a schema is loaded
+        # as between extract and normalize: the config of the normalizer is read when a schema is loaded
         self.schema = DltSchema.from_dict(extracted.to_dict(bump_version=False))
         self._writer = Writer()
         config = NormalizeConfiguration()
@@ -427,7 +427,7 @@ def test_hostile_fixtures(name, fixtures):
 
 
 def test_documents_that_are_lists():
-    """Of which a pipeline makes several documents before its normaliser sees them."""
+    """Of which a pipeline makes several documents before its normalizer sees them."""
     assert_alike(PLAIN, "data", [None, [1, [2], {"a": 1}], [[[3]]], []])
 
 
@@ -473,7 +473,7 @@ def test_written_documents(documents, tmp_path):
 
 @pytest.mark.parametrize("documents", WRITTEN.values(), ids=WRITTEN)
 def test_the_reference_is_the_pipeline(documents, tmp_path):
-    """The tests above that use dlt's normaliser by itself stand on this."""
+    """The tests above that use dlt's normalizer by itself stand on this."""
     theirs, taken = by_dlt(PLAIN, "my Table", documents)
     assert taken == documents
     assert comparable(theirs) == comparable(by_pipeline(tmp_path, [documents], "my Table"))

@@ -187,7 +187,7 @@ class Taken:
 
 
 def run_dlt(scenario: Scenario, folder: Path) -> Iterator[Taken]:
-    """Run the loads through dlt on DuckDB; between normalising and loading its Parquet files are put aside."""
+    """Run the loads through dlt on DuckDB; between normalizing and loading its Parquet files are put aside."""
     file = folder / "dlt.duckdb"
     pipeline = dlt.pipeline(
         "shop",

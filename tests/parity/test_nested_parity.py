@@ -1,4 +1,4 @@
-"""dlt reads a schema whose normaliser keeps structure, and makes rows under it."""
+"""dlt reads a schema whose normalizer keeps structure, and makes rows under it."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_whole_contracts_of_root_tables_and_settings(spark, tmp_path, mode):
 
 
 def refused_by_dlt(stored, document):
-    """Return what dlt's normalise step says of one document: table, column, entity, or nothing."""
+    """Return what dlt's normalize step says of one document: table, column, entity, or nothing."""
     with destination(None) as capabilities:
         reference = Reference(stored, "data", capabilities)
         try:

@@ -107,7 +107,7 @@ def test_three_loads_leave_the_rows_that_dlt_leaves(case: str, tmp_path: Path, s
 
 
 def _package(pipeline: Any, folder: Path, at: datetime) -> LoadPackage:
-    """Return the load that dlt has normalised, in the files that it made."""
+    """Return the load that dlt has normalized, in the files that it made."""
     (load_id,) = pipeline.list_normalized_load_packages()
     info = pipeline.get_load_package_info(load_id)
     schema: Schema = schema_from_dict(pipeline.default_schema.to_dict())

@@ -338,7 +338,7 @@ def test_a_root_key_that_the_data_brings_is_copied_down_from_the_next_load_on():
 
 
 def keys_by_dlt(stored, found):
-    """Return the keys of rows where a destination has all merge strategies; only dlt's normaliser is asked."""
+    """Return the keys of rows where a destination has all merge strategies; only dlt's normalizer is asked."""
     keys = {}
     with destination(None) as capabilities:
         capabilities.supported_merge_strategies = ["delete-insert", "upsert", "insert-only", "scd2"]

@@ -102,7 +102,7 @@ def test_names_of_schemas(name):
         {"json": {"module": "relational", "config": {"max_nesting": 3}}},
     ],
 )
-def test_the_config_of_the_normaliser(normalizers):
+def test_the_config_of_the_normalizer(normalizers):
     ours = NormalizerConfig.of(normalizers)
     theirs = DltSchema("demo", normalizers={"names": "snake_case", **normalizers})
     assert ours.max_nesting == theirs.data_item_normalizer.max_nesting

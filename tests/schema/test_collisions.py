@@ -83,7 +83,7 @@ def test_what_is_found_is_what_is_resolved(names: list[str], convention: str) ->
 
 @given(names=keys, convention=conventions, max_length=st.none() | st.integers(7, 20))
 def test_new_identifiers_are_stable(names: list[str], convention: str, max_length: int | None) -> None:
-    """dlt normalises the names of a schema again when it is changed; the new ones must come through."""
+    """dlt normalizes the names of a schema again when it is changed; the new ones must come through."""
     naming = load_naming(convention, max_length)
     for identifier in resolve_collisions(names, naming).values():
         assert naming.normalize_path(identifier) == identifier

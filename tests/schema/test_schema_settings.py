@@ -43,7 +43,7 @@ def test_an_empty_section():
     assert settings.column_hints("_dlt_id") == {"nullable": True}
 
 
-def test_the_config_of_the_normaliser():
+def test_the_config_of_the_normalizer():
     config = {
         "max_nesting": 0,
         "root_key_propagation": True,
@@ -60,7 +60,7 @@ def test_the_config_of_the_normaliser():
     )
 
 
-def test_what_the_normaliser_does_by_default():
+def test_what_the_normalizer_does_by_default():
     for stored in ({}, {"json": {}}, {"json": {"config": None}}, {"json": {"config": {"propagation": None}}}):
         config = NormalizerConfig.of(stored)
         assert config == NormalizerConfig()

@@ -1,4 +1,4 @@
-"""Check schema files: valid, their naming convention and normaliser known, no export file edited by hand.
+"""Check schema files: valid, their naming convention and normalizer known, no export file edited by hand.
 
 The exit code is 1 where something is wrong. Reads no data and starts no Spark; a pre-commit hook runs it.
 """

@@ -1,4 +1,4 @@
-"""JSON normalisers: one module each, named as in a schema's ``normalizers.json.module`` (docs/dlt.md §5).
+"""JSON normalizers: one module each, named as in a schema's ``normalizers.json.module`` (docs/dlt.md §5).
 
 To add one, add a module ``NAME.py`` with a function ``plan(request) -> Plan``. One of your own may live anywhere:
 name its module in the schema and admit it (`schemactl.registry`), or make it known as an entry point of the group
@@ -15,7 +15,7 @@ from schemactl.registry import Registry
 
 
 class Normalizer(Protocol):
-    """What the module of a normaliser offers."""
+    """What the module of a normalizer offers."""
 
     def plan(self, request: PlanRequest, /) -> Plan:
         """Return what the load makes of its documents."""

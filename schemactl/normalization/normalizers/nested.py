@@ -4,7 +4,7 @@ Named as dlt calls such data. Top-level scalars are columns as under ``relationa
 them, as they do in dlt's own ``json`` columns: no table or column is made of them.
 
 dlt imports ``normalizers.json.module`` as a module of Python: a schema that dlt is to read names this one in full,
-``schemactl.normalization.normalizers.nested``, and dlt finds a normaliser of its own kind here.
+``schemactl.normalization.normalizers.nested``, and dlt finds a normalizer of its own kind here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _before(asked: TargetColumn, table: str, allowed: Schema) -> TargetColumn | 
 
 
 def __getattr__(name: str) -> Any:
-    """Return what dlt looks for in the module of a normaliser; dlt is there wherever it asks."""
+    """Return what dlt looks for in the module of a normalizer; dlt is there wherever it asks."""
     if name != "DataItemNormalizer":
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     from dlt.common.normalizers.json.relational import DataItemNormalizer as Relational

@@ -1,4 +1,4 @@
-"""dlt's normaliser: nested objects become columns, lists become tables; values are coerced (docs/dlt.md §5, §6.3)."""
+"""dlt's normalizer: nested objects become columns, lists become tables; values are coerced (docs/dlt.md §5, §6.3)."""
 
 from __future__ import annotations
 

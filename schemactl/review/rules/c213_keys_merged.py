@@ -23,18 +23,18 @@ def find(comparison: Comparison) -> Iterator[Match]:
         before, after = _names(change.before), _names(change.after)
         for path, name in before.items():
             if path not in after:
-                told = f"the key `{path}` no longer has the name `{name}` to itself, and falls together with another"
-                yield _match(change, told, {path: name}, None)
+                phrase = f"the key `{path}` no longer has the name `{name}` to itself, and falls together with another"
+                yield _match(change, phrase, {path: name}, None)
         shared_before = _shared(before)
         for (level, name), paths in _shared(after).items():
             if set(shared_before.get((level, name), ())) != set(paths):
-                told = f"the keys {listed(paths)} have one name, `{name}`"
-                yield _match(change, told, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name))
+                phrase = f"the keys {listed(paths)} have one name, `{name}`"
+                yield _match(change, phrase, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name))
 
 
-def _match(change: TablePropertyChanged, told: str, before: Any, after: Any) -> Match:
+def _match(change: TablePropertyChanged, phrase: str, before: Any, after: Any) -> Match:
     keys = ("tables", change.table, _SOURCE_NAMES)
-    return Match(sentence=f"{told} in `{change.table}`", table=change.table, keys=keys, before=before, after=after)
+    return Match(sentence=f"{phrase} in `{change.table}`", table=change.table, keys=keys, before=before, after=after)
 
 
 def _names(stated: Any) -> Mapping[str, str]:
@@ -55,7 +55,7 @@ RULE = Rule(
     title="keys merged",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="Several keys of the data, such as `userId` and `user_id`, are normalised to one name. dlt writes them into "
+    why="Several keys of the data, such as `userId` and `user_id`, are normalized to one name. dlt writes them into "
     "one column with no more than a line in the log: the later key of a row overwrites the earlier one.",
     fix="Keep the entry in `x-source-names` that gives the key a name of its own, as `schemactl infer` wrote it.",
     find=find,

@@ -17,7 +17,7 @@ _RETIRED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Se
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each field that is new; those inside of it are not told as well."""
+    """Yield each field that is new; those inside of it are not reported as well."""
     for found in field_changes(comparison, FieldEvent.ADDED):
         assert found.after is not None
         since = column_last_day(base_table(comparison, found.change.table), found.name)
@@ -33,7 +33,7 @@ RULE = Rule(
     direction=Direction.LOOSENS,
     why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
     "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "
-    "the column's `data_type`: where that is not to evolve, rule X703 tells it as well. A name that the base schema "
+    "the column's `data_type`: where that is not to evolve, rule X703 reports it as well. A name that the base schema "
     "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207).",
     fix="Nothing has to be done. Programs that take the column with exactly the fields it had get one more.",
     find=find,

@@ -20,17 +20,17 @@ _ANNOUNCED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Se
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each field that is gone; those inside of it are not told as well."""
+    """Yield each field that is gone; those inside of it are not reported as well."""
     for found in field_changes(comparison, FieldEvent.REMOVED):
         assert found.before is not None
         table = found.change.table
         until = column_last_day(base_table(comparison, table), found.name)
-        sentence = f"field {found.where} (`{told_type(found.before)}`) is gone{_told(until, comparison.today)}"
+        sentence = f"field {found.where} (`{told_type(found.before)}`) is gone{_phrases(until, comparison.today)}"
         where_frozen = _WHERE_FROZEN if freezes_fields(comparison.head.schema, table) else None
         yield found.match(sentence, _ANNOUNCED if is_over(until, comparison.today) else where_frozen)
 
 
-def _told(until: date | None, today: date) -> str:
+def _phrases(until: date | None, today: date) -> str:
     if until is None:
         return ""
     if is_over(until, today):

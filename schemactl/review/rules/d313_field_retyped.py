@@ -27,7 +27,7 @@ def _match(found: FieldChange, is_frozen: bool) -> Match:
     if is_frozen and not takes_as_it_is(found.before, found.after):
         impact = replace(impact, writers=Severity.ERROR)
     types = f"from `{told_type(found.before)}` to `{told_type(found.after)}`"
-    return found.match(f"{found.where} changes {types}: {kind.told}", impact, "field" if kind.is_open else None)
+    return found.match(f"{found.where} changes {types}: {kind.phrase}", impact, "field" if kind.is_open else None)
 
 
 RULE = Rule(

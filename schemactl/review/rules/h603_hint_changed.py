@@ -20,14 +20,14 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in extra_hints(comparison):
         has_own_rule = has_rule(change.name) or is_protective(change.name)
         if not has_own_rule and not _is_told_by_field(comparison, change):
-            yield hint_match(change, _told(change))
+            yield hint_match(change, _phrases(change))
 
 
 def _is_told_by_field(comparison: Comparison, change: HintChange) -> bool:
     return isinstance(change, ColumnPropertyChanged) and bool(fields_of(comparison, change))
 
 
-def _told(change: HintChange) -> str:
+def _phrases(change: HintChange) -> str:
     if is_unset(change.after):
         return f"has lost the hint `{change.name}`, which was {shown(change.before)}"
     if is_unset(change.before):

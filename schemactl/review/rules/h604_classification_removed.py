@@ -20,8 +20,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
         if is_unset(change.after):
             yield hint_match(change, f"is not marked `{change.name}` any more; it was {shown(change.before)}")
         else:
-            told = f"changes `{change.name}` from {shown(change.before)} to {shown(change.after)}"
-            yield hint_match(change, told)
+            phrase = f"changes `{change.name}` from {shown(change.before)} to {shown(change.after)}"
+            yield hint_match(change, phrase)
 
 
 RULE = Rule(

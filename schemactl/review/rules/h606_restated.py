@@ -23,9 +23,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
     yield from _types(comparison)
     for change in comparison.of(NullabilityChanged):
         if change.is_restated:
-            told = f"states `nullable` as {shown(change.after)} instead of {shown(change.before)}, {_SAME}"
+            phrase = f"states `nullable` as {shown(change.after)} instead of {shown(change.before)}, {_SAME}"
             yield Match(
-                sentence=f"{place(change.table, change.column)} {told}",
+                sentence=f"{place(change.table, change.column)} {phrase}",
                 table=change.table,
                 column=change.column,
                 keys=("tables", change.table, "columns", change.column, "nullable"),
@@ -34,16 +34,16 @@ def find(comparison: Comparison) -> Iterator[Match]:
             )
     for hint in hint_changes(comparison):
         if is_restated(hint) and hint.name != "description":
-            told = f"states `{hint.name}` as {shown(hint.after)} instead of {shown(hint.before)}, {_SAME}"
-            yield hint_match(hint, told)
+            phrase = f"states `{hint.name}` as {shown(hint.after)} instead of {shown(hint.before)}, {_SAME}"
+            yield hint_match(hint, phrase)
 
 
 def _types(comparison: Comparison) -> Iterator[Match]:
     for change in comparison.of(ColumnRetyped):
         before, after = full_type(change.before), full_type(change.after)
         if before == after:
-            told = f"`{after}`" if after else "no type"
-            sentence = f"{place(change.table, change.column)} states its type in another way, and it is still {told}"
+            phrase = f"`{after}`" if after else "no type"
+            sentence = f"{place(change.table, change.column)} states its type in another way, and it is still {phrase}"
             yield type_match(change, sentence)
 
 

@@ -20,7 +20,7 @@ _NOT_STATED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column with another unit, format, currency, encoding or time zone of its values.
 
-    One that is gone with the type that it was stated for is told by the rule of the type.
+    One that is gone with the type that it was stated for is reported by the rule of the type.
     """
     retyped = {
         (change.table, change.column)

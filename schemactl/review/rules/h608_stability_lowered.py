@@ -22,8 +22,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
             continue
         before, after = stability(change.before or None), stability(change.after or None)
         if _PROMISES.index(after) < _PROMISES.index(before):
-            told = "from then on its changes break nobody" if after is Stability.DRAFT else "readers are promised less"
-            yield hint_match(change, f"goes from `{before}` to `{after}`: {told}")
+            effect = (
+                "from then on its changes break nobody" if after is Stability.DRAFT else "readers are promised less"
+            )
+            yield hint_match(change, f"goes from `{before}` to `{after}`: {effect}")
 
 
 RULE = Rule(

@@ -13,7 +13,7 @@ from schemactl.schema.personal import is_protective
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each table and column that gets such a mark; of new ones it is told with them."""
+    """Yield each table and column that gets such a mark; of new ones it is reported with them."""
     for change in extra_hints(comparison):
         if is_protective(change.name) and is_unset(change.before):
             yield hint_match(change, f"is marked `{change.name}` now: {shown(change.after)}")

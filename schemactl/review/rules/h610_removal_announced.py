@@ -25,14 +25,14 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in extra_hints(comparison):
         if change.name == DEPRECATED and not (_has_day(change.before) or _has_day(change.after)):
             gone = is_unset(change.after)
-            yield hint_match(change, "is no longer deprecated" if gone else f"is deprecated{_told(change.after)}")
+            yield hint_match(change, "is no longer deprecated" if gone else f"is deprecated{_phrases(change.after)}")
 
 
 def _has_day(stated: Any) -> bool:
     return stated is not ABSENT and deprecated_until({DEPRECATED: stated}) is not None
 
 
-def _told(stated: Any) -> str:
+def _phrases(stated: Any) -> str:
     if isinstance(stated, Mapping) and stated.get("use"):
         return f"; use `{stated['use']}`"
     return f": {stated}" if isinstance(stated, str) else ""

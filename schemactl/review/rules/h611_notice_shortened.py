@@ -23,8 +23,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for notice in notices(comparison):
         before, after = notice.before, notice.after
         if after is None:
-            told = "is to stay after all" if notice.is_there else "is no retired name any more"
-            yield notice.match(f"{notice.where} {told}; its last day was {before}", _WITHDRAWN)
+            phrase = "is to stay after all" if notice.is_there else "is no retired name any more"
+            yield notice.match(f"{notice.where} {phrase}; its last day was {before}", _WITHDRAWN)
         elif before is None and after < earliest and notice.is_there:
             yield notice.match(f"{notice.where} is to go after {after}, which is less than {LEAST_DAYS} days away")
         elif before is not None and after < before:

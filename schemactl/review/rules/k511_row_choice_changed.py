@@ -21,10 +21,10 @@ _ROLES: Final[Mapping[str, str]] = {
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column whose ``dedup_sort``, ``hard_delete`` or ``incremental`` changed."""
     for change in column_hints(comparison, *_ROLES):
-        yield hint_match(change, _told(change))
+        yield hint_match(change, _phrases(change))
 
 
-def _told(change: ColumnPropertyChanged) -> str:
+def _phrases(change: ColumnPropertyChanged) -> str:
     role = _ROLES[change.name]
     if is_unset(change.after):
         return f"is no longer {role}"

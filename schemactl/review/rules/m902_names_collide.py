@@ -46,6 +46,6 @@ RULE = Rule(
     direction=Direction.TIGHTENS,
     why="dlt merges columns that come to the same name, with a line in its log: the hints of the later one win, and in "
     "each row the last value. Tables that come to one name receive each other's rows.",
-    fix="Rename one of them at the source, or keep a convention that tells them apart.",
+    fix="Rename one of them at the source, or keep a convention that keeps them apart.",
     find=find,
 )

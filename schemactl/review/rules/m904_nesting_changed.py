@@ -17,13 +17,13 @@ _PATHS = "use_break_path_on_normalize"
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each changed option of the JSON normaliser, for the schema and for single tables."""
+    """Yield each changed option of the JSON normalizer, for the schema and for single tables."""
     for change in comparison.of(NormalizerChanged):
         if change.name == "json":
             yield from _options(comparison, change)
         elif change.name == _PATHS and _breaks(change.before) != _breaks(change.after):
-            told = "is kept as a separator now" if _breaks(change.after) else "becomes `_` now"
-            sentence = f"`__` in the names of the data {told}: such columns and tables get other names"
+            phrase = "is kept as a separator now" if _breaks(change.after) else "becomes `_` now"
+            sentence = f"`__` in the names of the data {phrase}: such columns and tables get other names"
             yield _match(sentence, ("normalizers", _PATHS), plain(change.before), plain(change.after))
     for of_table in comparison.of(TablePropertyChanged):
         before, after = _nesting(of_table.before), _nesting(of_table.after)

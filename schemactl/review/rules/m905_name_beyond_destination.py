@@ -21,12 +21,12 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 def _in_schema(schema: Schema, limits: NameLimits) -> Iterator[Match]:
     # Tables stand in any order in a file, columns in that of the table.
-    for name, kind, told in _troubles(sorted(schema.tables), limits):
-        yield Match(sentence=f"table `{name}` {told}", table=name, keys=("tables", name), aspect=kind)
+    for name, kind, phrase in _troubles(sorted(schema.tables), limits):
+        yield Match(sentence=f"table `{name}` {phrase}", table=name, keys=("tables", name), aspect=kind)
     for table in schema.tables.values():
-        for name, kind, told in _troubles(table.columns, limits):
+        for name, kind, phrase in _troubles(table.columns, limits):
             yield Match(
-                sentence=f"column `{name}` of `{table.name}` {told}",
+                sentence=f"column `{name}` of `{table.name}` {phrase}",
                 table=table.name,
                 column=name,
                 keys=("tables", table.name, "columns", name),
@@ -43,7 +43,7 @@ def _troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, s
             yield name, "length", f"has {size} bytes, and the destination keeps {limits.max_bytes}"
         known = met.setdefault(name.casefold(), name)
         if known != name and not limits.is_case_sensitive:
-            yield name, "case", f"is `{known}` to the destination, which does not tell case apart"
+            yield name, "case", f"is `{known}` to the destination, which ignores case"
 
 
 RULE = Rule(

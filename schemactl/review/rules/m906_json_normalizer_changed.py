@@ -12,14 +12,14 @@ from schemactl.schema.changes import NormalizerChanged
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield the change of the JSON normaliser's module."""
+    """Yield the change of the JSON normalizer's module."""
     for change in comparison.of(NormalizerChanged):
         if change.name != "json":
             continue
         before, after = module(change.before), module(change.after)
         if before != after:
             yield Match(
-                sentence=f"the JSON normaliser changes from `{before}` to `{after}`",
+                sentence=f"the JSON normalizer changes from `{before}` to `{after}`",
                 keys=("normalizers", "json", "module"),
                 before=before,
                 after=after,
@@ -28,11 +28,11 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 RULE = Rule(
     id="M906",
-    title="JSON normaliser changed",
+    title="JSON normalizer changed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="The normaliser decides which tables and columns come out of a document, how rows are linked, and what becomes "
+    why="The normalizer decides which tables and columns come out of a document, how rows are linked, and what becomes "
     "of values of another type. Another one makes other tables of the same data, beside those that are stored.",
-    fix="Load everything anew into a new dataset with the new normaliser, compare, and move the readers over.",
+    fix="Load everything anew into a new dataset with the new normalizer, compare, and move the readers over.",
     find=find,
 )

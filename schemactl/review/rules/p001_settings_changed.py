@@ -14,20 +14,20 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each setting that will be another one after the merge."""
     for change in comparison.settings:
         yield Match(
-            sentence=f"`{change.key}` becomes {_told(change.after)} with the merge; this review goes by "
-            f"{_told(change.before)}, as the base does",
+            sentence=f"`{change.key}` becomes {_phrases(change.after)} with the merge; this review goes by "
+            f"{_phrases(change.before)}, as the base does",
             keys=("settings", change.key),
             before=change.before,
             after=change.after,
         )
 
 
-def _told(value: Any) -> str:
+def _phrases(value: Any) -> str:
     match value:
         case []:
             return "none"
         case list():
-            return ", ".join(map(_told, value))
+            return ", ".join(map(_phrases, value))
         case dict():
             return f"`{' '.join(str(value[key]) for key in ('rule', 'table', 'column') if key in value)}`"
         case bool():

@@ -32,7 +32,7 @@ RULE = Rule(
     title="permitted value added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="Readers that tell the values apart (`CASE`, a `match`, an enum in a typed client) meet one that they do not "
+    why="Readers that distinguish the values (`CASE`, a `match`, an enum in a typed client) meet one that they do not "
     "know. `x-enum` is the list of all values that a column may have; dlt keeps it and checks nothing by it. "
     "Where others are gone at the same time, values may have been renamed: queries that ask for the old ones find no "
     "new row.",

@@ -25,10 +25,10 @@ _EITHER: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Seve
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
     for change in column_hints(comparison, *_NAMES):
-        yield hint_match(change, _told(change), impact=_impact(change))
+        yield hint_match(change, _phrases(change), impact=_impact(change))
 
 
-def _told(change: ColumnPropertyChanged) -> str:
+def _phrases(change: ColumnPropertyChanged) -> str:
     name = _NAMES[change.name]
     if is_unset(change.after):
         return f"has no {name} any more; it was {shown(change.before)}"

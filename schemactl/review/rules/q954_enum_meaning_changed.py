@@ -24,8 +24,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
             for code in change.before:
                 old, new = change.before[code], change.after.get(code)
                 if new is not None and new != old:
-                    told = f"says that {shown(code)} stands for {shown(new)}, no longer for {shown(old)}"
-                    yield hint_match(change, told, aspect=str(code))
+                    phrase = f"says that {shown(code)} stands for {shown(new)}, no longer for {shown(old)}"
+                    yield hint_match(change, phrase, aspect=str(code))
         elif _are_numbered(comparison, change):
             moved = _moved(permitted(change.before) or [], permitted(change.after) or [])
             if moved:
@@ -51,7 +51,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
     why="`x-enum` says what the codes of a column stand for: by a mapping of codes to labels, or by the place of a "
-    "name where the column holds numbers. Readers tell the codes apart by it; stored rows, and pipelines that do not "
+    "name where the column holds numbers. Readers distinguish the codes by it; stored rows, and pipelines that do not "
     "know of the change, go on with the old meaning.",
     fix="Give a new meaning a new code: add it at the end, and leave codes that are no longer used where they are.",
     find=find,

@@ -23,10 +23,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in extra_hints(comparison):
         name = LIMITS.get(canonical(change.name))
         if name is not None and isinstance(change, ColumnPropertyChanged):
-            yield hint_match(change, _told(change, name), _impact(change))
+            yield hint_match(change, _phrases(change, name), _impact(change))
 
 
-def _told(change: ColumnPropertyChanged, name: str) -> str:
+def _phrases(change: ColumnPropertyChanged, name: str) -> str:
     if is_unset(change.after):
         return f"has no {name} any more; it was {shown(change.before)}"
     if is_unset(change.before):

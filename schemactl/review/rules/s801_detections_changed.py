@@ -39,9 +39,9 @@ def _names(stated: Any) -> list[str]:
 def _sentence(before: list[str], after: list[str]) -> str:
     new = [name for name in after if name not in before]
     gone = [name for name in before if name not in after]
-    told = [f"{listed(new)} on"] if new else []
-    told += [f"{listed(gone)} off"] if gone else []
-    return f"detection of types changes: {', '.join(told) or 'asked in another order'}"
+    phrase = [f"{listed(new)} on"] if new else []
+    phrase += [f"{listed(gone)} off"] if gone else []
+    return f"detection of types changes: {', '.join(phrase) or 'asked in another order'}"
 
 
 RULE = Rule(

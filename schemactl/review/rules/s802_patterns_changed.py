@@ -59,9 +59,9 @@ def _types(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str
 
 
 def _sentence(setting: str, now: list[str], no_longer: list[str]) -> str:
-    told = [f"hits {listed(now)} now"] if now else []
-    told += [f"hits {listed(no_longer)} no longer"] if no_longer else []
-    return f"`{setting}` changes: {', '.join(told) or 'hits no other of the columns of today'}"
+    phrase = [f"hits {listed(now)} now"] if now else []
+    phrase += [f"hits {listed(no_longer)} no longer"] if no_longer else []
+    return f"`{setting}` changes: {', '.join(phrase) or 'hits no other of the columns of today'}"
 
 
 def _mapping(stated: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from schemactl.review.wording import counted
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each added table; its columns are not told one by one."""
+    """Yield each added table; its columns are not reported one by one."""
     for change in added_tables(comparison, Addition.PLAIN):
         table = change.table
         nested = f", nested in `{table.parent}`" if table.parent else ""
@@ -30,7 +30,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
     direction=Direction.LOOSENS,
     why="Nobody reads or writes a table that was not there. dlt makes it with the next load. Where the schema's "
-    "contract freezes `tables`, rule X703 tells that as well.",
+    "contract freezes `tables`, rule X703 reports that as well.",
     fix="Nothing has to be done.",
     find=find,
 )

@@ -20,7 +20,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
         spread = {"tables": list(reshape.tables), "columns": list(reshape.columns)}
         collapsed = reshape.form is Form.COLLAPSED
         yield Match(
-            sentence=_told(reshape),
+            sentence=_phrases(reshape),
             table=reshape.table,
             column=reshape.column,
             keys=("tables", reshape.table, "columns", reshape.column),
@@ -29,7 +29,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
         )
 
 
-def _told(reshape: Reshape) -> str:
+def _phrases(reshape: Reshape) -> str:
     tables = f"in {_noun('table', reshape.tables)} {listed(reshape.tables)}" if reshape.tables else ""
     columns = f"in {_noun('column', reshape.columns)} {listed(reshape.columns)}" if reshape.columns else ""
     spread = " and ".join(part for part in (columns, tables) if part)

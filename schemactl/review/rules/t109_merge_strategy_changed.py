@@ -28,9 +28,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
         is_special = SCD2 in (before, after) or after in (INSERT_ONLY, UPSERT)
         if before == after or (None in (before, after) and not is_special):
             continue
-        told, impact = _effect(before, after, head)
+        phrase, impact = _effect(before, after, head)
         yield Match(
-            sentence=f"rows of `{name}` are merged by {_named(after)} now, before by {_named(before)}{told}",
+            sentence=f"rows of `{name}` are merged by {_named(after)} now, before by {_named(before)}{phrase}",
             table=name,
             keys=("tables", name, STRATEGY),
             before=before,

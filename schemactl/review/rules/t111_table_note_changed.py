@@ -19,9 +19,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in comparison.of(TablePropertyChanged):
         before, after = plain(change.before), plain(change.after)
         if change.name in _PROPERTIES and before != after:
-            told = "" if change.name == "description" else f", from {shown(before)} to {shown(after)}"
+            phrase = "" if change.name == "description" else f", from {shown(before)} to {shown(after)}"
             yield Match(
-                sentence=f"`{change.name}` of `{change.table}` changed{told}",
+                sentence=f"`{change.name}` of `{change.table}` changed{phrase}",
                 table=change.table,
                 keys=("tables", change.table, change.name),
                 before=before,

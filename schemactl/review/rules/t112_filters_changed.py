@@ -18,10 +18,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
         if change.name != "filters":
             continue
         before, after = plain(change.before) or {}, plain(change.after) or {}
-        told = [*_told("excludes", before, after), *_told("includes", before, after)]
-        if told:
+        phrase = [*_phrases("excludes", before, after), *_phrases("includes", before, after)]
+        if phrase:
             yield Match(
-                sentence=f"`filters` of `{change.table}` changed: {'; '.join(told)}",
+                sentence=f"`filters` of `{change.table}` changed: {'; '.join(phrase)}",
                 table=change.table,
                 keys=("tables", change.table, "filters"),
                 before=before,
@@ -29,7 +29,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             )
 
 
-def _told(kind: str, before: Properties, after: Properties) -> Iterator[str]:
+def _phrases(kind: str, before: Properties, after: Properties) -> Iterator[str]:
     old, new = before.get(kind) or [], after.get(kind) or []
     if added := [pattern for pattern in new if pattern not in old]:
         yield f"it {kind.removesuffix('s')}s {listed(added)} now"

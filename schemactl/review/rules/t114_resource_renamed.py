@@ -27,9 +27,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
         if before == after or follows_table:
             continue
         loses_cursor = _has_cursor(base) and head.properties.get("write_disposition") != "replace"
-        told = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
+        phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
         yield Match(
-            sentence=f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{told}",
+            sentence=f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{phrase}",
             table=change.table,
             keys=("tables", change.table, "resource"),
             before=before,

@@ -1,4 +1,4 @@
-"""T115: versions of rows are told apart by columns of other names."""
+"""T115: other columns distinguish the versions of rows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
             before = _with(base, hint)
             for column in _with(head, hint):
                 if before and column not in before:
-                    told = f"the {role} of a row's validity in `{name}` is `{column}` now"
+                    phrase = f"the {role} of a row's validity in `{name}` is `{column}` now"
                     yield Match(
-                        sentence=f"{told}, no longer `{before[0]}`",
+                        sentence=f"{phrase}, no longer `{before[0]}`",
                         table=name,
                         column=column,
                         keys=("tables", name, "columns", column, hint),

@@ -10,7 +10,7 @@ from schemactl.review.severity import Direction, Impact, Severity
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield a match where the head was edited since its hash was made; an old edit in both is told once only."""
+    """Yield a match where the head was edited since its hash was made; an old edit in both is reported only once."""
     head = comparison.head
     if head.is_edited and comparison.changes:
         yield Match(
@@ -26,7 +26,7 @@ RULE = Rule(
     title="hash not restamped",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.NONE,
-    why="The version and the hash of the file are those of another content. Whoever tells schemas apart by their "
+    why="The version and the hash of the file are those of another content. Whoever distinguishes schemas by their "
     "hash, as dlt does in `_dlt_version`, takes the edited schema for the one before. dlt itself notices the edit "
     "when it loads the file, and gives the schema a new version that is not the one in this file.",
     fix="Let dlt or schemactl write the file after an edit, so that `version`, `version_hash` and `previous_hashes` "

@@ -13,9 +13,9 @@ from schemactl.review.severity import Direction, Impact, Severity
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield a match where all that changed is cosmetic."""
     kinds = [cosmetic_kind(change) for change in comparison.changes if is_content(change)]
-    told = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    phrase = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     if kinds and None not in kinds:
-        *others, last = told
+        *others, last = phrase
         what = f"{', '.join(others)} and {last}" if others else last
         yield Match(
             sentence=f"the hash is another, but only {what} changed",

@@ -12,7 +12,7 @@ from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield a match where two contents have one version, or the head does not know the base's hash."""
-    sentence = _told(comparison)
+    sentence = _phrases(comparison)
     if sentence:
         yield Match(
             sentence=sentence,
@@ -22,7 +22,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
         )
 
 
-def _told(comparison: Comparison) -> str | None:
+def _phrases(comparison: Comparison) -> str | None:
     base, head = comparison.base, comparison.head
     old, new = base.stated_hash, head.stated_hash
     known = head.schema.previous_hashes

@@ -30,7 +30,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 def _match(violation: Violation) -> Match:
     column = () if violation.column is None else ("columns", violation.column)
     return Match(
-        sentence=_told(violation),
+        sentence=_phrases(violation),
         table=violation.table,
         column=violation.column,
         keys=("tables", violation.table, *column),
@@ -48,7 +48,7 @@ def _told_of_field(violation: Violation, field: FieldChange) -> str:
     return f"{rule} lets no new field in, and `{field.name}` (`{now}`) is new"
 
 
-def _told(violation: Violation) -> str:
+def _phrases(violation: Violation) -> str:
     table, column = f"`{violation.table}`", f"`{violation.column}`"
     rule = f"the contract `{violation.entity}: {violation.mode}`"
     if violation.entity is Entity.TABLES:

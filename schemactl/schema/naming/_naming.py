@@ -55,7 +55,7 @@ class Naming:
         return self._convention.adapt_table(self.normalize_identifier(identifier))
 
     def normalize_path(self, path: str) -> str:
-        """Return the identifier of a column for a path: parts normalised, the whole shortened; may be empty.
+        """Return the identifier of a column for a path: parts normalized, the whole shortened; may be empty.
 
         Raises:
             InputError: if a name cannot be shortened.
@@ -76,7 +76,7 @@ class Naming:
         return tuple(part for part in path.split(self.path_separator) if part.strip())
 
     def make_path(self, *identifiers: str) -> str:
-        """Join identifiers, blank ones left out; neither normalised nor shortened."""
+        """Join identifiers, blank ones left out; neither normalized nor shortened."""
         return self.path_separator.join(part for part in identifiers if part.strip())
 
     def shorten_fragments(self, *identifiers: str) -> str:

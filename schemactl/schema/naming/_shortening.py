@@ -18,8 +18,8 @@ def shorten(identifier: str, source: str, max_length: int | None) -> str:
     """Return ``identifier`` in at most ``max_length`` characters; a tag of ``source`` replaces its middle.
 
     Args:
-        identifier: the normalised name.
-        source: the name before normalisation; dlt keeps names apart that differ only here.
+        identifier: the normalized name.
+        source: the name before normalization; dlt keeps names apart that differ only here.
         max_length: in characters; None or 0 for no limit.
 
     Raises:

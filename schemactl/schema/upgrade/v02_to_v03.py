@@ -1,4 +1,4 @@
-"""Engine 3 brings normalisers and settings, tables with properties, stated parents, filters by table."""
+"""Engine 3 brings normalizers and settings, tables with properties, stated parents, filters by table."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def upgrade(stored: dict[str, Any]) -> None:
 
 
 def _complete(normalizers: dict[str, Any]) -> None:
-    """Fill in what dlt fills in when it loads the normalisers for this step."""
+    """Fill in what dlt fills in when it loads the normalizers for this step."""
     normalizers["names"] = normalizers.get("names") or DEFAULT_NAMING
     section = normalizers["json"] = normalizers.get("json") or {}
     module = section.setdefault("module", RELATIONAL_NORMALIZER)
