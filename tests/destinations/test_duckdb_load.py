@@ -20,7 +20,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import TYPED
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import duckdb as destination
@@ -28,6 +27,7 @@ from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.destinations.duckdb import _loader
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import table_from_dict
+from tests.destinations.conftest import TYPED
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import TYPED
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import postgresql as destination
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError, InputError
+from tests.destinations.conftest import TYPED
 
 
 @pytest.fixture

