@@ -44,6 +44,7 @@ class Setting:
             repository, as a folder that holds one of them.
         in_file_only: whether only a settings file can state it: a list of tables, as ``StatedTable``.
         in_file: False for what a file must not decide, as it may be a stranger's.
+        section: the table of a file that it stands in, and its key there, where these are not a command's and its own.
     """
 
     is_path: bool = False
@@ -51,6 +52,7 @@ class Setting:
     found_by: tuple[str, ...] = ()
     in_file: bool = True
     in_file_only: bool = False
+    section: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +308,32 @@ class DataOptions(SparkCommandOptions):
         ),
         Setting(),
     ] = None
+    typing: Annotated[
+        str | None,
+        typer.Option(
+            "--typing",
+            metavar="FILE|NAME",
+            help="How columns of texts become typed ones: an Arc schema file, or a schema that was imported from one.",
+        ),
+    ] = None
+    typing_errors: Annotated[
+        Literal["column", "reject", "fail"],
+        typer.Option(
+            "--typing-errors",
+            help="What becomes of rows with texts that cannot be typed: nulls, with the reasons in the column "
+            "`_errors`; rejects; or nothing is written. Where a field allows no null, nothing is written anyway.",
+        ),
+        Setting(),
+    ] = "column"
+    null_value: Annotated[
+        list[str],
+        typer.Option(
+            "--null-value",
+            metavar="TEXT",
+            help="A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",
+        ),
+        Setting(in_environment=False, section=("csv", "null-values")),
+    ] = field(default_factory=list)
     detect: Annotated[
         str | None,
         typer.Option(
@@ -337,7 +365,9 @@ class DataOptions(SparkCommandOptions):
             InputError: an option is wrong, there is no source, or nothing names the schema.
         """
         from schemactl.flows.infer import InferRequest
+        from schemactl.flows.typing import find_typing
         from schemactl.store.beside import file_beside, schema_for
+        from schemactl.store.folder import SchemasFolder
 
         if not self.all_sources():
             hint = "name files, folders or patterns, or `--table TABLE=SOURCE`"
@@ -360,6 +390,10 @@ class DataOptions(SparkCommandOptions):
             naming=self.naming,
             normalizer=self.normalizer,
             detect=self.detect,
+            null_values=tuple(dict.fromkeys(self.null_value)),
+            typing=find_typing(self.typing, self.typing_errors, SchemasFolder.at(Path(self.schemas)))
+            if self.typing
+            else None,
             spark=self.spark(),
         )
 

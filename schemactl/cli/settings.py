@@ -190,9 +190,11 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
 
 
 def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterator[_Value]:
-    for table in (file.table.get(command, {}), file.table):
+    section, name = (spec.setting.section if spec.setting else None) or (None, spec.key)
+    tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
+    for table in tables:
         for key, value in table.items():
-            if key.replace("_", "-") == spec.key:
+            if key.replace("_", "-") == name:
                 is_path = spec.setting is not None and spec.setting.is_path and isinstance(value, str)
                 yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
 
@@ -354,12 +356,20 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
     """Raise InputError where a file has a key that is no setting, or no setting of its command."""
     per_command = {name: _setting_keys(options) for name, options in commands.items()}
     shared = sorted({key for keys in per_command.values() for key in keys})
+    tables = {**_sections(commands), **per_command}
     for key, value in file.table.items():
-        if key in per_command:
+        if key in tables:
             for inner in _subtable({key: value}, key, file.path):
-                _check_key(inner, f"{key}.", per_command[key], file)
+                _check_key(inner, f"{key}.", tables[key], file)
         else:
-            _check_key(key, "", (*shared, *per_command), file)
+            _check_key(key, "", (*shared, *tables), file)
+
+
+def _sections(commands: Mapping[str, type[CommonOptions]]) -> dict[str, tuple[str, ...]]:
+    """Return the keys of the tables that are no command's."""
+    specs = (spec for options in commands.values() for spec in option_specs(options))
+    stated = {spec.setting.section for spec in specs if spec.setting is not None and spec.setting.section}
+    return {section: tuple(key for name, key in sorted(stated) if name == section) for section, _ in stated}
 
 
 def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile) -> None:
@@ -369,4 +379,8 @@ def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile
 
 
 def _setting_keys(options: type[CommonOptions]) -> tuple[str, ...]:
-    return tuple(spec.key for spec in option_specs(options) if spec.is_in_file)
+    return tuple(
+        spec.key
+        for spec in option_specs(options)
+        if spec.is_in_file and not (spec.setting is not None and spec.setting.section)
+    )

@@ -26,6 +26,7 @@ from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import typed_rows
+from schemactl.engine.typing import text_rows
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
 from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
 from schemactl.kernel.typed import TypedSource
@@ -170,8 +171,9 @@ def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
         write = _worker(spark, "write_documents", job=pickle.dumps(job), folder=str(Path.cwd()), before=read.before)
         messages += _collect(texts, write)
     for typed in scan.typed:
-        rows = typed_rows(typed.batch, _used_keys(job.plan))
-        source = TypedSource(rows.names, _structures(job.plan), rows.whole)
+        task = typed.batch.task
+        rows = typed_rows(typed.batch, _used_keys(job.plan)) if task is None else text_rows(typed.batch)
+        source = TypedSource(rows.names, _structures(job.plan), rows.whole, task)
         arguments = {"job": pickle.dumps(job), "folder": str(Path.cwd()), "before": typed.before}
         messages += _collect(rows.frame, _worker(spark, "write_typed", **arguments, source=pickle.dumps(source)))
     messages.sort(key=lambda message: message.first or ("", 0))

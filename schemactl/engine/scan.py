@@ -18,16 +18,23 @@ from pyspark.sql import functions as F
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, Typed
 from schemactl.engine.inputs import by_format
+from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
+from schemactl.engine.typing import findings_of, look, typed_by, types_of
 from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
+from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part
 from schemactl.kernel.recount import Absences, Scalars
+from schemactl.kernel.typing_rows import FieldErrors
+from schemactl.schema.typing.model import TextOptions, TypingTask
+
+AS_THEY_ARE: Final = TextOptions()
 
 _BUCKETS: Final = 1_000_000
 """Records fall into these by their hash; a sample takes the first ones."""
@@ -68,7 +75,8 @@ class Scan:
         bad_records: the first ones.
         inputs: all that was read.
         documents: the batches of documents among it.
-        typed: the batches of rows that state their types.
+        typed: the batches of rows that state their types, and of texts that are typed.
+        typing: what is wrong with texts that are typed.
     """
 
     evidence: Evidence
@@ -76,6 +84,7 @@ class Scan:
     inputs: tuple[Input, ...]
     documents: tuple[ReadDocuments, ...] = ()
     typed: tuple[ReadRows, ...] = ()
+    typing: tuple[TypingFinding, ...] = ()
 
     @property
     def files(self) -> Mapping[str, FileEvidence]:
@@ -90,6 +99,7 @@ def scan_inputs(
     progress: Progress = lambda *_: None,
     *,
     counts_typed: bool = True,
+    texts: TextOptions = AS_THEY_ARE,
 ) -> Scan:
     """Collect evidence from files and tables.
 
@@ -100,11 +110,15 @@ def scan_inputs(
         progress: called with each phase.
         counts_typed: whether to look at what stands in columns whose types are stated, which only a schema that is
             known may speak against.
+        texts: how texts are read.
 
     Raises:
-        InputError, EngineError: Spark cannot read them.
+        InputError, EngineError: Spark cannot read them, or they have other columns than the typing.
     """
-    batches = read_batches(spark, inputs)
+    batches = read_batches(spark, inputs, texts.null_values)
+    if texts.task is not None:
+        progress("typing texts", None)
+        return _scan_texts(spark, inputs, typed_by(batches, texts.task), texts.task)
     documents = [_Records(spark, batch, sample, progress) for batch in batches if isinstance(batch, Documents)]
     progress("reading documents", None)
     parts = [each.located("observe_partition") for each in documents]
@@ -122,6 +136,26 @@ def scan_inputs(
         tuple(inputs),
         tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True)),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
+    )
+
+
+def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[Typed], task: TypingTask) -> Scan:
+    """Type texts once to find what is wrong with them; nothing is kept."""
+    looked = [look(spark, batch, str(FilePath.cwd())) for batch in batches]
+    located = [_Located(tuple(part.part for part in parts)) for parts in looked]
+    errors: dict[str, FieldErrors] = {}
+    for parts, places in zip(looked, located, strict=True):
+        for name, found in (item for part in parts for item in part.errors.items()):
+            at = replace(found, first=places.position(found.first))
+            errors[name] = at if name not in errors else errors[name].merged(at)
+    bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
+    unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
+    return Scan(
+        merge_all((unread, Evidence(typed=types_of(task)), *(Evidence(files=each.files()) for each in located))),
+        tuple(bad[:MAX_BAD_RECORDS]),
+        tuple(inputs),
+        typed=tuple(ReadRows(batch, part.before) for batch, part in zip(batches, located, strict=True)),
+        typing=findings_of(task, errors),
     )
 
 
@@ -145,9 +179,22 @@ def recount(
     return [add(of_one) for of_one in zip(*answers, strict=True)]
 
 
-def read_batches(spark: SparkSession, inputs: Sequence[Input]) -> list[Batch]:
-    """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
-    return [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
+def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
+    """Return the inputs as batches, by format; nothing is read yet but what formats look at first.
+
+    Args:
+        spark: a session.
+        inputs: files and tables.
+        null_values: texts that stand for null where rows are texts.
+    """
+    read = [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
+    return [_without_null_values(batch, null_values) for batch in read] if null_values else read
+
+
+def _without_null_values(batch: Batch, null_values: Sequence[str]) -> Batch:
+    if not isinstance(batch, Documents) or batch.rows is None:
+        return batch
+    return rows_as_documents(batch.rows.frame, batch.rows.cells, batch.rows.fault, null_values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -45,7 +45,7 @@ def typed_rows(batch: Typed, wanted: Set[str | None] | None = None) -> TypedRows
         F.expr(_arrow_sql(column.dataType, quoted(column.name))).alias(f"c{at}") for at, column in enumerate(columns)
     ]
     whole = frozenset(path for column in columns for path in _variants(column.dataType, (column.name,)))
-    placed = batch.frame.select(*values, F.col(FILE).alias("file"), _block(batch).alias("block"))
+    placed = batch.frame.select(*values, *place_of(batch))
     return TypedRows(placed, tuple(column.name for column in columns), whole)
 
 
@@ -64,6 +64,11 @@ def count_rows(batch: Typed) -> dict[tuple[str, int], int]:
     rows = batch.frame.select(F.col(FILE).alias("file"), _block(batch).alias("block"))
     counts = rows.groupBy("file", "block").count().collect()
     return {(shown_path(row["file"]), row["block"]): row["count"] for row in counts}
+
+
+def place_of(batch: Typed) -> tuple[Column, Column]:
+    """Return the columns ``file`` and ``block`` (``kernel.read_rows``)."""
+    return F.col(FILE).alias("file"), _block(batch).alias("block")
 
 
 def _block(batch: Typed) -> Any:

@@ -21,7 +21,7 @@ from schemactl.inference.findings import (
     find_violations,
 )
 from schemactl.inference.fitting import Fitted
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.text_columns import DETECTIONS
 from schemactl.normalization.choose import module_of
@@ -67,6 +67,10 @@ class Evolution:
     hints: Schema | None
     resolution: Resolution
     judgement: Judgement
+
+    def with_typing(self, found: tuple[TypingFinding, ...]) -> Evolution:
+        """Return the same with what is wrong with texts that are typed, which may refuse it."""
+        return replace(self, report=replace(self.report, typing=found))
 
 
 def evolve_schema(

@@ -25,7 +25,7 @@ from schemactl.flows.unfilled import CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, merge, merge_all
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.report import InferenceReport, together
+from schemactl.inference.report import InferenceReport, TypingFinding, together
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.schema.contract import Contract
@@ -33,12 +33,14 @@ from schemactl.schema.hints import Hints
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema
+from schemactl.schema.typing.model import TextOptions
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.replace import replace_text
 from schemactl.store.sources import LeftOutWarning
 
 if TYPE_CHECKING:
     from schemactl.engine.session.settings import SparkOptions
+    from schemactl.flows.typing import TypingSource
 
 MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""
@@ -66,6 +68,8 @@ class InferRequest:
         to: the destination that the schema is for; None for any.
         max_identifier_length: of that destination in characters; None for no limit.
         held: what that destination holds of the schema, and its file has lost.
+        typing: how the texts of the data are typed; None where they are not.
+        null_values: texts that stand for null in CSV, TSV and XML.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
     """
 
@@ -90,7 +94,14 @@ class InferRequest:
     held: Schema | None = None
     others: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
+    typing: TypingSource | None = None
+    null_values: tuple[str, ...] = ()
     agrees: Callable[[str], bool] | None = None
+
+    @property
+    def texts(self) -> TextOptions:
+        """How texts are read."""
+        return TextOptions(self.null_values, self.typing.task if self.typing else None)
 
     @property
     def all_sources(self) -> tuple[str, ...]:
@@ -163,17 +174,20 @@ class Data:
         request: the call, as far as it is about this data.
         evidence: of all of it.
         count: counts its rows; None where they cannot all be made: of a sample, and of saved evidence.
+        typing: what is wrong with texts that are typed.
     """
 
     request: InferRequest
     evidence: Evidence
     count: CountRows | None = None
+    typing: tuple[TypingFinding, ...] = ()
 
     def evolve(self, opened: Opened, after: Evolution | None) -> Evolution:
         """Return what becomes of a schema, without what only rejected rows ask for."""
 
         def without(unfilled: Unfilled) -> Evolution:
-            return evolve_schema(self.request, opened, self.evidence, unfilled=unfilled, after=after)
+            evolution = evolve_schema(self.request, opened, self.evidence, unfilled=unfilled, after=after)
+            return evolution.with_typing(self.typing)
 
         evolution = without(frozenset())
         return without_unfilled(evolution, self.evidence, self.count, without) if self.count else evolution
@@ -268,11 +282,11 @@ def collected(parts: Sequence[Part], sample: Sample, progress: Progress) -> Iter
     progress("starting Spark", None)
     with open_session(parts[0].request.spark or SparkOptions(), progress) as spark:
         for at, part in enumerate(parts):
-            scan = scan_inputs(spark, part.inputs, sample, progress)
+            scan = scan_inputs(spark, part.inputs, sample, progress, texts=part.request.texts)
             check_bad_records(scan, part.request.on_bad_record)
             is_all = sample.is_full and not part.saved
             count = partial(count_rows, spark, scan, progress=progress) if is_all else None
-            found[at] = Data(part.request, merge(found[at].evidence, scan.evidence), count)
+            found[at] = Data(part.request, merge(found[at].evidence, scan.evidence), count, scan.typing)
         yield _checked(found)
 
 

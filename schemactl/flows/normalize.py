@@ -68,11 +68,12 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
             is_known = open_schemas(call.folder, request.inference.name).schema is not None
             found: list[Data] = []
             for part in call.parts:
-                scan = scan_inputs(spark, part.inputs, parse_sample("full"), progress, counts_typed=is_known)
+                full, texts = parse_sample("full"), part.request.texts
+                scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, texts=texts)
                 check_bad_records(scan, request.inference.on_bad_record)
                 check_documents(part.request.sources, scan.files)
                 make = partial(make_rows, spark, scan, load=call.load, progress=progress)
-                found.append(Data(part.request, scan.evidence, make))
+                found.append(Data(part.request, scan.evidence, make, scan.typing))
             return load(call, found, staging, progress)
 
 

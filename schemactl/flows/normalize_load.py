@@ -22,6 +22,7 @@ from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfi
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.report import TypingFinding
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, together
@@ -42,11 +43,13 @@ class Data:
         request: the call, as far as it is about this data.
         evidence: of all of it.
         make: makes its rows.
+        typing: what is wrong with texts that are typed.
     """
 
     request: InferRequest
     evidence: Evidence
     make: MakeRows
+    typing: tuple[TypingFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ def _stopped(report: NormalizeReport) -> NormalizeReport:
 
 
 def _evolve(data: Data, opened: Opened, after: Evolution | None, unfilled: Unfilled = frozenset()) -> Evolution:
-    return evolve_schema(data.request, opened, data.evidence, is_loaded=True, unfilled=unfilled, after=after)
+    evolution = evolve_schema(data.request, opened, data.evidence, is_loaded=True, unfilled=unfilled, after=after)
+    return evolution.with_typing(data.typing)
 
 
 def _try_make(call: Call, basis: _Basis, staging: Path) -> _Rows | NormalizeReport:

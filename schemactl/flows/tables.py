@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from schemactl.errors import InputError
 from schemactl.flows.evidence import find_sources
 from schemactl.flows.resolution import root_table
+from schemactl.flows.typing import with_typing
 from schemactl.schema.hints import only_root
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning, table_name
@@ -38,6 +39,16 @@ class Part:
 
 
 def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
+    """Find the sources, and part them by the root tables that their data goes to; all are typed alike.
+
+    Raises:
+        InputError: as ``_part_by_table``, or the typing is of no use for a table.
+    """
+    parts = _part_by_table(request, before)
+    return tuple(replace(part, request=with_typing(part.request, before)) for part in parts)
+
+
+def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     """Find the sources, and part them by the root tables that their data goes to.
 
     What ``--table NAME=SOURCE`` names goes to that table alone, also where another source holds it as well. The other

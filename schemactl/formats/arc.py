@@ -19,11 +19,12 @@ from schemactl.formats._losses import Loss
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nested_columns import SPARK_TYPE, stated_type
+from schemactl.schema.nested_columns import stated_type
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.schema.typing.columns import ERRORS_COLUMN, column_type
 from schemactl.schema.typing.model import (
     Array,
     Binary,
@@ -40,7 +41,6 @@ from schemactl.schema.typing.model import (
     Time,
     Timestamp,
     Typing,
-    spark_type,
 )
 
 ENDINGS: Final = (".arc.json", ".arc.conf", ".arc", ".json", ".conf")
@@ -117,31 +117,6 @@ def _properties(field: Field, name: str) -> dict[str, Any]:
     return {key: value for key, value in stated.items() if value is not None}
 
 
-def column_type(of: FieldType) -> dict[str, Any]:  # noqa: C901 - a case for each type
-    """Return the properties of a column that holds values of a type; a time is kept as a text, as Arc keeps it."""
-    match of:
-        case Binary():
-            return {"data_type": "binary"}
-        case Boolean():
-            return {"data_type": "bool"}
-        case Date():
-            return {"data_type": "date"}
-        case Decimal(precision=precision, scale=scale):
-            return {"data_type": "decimal", "precision": precision, "scale": scale}
-        case Double():
-            return {"data_type": "double"}
-        case Integer():
-            return {"data_type": "bigint", "precision": 32}
-        case Long():
-            return {"data_type": "bigint"}
-        case Timestamp():
-            return {"data_type": "timestamp"}
-        case Struct() | Array():
-            return {"data_type": "json", SPARK_TYPE: spark_type(of)}
-        case String() | Time():
-            return {"data_type": "text"}
-
-
 # --- from a schema ---
 
 
@@ -171,7 +146,8 @@ def typing_of(schema: Schema, name: str) -> Typing:
 def _fields(schema: Schema, table: Table) -> Iterator[Field]:
     prefix = system_prefix(naming_of(schema))
     for column in table.columns.values():
-        if column.is_complete and not column.name.startswith(prefix) and not column.is_variant:
+        is_data = not column.name.startswith(prefix) and not column.is_variant and not _has_errors(column)
+        if column.is_complete and is_data:
             yield _field(column, table.name)
     for nested in schema.tables.values():
         if nested.parent == table.name:
@@ -180,6 +156,11 @@ def _fields(schema: Schema, table: Table) -> Iterator[Field]:
             name = nested.name.removeprefix(f"{table.name}__")
             element = fields[0] if is_plain else Field(name="element", type=Struct(fields), nullable=True)
             yield Field(name=name, type=Array(element), nullable=True)
+
+
+def _has_errors(column: Column) -> bool:
+    """Return whether typing made the column."""
+    return all(column.properties.get(name) == value for name, value in ERRORS_COLUMN.items())
 
 
 def _field(column: Column, table: str) -> Field:

@@ -114,6 +114,32 @@ class ViolationFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class TypingFinding:
+    """Texts of a column that could not be typed (``--typing``).
+
+    Attributes:
+        column: the field, as the typing names it.
+        count: how many texts.
+        first: the first row that has one.
+        message: why, of that row, in Arc's words.
+        mode: what becomes of such rows: ``column``, ``reject`` or ``fail``.
+        nullable: False where the typing allows no null, and so no error: nothing is written then.
+    """
+
+    column: str
+    count: int
+    first: Position
+    message: str
+    mode: str
+    nullable: bool
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing is written."""
+        return self.mode == "fail" or not self.nullable
+
+
+@dataclass(frozen=True, slots=True)
 class FileFinding:
     """One input as it was read: records in it, documents taken (fewer in a sample), records that could not be read.
 
@@ -154,6 +180,7 @@ class InferenceReport:
         export_edited: whether the export file's hash is not that of its content; a run makes it anew.
         warnings: what was warned of.
         hints: what could be done besides, in sentences.
+        typing: texts that could not be typed.
     """
 
     name: str
@@ -176,6 +203,7 @@ class InferenceReport:
     export_edited: bool = False
     warnings: tuple[SourceWarning, ...] = ()
     hints: tuple[str, ...] = ()
+    typing: tuple[TypingFinding, ...] = ()
 
     @property
     def changes_schema(self) -> bool:
@@ -185,6 +213,11 @@ class InferenceReport:
 
     @property
     def is_refused(self) -> bool:
+        """Whether a frozen contract forbids the new schema, or texts could not be typed that have to be."""
+        return self.is_frozen or any(finding.stops for finding in self.typing)
+
+    @property
+    def is_frozen(self) -> bool:
         """Whether a frozen contract forbids the new schema."""
         return any(violation.mode == "freeze" for violation in self.violations)
 
@@ -213,4 +246,5 @@ def together(reports: Sequence[InferenceReport]) -> InferenceReport:
         nulls=tuple(each for report in reports for each in report.nulls),
         violations=tuple(each for report in reports for each in report.violations),
         hints=tuple(dict.fromkeys(each for report in reports for each in report.hints)),
+        typing=tuple(each for report in reports for each in report.typing),
     )

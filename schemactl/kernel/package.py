@@ -23,6 +23,8 @@ from schemactl.kernel.outcome import LoadTime, Outcome
 from schemactl.kernel.partitions import BLOCK_SHIFT, RecordReader, read_rows
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of
+from schemactl.kernel.typing import Typist
+from schemactl.kernel.typing_rows import RejectedRows, type_names, typed_rows
 from schemactl.normalization.plan import Plan
 
 MESSAGE: Final = "message binary"
@@ -131,6 +133,14 @@ def write_typed(
         source: a pickled ``typed.TypedSource``.
     """
     asked: TypedSource = pickle.loads(source)
+    if asked.task is not None:
+        typist = Typist(asked.task.typing)
+        made = (
+            row
+            for file, block, at, rows in read_rows(batches, folder)
+            for row in typed_rows(rows, file, before[file, block] + at + 1, asked, typist)
+        )
+        return _write(pickle.loads(job), made, type_names(asked.task))
     chunks = (
         chunk
         for file, block, at, rows in read_rows(batches, folder)
@@ -139,7 +149,9 @@ def write_typed(
     return _write(pickle.loads(job), chunks)
 
 
-def _write(job: RowsJob, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+def _write(
+    job: RowsJob, chunks: Iterable[Chunk | RejectedRows], types: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
     maker = job.maker()
     writer = None if job.folder is None else PartitionWriter(job.folder, maker)
     first = None
@@ -147,12 +159,21 @@ def _write(job: RowsJob, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
         for chunk in chunks:
             if first is None and len(chunk.numbers):
                 first = (chunk.file, int(chunk.numbers[0]))
-            made = maker.make(chunk)
+            made = maker.make(chunk) if isinstance(chunk, Chunk) else _reject(chunk, maker, types or {})
             if writer is not None:
                 writer.add(made)
         tables, places, rejects = writer.close() if writer is not None else ({}, {}, None)
     message = Message(first, tables, places, rejects, maker.outcome)
     yield pa.RecordBatch.from_arrays([pa.array([message.dump()], pa.binary())], ["message"])
+
+
+def _reject(rows: RejectedRows, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
+    """Count rows that typing rejects, and describe them."""
+    table = maker.plan.rows.table
+    counts = maker.outcome.counts(table)
+    counts.read += len(rows.numbers)
+    counts.rejected += len(rows.numbers)
+    return MadeRows(rejects=[rows.describe(table, types, maker.load)])
 
 
 def _document_chunks(

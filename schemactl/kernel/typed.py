@@ -19,6 +19,7 @@ from schemactl.kernel.kinds import natural_kind
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.stored import INSTANT, NAIVE
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
+from schemactl.schema.typing.model import TypingTask
 
 _AT_ONCE: Final = 1_000
 _EMPTY: Final[dict[str, Any]] = {}
@@ -32,11 +33,13 @@ class TypedSource:
         names: of the columns.
         structures: what the plan keeps columns in, by name.
         whole: paths whose values are JSON texts.
+        task: how texts are typed, where they are to be.
     """
 
     names: tuple[str, ...]
     structures: Mapping[str, NestedType] = field(default_factory=dict)
     whole: frozenset[Path] = frozenset()
+    task: TypingTask | None = None
 
 
 def chunks_of(rows: pa.RecordBatch, file: str, first: int, source: TypedSource) -> Iterator[Chunk]:

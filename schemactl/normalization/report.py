@@ -31,6 +31,7 @@ class Stop(StrEnum):
     NULLS = "nulls"
     OVERWRITES = "overwrites"
     UNFIT = "unfit"
+    TYPING = "typing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,11 @@ class NormalizeReport:
         if self.outcome is not Outcome.STOPPED:
             return ()
         found = {
-            Stop.CONTRACT: self.inference is not None and self.inference.is_refused,
+            Stop.CONTRACT: self.inference is not None and self.inference.is_frozen,
             Stop.NULLS: bool(self.inference and self.inference.nulls),
             Stop.OVERWRITES: bool(self.overwrites),
             Stop.UNFIT: bool(self.unfit),
+            Stop.TYPING: bool(self.inference and any(finding.stops for finding in self.inference.typing)),
         }
         return tuple(stop for stop, is_so in found.items() if is_so)
 

@@ -12,6 +12,7 @@ from schemactl.inference.report import (
     FileFinding,
     InferenceReport,
     NullFinding,
+    TypingFinding,
     ViolationFinding,
 )
 from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections, warning
@@ -33,6 +34,7 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
         *(show_violation(finding) for finding in report.violations),
         *(_null(finding) for finding in report.nulls),
         *(_collision(finding) for finding in report.collisions),
+        *(show_typing(finding) for finding in report.typing),
         *(show_bad_records(file) for file in report.files if file.bad),
     ]
     if look.is_quiet:
@@ -118,6 +120,16 @@ def _null(finding: NullFinding) -> Text:
     )
 
 
+def show_typing(finding: TypingFinding) -> Text:
+    """Return a line on texts that could not be typed."""
+    what = f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
+    if finding.stops:
+        rule = " (no null allowed)" if not finding.nullable else " (--typing-errors fail)"
+        return warning("typing", f"{what}: {escape(finding.message)}{rule}", ERROR)
+    become = "rejected" if finding.mode == "reject" else "null, see `_errors`"
+    return warning("typing", f"{what}: {escape(finding.message)} ({become})")
+
+
 def _collision(finding: CollisionFinding) -> Text:
     name = show_place(finding.table, finding.column)
     thing = "column" if finding.column is not None else "table"
@@ -161,7 +173,8 @@ def show_hints(report: InferenceReport) -> list[Text]:
 
 def _outcome(report: InferenceReport) -> Text:
     if report.is_refused:
-        return Text("nothing written: the data violates a frozen contract", style=ERROR)
+        reason = "the data violates a frozen contract" if report.is_frozen else "texts could not be typed"
+        return Text(f"nothing written: {reason}", style=ERROR)
     if report.is_check:
         pending = "nothing written: the schema would change (--check)"
         return Text(pending, style=WARNING) if report.changes_schema else Text("the schema would not change")

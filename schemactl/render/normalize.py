@@ -19,7 +19,7 @@ from schemactl.normalization.report import (
 )
 from schemactl.render.console import ERROR, FAINT, NAME, Look, counted, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
-from schemactl.render.infer import MOST_FILES, show_bad_records, show_files, show_hashes, show_violation
+from schemactl.render.infer import MOST_FILES, show_bad_records, show_files, show_hashes, show_typing, show_violation
 from schemactl.render.tables import show_tables
 
 _REASONS: Mapping[Stop, str] = {
@@ -27,6 +27,7 @@ _REASONS: Mapping[Stop, str] = {
     Stop.NULLS: "the data holds nulls where the schema allows none",
     Stop.OVERWRITES: "values would overwrite one another",
     Stop.UNFIT: "values fit no column",
+    Stop.TYPING: "texts could not be typed",
 }
 
 
@@ -54,6 +55,7 @@ def _attention(report: NormalizeReport) -> Iterator[Text]:
         yield from map(show_violation, report.inference.violations)
         yield from map(_null, report.inference.nulls)
         yield from (show_bad_records(file) for file in report.inference.files if file.bad)
+        yield from map(show_typing, report.inference.typing)
     yield from map(_overwrite, report.overwrites)
     yield from map(_unfit, report.unfit)
 

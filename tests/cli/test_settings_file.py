@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +17,9 @@ class Options(SparkCommandOptions):
     on_bad_record: Annotated[Literal["stop", "skip"], typer.Option(), Setting()] = "stop"
     sample: Annotated[str, typer.Option(), Setting()] = "full"
     check: Annotated[bool, typer.Option()] = False
+    null_value: Annotated[list[str], typer.Option(), Setting(section=("csv", "null-values"))] = field(
+        default_factory=list
+    )
 
 
 def resolved(*stated: dict[str, Any], environ: dict[str, str] | None = None, folder: Path | None = None) -> Options:
@@ -163,9 +166,18 @@ def test_absolute_folder_stays(tmp_path: Path) -> None:
     assert resolved(folder=tmp_path).schemas == f"{tmp_path.as_posix()}/s"
 
 
+def test_texts_that_stand_for_null_are_stated_in_a_table_for_csv(tmp_path: Path) -> None:
+    write(tmp_path / "pyproject.toml", '[tool.schemactl.csv]\nnull-values = ["", "N/A"]\n')
+    checked(tmp_path)
+    assert resolved(folder=tmp_path).null_value == ["", "N/A"]
+    assert resolved({"null_value": ["-"]}, folder=tmp_path).null_value == ["", "N/A", "-"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "hint"),
     [
+        ('[csv]\nnull-value = ["x"]\n', 2, "did you mean `null-values`?"),
+        ('null-values = ["x"]\n', 1, None),
         ('schemas = "s"\nshcemas = "x"\n', 2, "did you mean `schemas`?"),
         ('[infer]\n\n  sampel = "x"\n', 3, "did you mean `sample`?"),
         ('[infer]\non_bad_recrod = "skip"\n', 2, "did you mean `on-bad-record`?"),

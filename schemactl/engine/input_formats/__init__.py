@@ -17,17 +17,35 @@ each an ``Input`` with its input format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from schemactl.registry import Registry
+from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from schemactl.engine.input import Input
+
+
+@dataclass(frozen=True, slots=True)
+class TextRows:
+    """Rows of texts as they come out of a reader of files.
+
+    Attributes:
+        frame: the rows.
+        texts: SQL of each column's texts, nulls in the place of texts that stand for them.
+        cells: the columns that are taken of a row, by key, in order.
+        fault: why a row is bad, in words that are no JSON; null for a good one. None where all are good.
+    """
+
+    frame: DataFrame
+    texts: Mapping[str, str]
+    cells: Mapping[str, str]
+    fault: Column | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +56,11 @@ class Documents:
         frame: columns ``file`` (string: Spark's address of it), ``block`` (bigint: where in the file the task that
             read it began), ``id`` (bigint, ascending by one within a block), ``text`` (string: one JSON document,
             blank where there is none).
+        rows: the same as columns of texts, where they were made of those.
     """
 
     frame: DataFrame
+    rows: TextRows | None = None
 
 
 class Numbering(StrEnum):
@@ -59,10 +79,17 @@ class Typed:
     Attributes:
         frame: the columns, and ``file`` beside them under the name in ``FILE``.
         numbering: what rows can be numbered by.
+        task: how texts are typed, where they are to be: then the columns are those of the typing, in its order, named
+            ``c0``, ``c1`` and so on, and ``FAULT`` stands beside them.
     """
 
     frame: DataFrame
     numbering: Numbering
+    task: TypingTask | None = None
+
+
+FAULT = "__schemactl_fault"
+"""The column of ``Typed.frame`` that says why a row is bad, null for a good one; only where texts are typed."""
 
 
 FILE = "__schemactl_file"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 
@@ -143,6 +144,42 @@ class Typing:
     """The content of a typing file: fields in the order of the source's columns."""
 
     fields: tuple[Field, ...]
+
+
+class OnError(StrEnum):
+    """What becomes of a row with texts that cannot be typed (``--typing-errors``)."""
+
+    COLUMN = "column"
+    """It is loaded with nulls in their place, and its errors in the column `_errors`."""
+    REJECT = "reject"
+    """It goes to the rejects."""
+    FAIL = "fail"
+    """Nothing is written."""
+
+
+ERRORS: Final = "_errors"
+"""The column that has the errors of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypingTask:
+    """How a source is typed."""
+
+    typing: Typing
+    on_error: OnError = OnError.COLUMN
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """How the texts of sources are read.
+
+    Attributes:
+        null_values: texts of CSV, TSV and XML that stand for null.
+        task: how texts are typed; None where they are not.
+    """
+
+    null_values: tuple[str, ...] = ()
+    task: TypingTask | None = None
 
 
 def type_name(of: FieldType) -> str:

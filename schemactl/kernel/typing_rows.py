@@ -1,0 +1,181 @@
+"""Rows of texts that are typed: a first look that counts errors, and the rows with what is rejected of them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemactl.inference.evidence import Evidence, Position
+from schemactl.kernel.outcome import REJECTS_SCHEMA, LoadTime
+from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
+from schemactl.kernel.rows import Chunk
+from schemactl.kernel.typed import TypedSource, chunks_of
+from schemactl.kernel.typing import Typist
+from schemactl.schema.typing.model import ERRORS, OnError, TypingTask, type_name
+
+TYPING: Final = "typing"
+"""The entity of rejects of typing."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldErrors:
+    """How many texts of a field are errors, and the first of them: its place, and why."""
+
+    count: int
+    first: Position
+    message: str
+
+    def merged(self, other: FieldErrors) -> FieldErrors:
+        """Return the errors of both."""
+        first = min(self, other, key=lambda each: each.first)
+        return replace(first, count=self.count + other.count)
+
+
+@dataclass(frozen=True, slots=True)
+class TypingPart:
+    """What one partition holds; positions count from the beginning of a block (``BLOCK_SHIFT``).
+
+    Attributes:
+        part: its records, and those that cannot be read.
+        errors: by field.
+    """
+
+    part: Part
+    errors: dict[str, FieldErrors]
+
+
+def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: bytes) -> Iterator[pa.RecordBatch]:
+    """Type the texts of a partition; yield what is wrong with them.
+
+    Args:
+        batches: as of ``partitions.read_rows``: the columns of the typing, and after them why a row is bad.
+        folder: the working folder of the command.
+        task: a pickled ``TypingTask``.
+    """
+    asked: TypingTask = pickle.loads(task)
+    typist, errors = Typist(asked.typing), dict[str, FieldErrors]()
+    blocks: dict[tuple[str, int], BlockCounts] = {}
+    bad: list[BadRecord] = []
+    for file, block, at, rows in read_rows(batches, folder):
+        faults = rows.column(len(asked.typing.fields))
+        counts = blocks.setdefault((file, block), BlockCounts())
+        wrong = np.nonzero(faults.is_valid().to_numpy(zero_copy_only=False))[0].tolist()
+        counts.lines += len(rows)
+        counts.records += len(rows)
+        counts.documents += len(rows) - len(wrong)
+        counts.bad += len(wrong)
+        if wrong and counts.first_bad is None:
+            counts.first_bad = at + wrong[0]
+        base = (block << BLOCK_SHIFT) + at
+        kept = wrong[: MAX_BAD_RECORDS - len(bad)]
+        bad += [BadRecord(Position(file, base + each), faults[each].as_py()) for each in kept]
+        _, found = typist.run([column.filter(faults.is_null()) for column in rows.columns[: len(asked.typing.fields)]])
+        places = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
+        for name, each in _first_errors(found).items():
+            number = base + int(places[each.first.number])
+            placed = replace(each, first=Position(file, number))
+            errors[name] = placed if name not in errors else errors[name].merged(placed)
+    part = TypingPart(Part(Evidence(), blocks, tuple(bad)), errors)
+    yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(part)], pa.binary())], ["part"])
+
+
+def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:
+    """Return the errors of rows by field; positions count the rows from 0."""
+    flat = errors.flatten()
+    if not len(flat):
+        return {}
+    rows = pc.list_parent_indices(errors).to_numpy()
+    names, messages = flat.field(0), flat.field(1)
+    found: dict[str, FieldErrors] = {}
+    for name in names.unique().to_pylist():
+        at = np.nonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))[0]
+        found[name] = FieldErrors(len(at), Position("", int(rows[at[0]])), messages[int(at[0])].as_py())
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRows:
+    """Rows that typing rejects.
+
+    Attributes:
+        file, numbers: their places.
+        columns: their texts, by field.
+        errors: of each row.
+    """
+
+    file: str
+    numbers: Sequence[int]
+    columns: dict[str, pa.Array]
+    errors: pa.Array
+
+    def describe(self, table: str, types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
+        """Return a record for each error (``REJECTS_COLUMNS``): what was expected, why not, the text, the whole row."""
+        made: list[dict[str, Any]] = []
+        texts = {name: column.cast(pa.string()).to_pylist() for name, column in self.columns.items()}
+        for at, (number, errors) in enumerate(zip(self.numbers, self.errors.to_pylist(), strict=True)):
+            row = json.dumps({name: column[at] for name, column in texts.items()}, ensure_ascii=False)
+            made += [
+                {
+                    "load_id": load.id, "table_name": table, "column_name": error["field"], "entity": TYPING,
+                    "mode": "discard_row", "expected": types[error["field"]], "found": error["message"],
+                    "value": texts[error["field"]][at], "path": f"$.{error['field']}", "file": self.file,
+                    "line": number, "row": row, "inserted_at": load.inserted_at,
+                }
+                for error in errors
+            ]  # fmt: skip
+        return pa.RecordBatch.from_pylist(made, schema=REJECTS_SCHEMA)
+
+
+def typed_rows(
+    rows: pa.RecordBatch, file: str, first: int, source: TypedSource, typist: Typist
+) -> Iterator[Chunk | RejectedRows]:
+    """Yield rows of one file, typed, and those that typing rejects; rows that cannot be read are left out.
+
+    Args:
+        rows: the texts of the source's fields, and after them why a row is bad.
+        file: as people are shown it.
+        first: the number of the first row in the file, from 1.
+        source: what the rows are.
+        typist: of the source's task.
+    """
+    assert source.task is not None
+    width = len(source.names)
+    is_read = rows.column(width).is_null()
+    numbers = first + np.nonzero(is_read.to_numpy(zero_copy_only=False))[0]
+    texts = [column.filter(is_read) for column in rows.columns[:width]]
+    columns, errors = typist.run(texts)
+    if source.task.on_error is OnError.COLUMN:
+        named = replace(source, names=(*source.names, ERRORS))
+        yield from _numbered(_batch_of([*columns, errors]), file, numbers, named)
+        return
+    is_wrong = pc.greater(pc.list_value_length(errors), 0)
+    mask = is_wrong.to_numpy(zero_copy_only=False)
+    good = pc.invert(is_wrong)
+    yield from _numbered(_batch_of([column.filter(good) for column in columns]), file, numbers[~mask], source)
+    if mask.any():
+        rejected = {name: text.filter(is_wrong) for name, text in zip(source.names, texts, strict=True)}
+        yield RejectedRows(file, numbers[mask].tolist(), rejected, errors.filter(is_wrong))
+
+
+def _numbered(rows: pa.RecordBatch, file: str, numbers: np.ndarray[Any, Any], source: TypedSource) -> Iterator[Chunk]:
+    start = 0
+    for chunk in chunks_of(rows, file, 1, source):
+        size = len(chunk.numbers)
+        yield replace(chunk, numbers=numbers[start : start + size].tolist())
+        start += size
+
+
+def _batch_of(columns: Sequence[pa.Array]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(list(columns), [f"c{at}" for at in range(len(columns))])
+
+
+def type_names(task: TypingTask) -> dict[str, str]:
+    """Return what Arc calls the type of each field."""
+    return {each.name: type_name(each.type) for each in task.typing.fields}

@@ -1,0 +1,88 @@
+"""Rows of texts that are typed, without Spark: a first look at them, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from schemactl.inference.evidence import Position
+from schemactl.kernel.outcome import LoadTime
+from schemactl.kernel.partitions import BLOCK_SHIFT, BlockCounts
+from schemactl.kernel.rows import Chunk
+from schemactl.kernel.typed import TypedSource
+from schemactl.kernel.typing import Typist
+from schemactl.kernel.typing_rows import FieldErrors, RejectedRows, TypingPart, check_partition, typed_rows
+from schemactl.schema.typing.model import Field, Long, OnError, String, Typing, TypingTask
+
+TYPING = Typing((Field(name="id", type=Long(), nullable=False), Field(name="name", type=String(), nullable=True)))
+
+
+Row = tuple[str | None, str | None, str | None]
+
+
+def batch(*rows: Row, file: str = "file:/data/a.csv", block: int = 0) -> pa.RecordBatch:
+    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    place = [pa.array([file] * len(rows)), pa.array([block] * len(rows), pa.int64())]
+    return pa.RecordBatch.from_arrays([*columns, *place], ["c0", "c1", "fault", "file", "block"])
+
+
+def look(*batches: pa.RecordBatch) -> TypingPart:
+    (made,) = check_partition(batches, "/data", pickle.dumps(TypingTask(TYPING)))
+    part: TypingPart = pickle.loads(made.column(0)[0].as_py())
+    return part
+
+
+def test_a_first_look_counts_rows_and_errors_by_field():
+    found = look(
+        batch(("1", "a", None)),
+        batch(("2", "b", None), ("y", "c", None), block=5),
+        batch((None, None, None), block=5),
+        batch(("x", "b", None), file="file:/data/b.csv"),
+    )
+    assert found.part.blocks == {
+        ("a.csv", 0): BlockCounts(1, 1, 1),
+        ("a.csv", 5): BlockCounts(3, 3, 3),
+        ("b.csv", 0): BlockCounts(1, 1, 1),
+    }
+    message = "Unable to convert 'y' to long using formatters ['#,##0;-#,##0']"
+    assert found.errors == {"id": FieldErrors(3, Position("a.csv", (5 << BLOCK_SHIFT) + 1), message)}
+
+
+def test_rows_that_cannot_be_read_are_not_typed():
+    found = look(batch(("1", "b", None), ("x", "a", "more cells than columns"), ("y", "c", None)))
+    assert found.part.blocks == {("a.csv", 0): BlockCounts(3, 3, 2, 1, 1)}
+    bad = [(each.position, each.text) for each in found.part.bad_records]
+    assert bad == [(Position("a.csv", 1), "more cells than columns")]
+    assert (found.errors["id"].count, found.errors["id"].first) == (1, Position("a.csv", 2))
+
+
+def made(on_error: OnError) -> list[Chunk | RejectedRows]:
+    source = TypedSource(("id", "name"), task=TypingTask(TYPING, on_error))
+    rows = batch(("1", "a", None), ("x", "b", None), ("2", "b", "bad"), ("3", None, None))
+    return list(typed_rows(rows, "a.csv", 11, source, Typist(TYPING)))
+
+
+def test_errors_stand_in_a_column_beside_the_others():
+    (chunk,) = made(OnError.COLUMN)
+    assert isinstance(chunk, Chunk)
+    assert (chunk.file, list(chunk.numbers), chunk.names) == ("a.csv", [11, 12, 14], ("id", "name", "_errors"))
+    assert [document["id"] for document in chunk.whole_documents] == [1, None, 3]
+    assert [len(document["_errors"]) for document in chunk.documents] == [0, 1, 0]
+
+
+def test_rejected_rows_are_kept_with_their_texts_and_their_reasons():
+    chunk, rejected = made(OnError.REJECT)
+    assert isinstance(chunk, Chunk)
+    assert isinstance(rejected, RejectedRows)
+    assert list(chunk.numbers) == [11, 14]
+    load = LoadTime("7", datetime(2024, 1, 1, tzinfo=UTC))
+    (row,) = rejected.describe("customer", {"id": "long", "name": "string"}, load).to_pylist()
+    assert json.loads(row.pop("row")) == {"id": "x", "name": "b"}
+    assert row == {
+        "load_id": "7", "table_name": "customer", "column_name": "id", "entity": "typing", "mode": "discard_row",
+        "expected": "long", "found": "Unable to convert 'x' to long using formatters ['#,##0;-#,##0']", "value": "x",
+        "path": "$.id", "file": "a.csv", "line": 12, "row_key": None, "inserted_at": load.inserted_at,
+    }  # fmt: skip
