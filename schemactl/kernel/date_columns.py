@@ -199,11 +199,13 @@ class _QuickPattern:
         regex: with a group for each of ``groups``.
         groups: what the groups are.
         has_time: whether there is an hour.
+        fixed: where each part stands in texts that are as long as the pattern says; None where that is not known.
     """
 
     regex: str
     groups: tuple[_Group, ...]
     has_time: bool
+    fixed: _Fixed | None = None
 
     @staticmethod
     def of(pattern: DatePattern) -> _QuickPattern | None:
@@ -227,10 +229,22 @@ class _QuickPattern:
         if not (is_known and is_whole):
             return None
         flags = "(?s)" if pattern.is_case_sensitive else "(?si)"
-        return _QuickPattern(f"{flags}\\A{''.join(made)}\\z", tuple(groups), "H" in fields)
+        fixed = _Fixed.of(pattern)
+        return _QuickPattern(f"{flags}\\A{''.join(made)}\\z", tuple(groups), "H" in fields, fixed)
 
     def read(self, texts: pa.Array, strict: bool) -> _Read:
         """Return what the texts say."""
+        if self.fixed is None:
+            return self._resolved(*self._by_regex(texts), strict)
+        is_long = pc.binary_length(texts).to_numpy(zero_copy_only=False) == self.fixed.width
+        if is_long.all():
+            return self._resolved(*self.fixed.read(texts), strict)
+        parts, is_there = self._by_regex(texts.filter(pa.array(~is_long)))
+        others, are_there = self.fixed.read(texts.filter(pa.array(is_long)))
+        both = {name: _spread(is_long, others[name], part) for name, part in parts.items()}
+        return self._resolved(both, _spread(is_long, are_there, is_there), strict)
+
+    def _by_regex(self, texts: pa.Array) -> tuple[dict[str, Ints], Mask]:
         found = pc.extract_regex(texts, self.regex)
         is_there = found.is_valid().to_numpy(zero_copy_only=False)
         size = len(texts)
@@ -248,7 +262,7 @@ class _QuickPattern:
                 numbers = _filled(texts_of.cast(pa.int64()), size)
                 is_there = is_there & ~((numbers == 0) & _true(pc.starts_with(texts_of, "-")))
                 parts[group.field] = numbers * group.times + group.plus
-        return self._resolved(parts, is_there, strict)
+        return parts, is_there
 
     def _resolved(self, parts: dict[str, Ints], is_there: Mask, strict: bool) -> _Read:
         size = len(is_there)
@@ -280,6 +294,73 @@ class _QuickPattern:
             good &= (hours <= 23) & (minutes <= 59) & (seconds <= 59) & (total <= 64_800)
             offsets = np.where(good, parts["sign"] * total, 0)
         return _Read(days, np.where(good, nanos, 0), offsets, good)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """A pattern of digits and ASCII alone, each at its place in the text.
+
+    Attributes:
+        width: of the texts in bytes.
+        letters: places with the bytes that may stand there.
+        numbers: what the digits from one place to another are.
+    """
+
+    width: int
+    letters: tuple[tuple[int, frozenset[int]], ...]
+    numbers: tuple[tuple[int, int, _Group], ...]
+
+    @staticmethod
+    def of(pattern: DatePattern) -> _Fixed | None:
+        """Return where the parts of a pattern stand, None where a part has no width of its own."""
+        at = 0
+        letters: list[tuple[int, frozenset[int]]] = []
+        numbers: list[tuple[int, int, _Group]] = []
+        for part in pattern.parts:
+            match part:
+                case Literal(text) if text.isascii():
+                    for letter in text:
+                        forms = letter if pattern.is_case_sensitive else letter.lower() + letter.upper()
+                        letters.append((at, frozenset(forms.encode())))
+                        at += 1
+                case Number(least=least, most=most) if least == most or least == 4:
+                    found = _number_regex(part, "g0")
+                    if found is None:
+                        return None
+                    numbers.append((at, at + least, found[1][0]))
+                    at += least
+                case _:
+                    return None
+        return _Fixed(at, tuple(letters), tuple(numbers))
+
+    def read(self, texts: pa.Array) -> tuple[dict[str, Ints], Mask]:
+        """Return the parts of texts that have the width, and where they are digits and letters as they should be."""
+        _, offsets, data = texts.buffers()
+        size = len(texts)
+        if not size:
+            return {group.field: np.zeros(0, np.int64) for _, _, group in self.numbers}, np.zeros(0, bool)
+        first = np.frombuffer(offsets, np.int32)[texts.offset]
+        octets = np.frombuffer(data, np.uint8)[first : first + size * self.width].reshape(size, self.width)
+        is_there = np.ones(size, bool)
+        for at, forms in self.letters:
+            column = octets[:, at]
+            is_there &= np.logical_or.reduce([column == form for form in forms])
+        parts: dict[str, Ints] = {}
+        for start, end, group in self.numbers:
+            number = np.zeros(size, np.int64)
+            for at in range(start, end):
+                digit = octets[:, at] - np.uint8(48)
+                is_there &= digit <= 9
+                number = number * 10 + digit
+            parts[group.field] = number * group.times + group.plus
+        return parts, is_there
+
+
+def _spread(mask: Mask, of_true: np.ndarray[Any, Any], of_false: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return one array of two: of those where a mask is true, and of the others."""
+    made = np.empty(len(mask), of_false.dtype)
+    made[mask], made[~mask] = of_true, of_false
+    return made
 
 
 def _filled(numbers: pa.Array, size: int) -> Ints:

@@ -60,6 +60,8 @@ class Request:
     others: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     agrees: Any = None
+    typing: Any = None
+    null_values: tuple[str, ...] = ()
 
 
 class Flow:

@@ -122,6 +122,28 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
     )  # fmt: skip
 
 
+def test_a_typing_and_texts_for_null_reach_the_flow(flow: Flow) -> None:
+    Path("a.arc.json").write_text('[{"name": "id", "type": "long", "nullable": true}]')
+
+    run([*CALL, "--typing", "a.arc.json", "--typing-errors", "reject", "--null-value", "", "--null-value", "N/A"])
+
+    [request] = flow.requests
+    assert request.inference.typing is not None
+    assert request.inference.typing.task.on_error == "reject"
+    assert [field.name for field in request.inference.typing.task.typing.fields] == ["id"]
+    assert request.inference.null_values == ("", "N/A")
+
+
+def test_a_typing_with_faults_is_told_with_their_places(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.arc.json").write_text('[{"name": "id", "type": "lnog", "nullable": true}]')
+
+    assert run([*CALL, "--typing", "a.arc.json"]) == 2
+
+    told = " ".join(capsys.readouterr().err.split())
+    assert "a.arc.json:1:17: `type` of `id`: Invalid value." in told
+    assert flow.requests == []
+
+
 def test_defaults_of_a_load_are_the_ones_of_the_help(flow: Flow) -> None:
     assert run(CALL) == 0
 

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.normalization.report import (
     NormalizeReport,
     Outcome,
@@ -238,3 +238,21 @@ def test_load_that_stops_says_of_no_row_that_it_was_loaded(stopped: NormalizeRep
 
     assert "nothing loaded" in printed
     assert "records =" not in printed
+
+
+def test_texts_that_could_not_be_typed_are_told_with_what_becomes_of_them(loaded: NormalizeReport) -> None:
+    assert loaded.inference is not None
+    found = [
+        TypingFinding("born", 2, Position("a.csv", 7), "Unable to convert 'x' to date", "column", nullable=True),
+        TypingFinding("born", 2, Position("a.csv", 7), "Unable to convert 'x' to date", "reject", nullable=True),
+        TypingFinding("id", 1, Position("a.csv", 9), "Non-null value expected", "column", nullable=False),
+    ]
+    typed = replace(loaded, outcome=Outcome.STOPPED, inference=replace(loaded.inference, typing=tuple(found)))
+    told = print_load(typed, Look(200))
+    assert "2 texts of `born`, first in a.csv:7: Unable to convert 'x' to date (null, see `_errors`)" in told
+    assert "Unable to convert 'x' to date (rejected)" in told
+    assert "1 text of `id`, first in a.csv:9: Non-null value expected (no null allowed)" in told
+    assert "texts could not be typed" in told
+    document = json.loads(render_document(typed.to_dict()))
+    jsonschema.validate(document, read_schema("normalize"))
+    assert document["stops"] == ["typing"]
