@@ -59,7 +59,7 @@ def _classify_scalar(value: float | str) -> str:
 
 
 def _magnitude(value: int) -> list[str]:
-    """Tell apart the integers that dlt treats apart: 64 bits signed, 64 bits unsigned, a wei's range, beyond."""
+    """Distinguish the integers as dlt does: 64 bits signed, 64 bits unsigned, a wei's range, beyond."""
     if value in INT64:
         return []
     if INT64.stop <= value < UINT64_LIMIT:

@@ -94,7 +94,7 @@ def _reason(
     taken: list[Seen],
     seen: Taking,
 ) -> str | None:
-    """Return what the type of a new column is by, where its values do not tell."""
+    """Return what the type of a new column is by, where its values do not decide it."""
     if origin in seen.resolution.reasons:
         return seen.resolution.reasons[origin]
     if (before is not None and before.data_type) or len(kinds) < 2:
@@ -130,7 +130,7 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
         if lists := _apart(paths):
             yield (table, None), lists
     for (table, column), paths in columns.items():
-        # Values of different lists meet in one row only where the lists themselves do, which is told above.
+        # Values of different lists meet in one row only where the lists themselves do, which is reported above.
         for together in _by_row(paths).values():
             if values := _apart(together):
                 yield (table, column), values

@@ -275,7 +275,7 @@ def _anonymous(column: Column) -> Column:
 
 
 def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
-    """Return the catalogue with the parents that the last schema states, else those that the names tell."""
+    """Return the catalogue with the parents that the last schema states, else those that follow from the names."""
 
     def parent_of(name: str) -> dict[str, Any]:
         if known is not None and name in known.tables:

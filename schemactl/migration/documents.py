@@ -20,7 +20,7 @@ def to_document(value: Step | Change | Note | Place, *, is_tagged: bool = True) 
 
     Args:
         value: what holds plain JSON data in its fields.
-        is_tagged: whether ``kind`` tells the type.
+        is_tagged: whether ``kind`` states the type.
     """
     kind = {"kind": type(value).__name__} if is_tagged else {}
     stated = {field.name: getattr(value, field.name) for field in fields(value)}

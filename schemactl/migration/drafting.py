@@ -159,7 +159,7 @@ class _Drafter:
             case NullabilityChanged():
                 yield from self._change_nullability(change)
             case _:
-                pass  # renamed before, all together; a catalogue tells nothing else
+                pass  # renamed before, all together; a catalog has nothing else
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
         name, known = change.table.name, self.comparison.known

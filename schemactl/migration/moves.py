@@ -1,6 +1,6 @@
 """Renames of columns that stand in each other's way: two that swap their names, a chain, a name that was another's.
 
-The difference of two schemas cannot tell them: the names are there before and afterwards. They count where
+The difference of two schemas cannot show them: the names are there before and afterwards. They count where
 ``x-renamed-from`` is new since the last schema of the ledger; there it stays, and is history from then on.
 """
 
@@ -24,7 +24,7 @@ def moves_of(catalogue: Schema, schema: Schema, known: Schema | None, limits: Na
     Args:
         catalogue: what the destination has, spelled as the schema spells it.
         schema: what it shall have.
-        known: the last schema of the ledger; without one nothing can be told to be new.
+        known: the last schema of the ledger; without one nothing is known to be new.
         limits: of names.
     """
     found: list[ColumnRenamed] = []

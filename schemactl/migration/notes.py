@@ -31,7 +31,7 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to tell beside the steps.
+    """Something to report beside the steps.
 
     Attributes:
         table, column: where; no column for a whole table.

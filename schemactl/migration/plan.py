@@ -87,7 +87,7 @@ class MigrationPlan:
 
     @property
     def has_groups(self) -> bool:
-        """Whether some steps are done at once; not so in plans of versions that did not tell it."""
+        """Whether some steps are done at once; not so in plans of versions that did not state it."""
         return any(planned.done_with is not None for planned in self.steps)
 
     def is_current(self, catalogue: Schema) -> bool:
@@ -130,7 +130,7 @@ def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render)
 
 
 def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
-    """Return what tells one state of some tables of a destination from another.
+    """Return what distinguishes one state of some tables of a destination from another.
 
     Their columns' order does not count, nor does the case of the tables' names, which some destinations choose.
 

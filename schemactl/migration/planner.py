@@ -80,7 +80,7 @@ def plan_steps(
     """Return the steps that bring a destination to a schema.
 
     Only what ``known`` has and ``schema`` has not was removed on purpose, and is dropped. What neither knows is left
-    alone and told. Tables that wait for their first data are dlt's to make, as are columns without a type.
+    alone and reported. Tables that wait for their first data are dlt's to make, as are columns without a type.
 
     Args:
         catalogue: what the destination has; no tables where it is not there yet.

@@ -1,4 +1,4 @@
-"""What is told beside the steps: what is left alone, and what is not as the schema says."""
+"""What is reported beside the steps: what is left alone, and what is not as the schema says."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-
 def remarks(
     comparison: Comparison, steps: Sequence[Step], abilities: Abilities, options: PlanOptions
 ) -> Iterator[Note]:
-    """Yield what is to tell of a comparison for which these steps were found."""
+    """Yield what to report of a comparison for which these steps were found."""
     yield from _guesses(comparison)
     yield from _unheeded(comparison)
     yield from _left_alone(comparison, steps, options)

@@ -30,7 +30,7 @@ def table_moves_of(
     Args:
         catalogue: what the destination has, spelled as the schema spells it.
         schema: what it shall have.
-        known: the last schema of the ledger; without one nothing can be told to be new.
+        known: the last schema of the ledger; without one nothing is known to be new.
         limits: of names.
     """
     claims = table_claims(catalogue, schema, known) if known is not None else {}

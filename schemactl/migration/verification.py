@@ -68,7 +68,7 @@ class VerifyReport:
         all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
         variants: columns for values that do not fit another one, which the schema does not have yet.
         disagreements: tables whose files say different things.
-        misplaced: values that stand under wrong names, as the runs of the ledger tell.
+        misplaced: values that stand under wrong names, as the runs of the ledger show.
         unfinished: the run that stands half done, if there is one; what differs may be its doing.
     """
 

@@ -43,7 +43,7 @@ _KEY_HINTS: Final = ("primary_key", "merge_key", "unique", "row_key", "parent_ke
 """A column that rows are found by is compared, which structs are not everywhere."""
 
 _EXACT: Final = 2.0**53
-"""Up to here doubles tell all integers apart."""
+"""Up to here doubles represent all integers exactly."""
 
 _DIGITS: Final = 9.9e37
 """What certainly fits 38 digits."""

@@ -42,7 +42,7 @@ def grown(old: NestedType, new: NestedType) -> NestedType:
 
 
 def are_apart(names: Iterable[str]) -> bool:
-    """Return whether readers tell fields apart: many do not look at case, and Parquet has no blank names."""
+    """Return whether readers can distinguish fields: many do not look at case, and Parquet has no blank names."""
     known = list(names)
     return len({name.lower() for name in known}) == len(known) and all(name and "\0" not in name for name in known)
 

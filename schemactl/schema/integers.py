@@ -1,4 +1,4 @@
-"""Where the kinds of integers end that dlt tells apart (docs/dlt.md §6.2)."""
+"""Where the kinds of integers end that dlt distinguishes (docs/dlt.md §6.2)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def write_type(of: NestedType, *, has_comments: bool = True) -> str:
 
     Args:
         of: the type.
-        has_comments: whether JSON texts are told from others; where types are compared, they are not.
+        has_comments: whether JSON texts are distinguished from others; where types are compared, they are not.
     """
     match of:
         case Leaf(name):

@@ -1,7 +1,7 @@
 """The nouns of a schema file: Schema, Table, Column, as immutable values.
 
 A value keeps the properties that its file states, in the file's order and with the file's nulls, because dlt's
-``version_hash`` tells ``nullable: true`` from an absent ``nullable``. Accessors give the meaning, defaults applied.
+``version_hash`` distinguishes ``nullable: true`` from an absent ``nullable``. Accessors apply the defaults.
 Reading and writing files is in ``schemactl.formats.dlt``.
 """
 

@@ -1,6 +1,6 @@
 """Checks that a stored schema of the current engine version is one that dlt would take (docs/dlt.md §1.1 to §1.6).
 
-What is wrong is told for all of the schema at once. A section is a table of keys and ``schema.checks``, so a new
+All that is wrong in the schema is reported at once. A section is a table of keys and ``schema.checks``, so a new
 key is one line. Places in files are not its business.
 """
 

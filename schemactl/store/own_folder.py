@@ -140,5 +140,5 @@ def _lock_file(folder: Path) -> Path:
 
 
 def _machine() -> str:
-    """Return eight digits that tell this machine from others that share a folder with it."""
+    """Return eight digits that distinguish this machine from others that share a folder with it."""
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"

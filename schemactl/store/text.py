@@ -18,7 +18,7 @@ def read_text(path: Path) -> str:
         InputError: there is no such file, it cannot be read, is not UTF-8, or is longer than MAX_BYTES.
     """
     try:
-        # A pipe or a device has no size to ask for: reading one byte too many tells.
+        # A pipe or a device has no size to ask for: reading one byte too many finds out.
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
@@ -34,7 +34,7 @@ def decode(content: bytes, path: str) -> str:
     """Return ``content`` as text; ``path`` names it in errors.
 
     Raises:
-        InputError: the content is not UTF-8 (told with line and column) or longer than MAX_BYTES.
+        InputError: the content is not UTF-8 (reported with line and column) or longer than MAX_BYTES.
     """
     if len(content) > MAX_BYTES:
         hint = "is it a schema file? the largest have a few MiB"

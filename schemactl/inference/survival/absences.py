@@ -19,7 +19,7 @@ def is_in_rows(path: Path, rows: Iterable[Path]) -> bool:
 def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[Taken]) -> Tally:
     """Count the rows of a table that have no value for a column.
 
-    The first of them is told where evidence knows it: where no row has a value, or every missing one is a null.
+    The first of them is reported where evidence knows it: where no row has a value, or every missing one is a null.
 
     Args:
         evidence: what the data, or a part of it, holds.

@@ -1,4 +1,4 @@
-"""Whether the values of a class of evidence survive in a type, as far as evidence can tell without them."""
+"""Whether the values of a class of evidence survive in a type, as far as evidence shows without them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Verdict(Enum):
 
 
 def judge_class(name: str, seen: ClassEvidence, target: TargetType) -> Verdict:
-    """Return which values of a class survive, as far as their number, lengths and range tell."""
+    """Return which values of a class survive, as far as their number, lengths and range show."""
     own, _, stated = name.partition(":")
     answers = frozenset(stated.split(","))
     if own in (OBJECT, LIST):

@@ -1,4 +1,4 @@
-"""Java's regular expressions in Python's: translated where both mean the same, refused where only Java can tell."""
+"""Java's regular expressions in Python's: translated where both mean the same, refused where only Java knows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACES: Final = " \\t\\n\\x0b\\f\\r"
 
 
 class RegexError(ValueError):
-    """A regular expression is wrong, or only Java can tell what it means."""
+    """A regular expression is wrong, or only Java knows what it means."""
 
 
 def translate(regex: str) -> re.Pattern[str]:
