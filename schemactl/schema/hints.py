@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.contract import system_prefix
-from schemactl.schema.naming import naming_of
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 
 FLAGS: Final = (
@@ -28,7 +28,7 @@ class ColumnHint:
     """What is stated of a column.
 
     Attributes:
-        table: its table; None for the root table of the data.
+        table: its table, with or without the names of those that it is nested in; None for the root table of the data.
         properties: as a schema file has them.
     """
 
@@ -87,7 +87,10 @@ def with_hints(schema: Schema, hints: Hints, root: str | None) -> Schema:
     naming = naming_of(schema)
     for hint in hints.columns:
         name = naming.normalize_path(hint.name)
-        table = _table(schema, naming.normalize_tables_path(hint.table) if hint.table else root, hint.name)
+        if hint.table is None:
+            table = _table(schema, root, hint.name)
+        else:
+            schema, table = _with_table(schema, naming, naming.normalize_tables_path(hint.table), root)
         known = table.columns.get(name)
         column = Column(name, {**(known.properties if known else {}), **hint.properties})
         schema = schema.with_table(replace(table, columns={**table.columns, name: column}))
@@ -126,6 +129,28 @@ def _table(schema: Schema, name: str | None, what: str) -> Table:
         raise InputError(f"`{what}` names no table, and the schema has several", hint="name it with `--table`")
     new = Table(name, {}, {"write_disposition": "append", "resource": name})
     return schema.tables.get(name) or new
+
+
+def _with_table(schema: Schema, naming: Naming, name: str, root: str | None) -> tuple[Schema, Table]:
+    """Return a table by its name, or by its place below the root table, with those that it is nested in.
+
+    A table that is not there is nested in the one whose name its own begins with, else in the root table.
+    """
+    inside = name if root is None or name == root else naming.shorten_fragments(root, name)
+    for each in (name, inside):
+        if each in schema.tables:
+            return schema, schema.tables[each]
+    above = [each for each in (*schema.tables, root) if each and name.startswith(each + naming.path_separator)]
+    if not above and inside == name:
+        return schema, _table(schema, name, name)
+    parent = max(above, key=len, default=root)
+    assert parent is not None
+    found = _table(schema, parent, name)
+    for part in naming.break_path(name.removeprefix(parent + naming.path_separator) if above else name):
+        schema = schema.with_table(found)
+        nested = naming.shorten_fragments(found.name, part)
+        found = schema.tables.get(nested) or Table(nested, {}, {"parent": found.name})
+    return schema, found
 
 
 def _with_file(schema: Schema, stated: Schema) -> Schema:

@@ -43,6 +43,26 @@ def test_hints_are_stated_of_the_root_table_or_the_one_they_name():
         with_hints(new_schema("shop"), hints, None)
 
 
+@pytest.mark.parametrize("place", ["lines", "orders__lines", "Lines"])
+def test_tables_are_nested_in_the_root_table_whether_it_is_named_or_not(place):
+    hints = Hints((parse_column(f"{place}.sku:text"), parse_column(f"{place}__tags.value:text")))
+    known = new_schema("shop").with_table(Table("orders", {}, {"resource": "orders"}))
+    for schema in (new_schema("shop"), known):
+        tables = with_hints(schema, hints, "orders").tables
+        parents = {name: table.parent for name, table in tables.items() if not name.startswith("_dlt")}
+        assert parents == {"orders": None, "orders__lines": "orders", "orders__lines__tags": "orders__lines"}
+        assert tables["orders__lines"].columns["sku"].properties == {"data_type": "text"}
+
+
+def test_a_table_that_stands_by_itself_is_no_nested_one():
+    known = new_schema("shop").with_table(Table("lines", {}, {"resource": "lines"}))
+    schema = with_hints(known, Hints((parse_column("lines.sku:text"),)), "orders")
+    assert schema.tables["lines"].parent is None
+    assert "orders__lines" not in schema.tables
+    alone = with_hints(new_schema("shop"), Hints((parse_column("lines.sku:text"),)), None)
+    assert alone.tables["lines"].parent is None
+
+
 def test_a_file_adds_to_what_is_known():
     known = new_schema("shop").with_table(Table("orders", {"id": Column("id", {"data_type": "bigint"})}))
     text = "settings: {preferred_types: {at: date}}\ntables: {orders: {columns: {id: {unique: true}, note: {}}}}\n"
