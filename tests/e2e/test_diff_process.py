@@ -63,6 +63,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with two schemas, far from any settings and repository of the machine."""
     for name in [name for name in os.environ if name.startswith(("SCHEMACTL_", "GIT_"))] + ["COLUMNS", "FORCE_COLOR"]:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SCHEMACTL_PROGRESS_SECONDS", "0")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.chdir(tmp_path)
     Path("base.yaml").write_text(VALID)

@@ -31,6 +31,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with data, far from any settings of the machine."""
     for name in [name for name in os.environ if name.startswith("SCHEMACTL_")] + ["COLUMNS", "FORCE_COLOR"]:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SCHEMACTL_PROGRESS_SECONDS", "0")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.jsonl").write_text(ORDERS)
     return tmp_path

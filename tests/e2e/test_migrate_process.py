@@ -42,6 +42,7 @@ def postgres_url() -> Iterator[str]:
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith("SCHEMACTL_")] + ["COLUMNS", "FORCE_COLOR"]:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SCHEMACTL_PROGRESS_SECONDS", "0")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -29,6 +29,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with data, far from any settings of the machine; temporary files stay in it."""
     for name in [name for name in os.environ if name.startswith("SCHEMACTL_")] + ["COLUMNS", "FORCE_COLOR"]:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SCHEMACTL_PROGRESS_SECONDS", "0")
     folder, temporary = tmp_path / "work", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()

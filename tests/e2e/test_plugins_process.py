@@ -41,6 +41,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (info / "entry_points.txt").write_text("".join(f"[{group}]\n{name} = {module}\n" for group, name, module in stated))
     for name in [name for name in os.environ if name.startswith("SCHEMACTL_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("SCHEMACTL_PROGRESS_SECONDS", "0")
     monkeypatch.setenv("PYTHONPATH", str(site))
     monkeypatch.syspath_prepend(site)
     monkeypatch.chdir(tmp_path)
