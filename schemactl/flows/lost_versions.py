@@ -82,7 +82,8 @@ def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
     """Yield what versions of the ledger have that the file is not made from, the last one first.
 
     Such a version is one that the version after it does not come from either, though it came before that one. What
-    newer versions have that the file is made from is not lost: whoever dropped it later knew it.
+    newer versions have that the file is made from is not lost: whoever dropped it later knew it. Nor is what a version
+    has that took the file over as its import file: such a file states hints alone.
     """
     ancestors = {schema.version_hash, *schema.previous_hashes}
     versions = session.versions(schema.name)[:MOST_EARLIER]
@@ -99,7 +100,11 @@ def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
             continue
         if is_own:
             known.append(found)
-        elif each.version_hash not in after and schema.version_hash not in found.previous_hashes:
+        elif (
+            each.version_hash not in after
+            and schema.version_hash not in found.previous_hashes
+            and not (schema.imported_version_hash is None and found.imported_version_hash in ancestors)
+        ):
             yield _without(found, known)
         after = found.previous_hashes
 

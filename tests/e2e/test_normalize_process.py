@@ -187,7 +187,11 @@ def test_interrupt_leaves_nothing_behind(work: Path) -> None:
     process = start("orders.jsonl")
     limit = time.monotonic() + TIME_LIMIT_SECONDS
     rows = Path(os.environ["TMPDIR"])
-    while not list(rows.glob("schemactl-rows-*/*")) and process.poll() is None and time.monotonic() < limit:
+    while (
+        not list(rows.glob("schemactl-spark-*/schemactl-rows-*/*"))
+        and process.poll() is None
+        and time.monotonic() < limit
+    ):
         time.sleep(0.05)
 
     process.send_signal(signal.SIGINT)
