@@ -148,8 +148,9 @@ class NormalizeReport:
 
     @property
     def roots(self) -> tuple[TableCounts, ...]:
-        """The counts of the documents' own tables."""
-        return tuple(table for table in self.tables if table.parent is None)
+        """The counts of the documents' own tables; a table that lists lead to is none, though it may have no parent."""
+        names = {file.table for file in self.inference.files} if self.inference else set()
+        return tuple(table for table in self.tables if table.name in names)
 
     @property
     def documents(self) -> int:
