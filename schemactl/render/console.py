@@ -11,6 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from schemactl.errors import LOG_COMMANDS
+
 Item = TypeVar("Item")
 
 UNLIMITED_WIDTH = 1_000_000
@@ -56,7 +58,13 @@ def print_sections(sections: Sequence[Sequence[RenderableType]], look: Look) -> 
         if number:
             console.print()
         console.print(Group(*section))
-    return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
+    return "".join(_shown(line) + "\n" for line in buffer.getvalue().splitlines())
+
+
+def _shown(line: str) -> str:
+    """Return a line as it is printed; where a break has put a name's `::` in front it is no command of a CI system."""
+    text = line.lstrip()
+    return (f"{line[: len(line) - len(text)]}\\{text}" if text.startswith(LOG_COMMANDS) else line).rstrip()
 
 
 def warning(word: str, message: str, style: str = WARNING) -> Text:

@@ -153,16 +153,19 @@ def has_two_names_of_root_keys(stored, found):
     return "root_key" in root.values() and "_dlt_root_id" in json.dumps(found)
 
 
-def has_lists_without_a_name(found):
-    """Return whether a list stands under an empty key: its rows go to the table of the document itself.
+def is_odd(found):
+    """Return whether data has what dlt and schemactl meet in another order, or what no pipeline writes.
 
-    dlt keeps lists whole in a column of that table from the row on that brings the column, schemactl in all rows.
+    A list under an empty key: its rows go to the table of the document itself, where dlt keeps lists whole from the row
+    on that brings the column, schemactl in all rows. And a place in a list, ``_dlt_list_idx``, that is no such number.
     """
     match found:
         case dict():
-            return isinstance(found.get(""), list) or any(map(has_lists_without_a_name, found.values()))
+            place = found.get("_dlt_list_idx", 0)
+            is_place = type(place) is int and abs(place) < 2**63
+            return not is_place or isinstance(found.get(""), list) or any(map(is_odd, found.values()))
         case list():
-            return any(map(has_lists_without_a_name, found))
+            return any(map(is_odd, found))
         case _:
             return False
 
@@ -441,6 +444,7 @@ def test_filters_of_made_up_documents(filters, found):
 
     A plan is refused where it could lose what stands below such rows (tests/normalization/test_planner.py).
     """
+    assume(not is_odd(found))
     stored = with_tables(data=table(filters=filters))
     for document in found:
         cleared = _without_nulls(document)
@@ -466,7 +470,7 @@ def _without_nulls(value):
 @given(documents)
 def test_rows_under_a_new_schema(found):
     assume(not has_collision(PLAIN, "data", found))
-    assume(not has_lists_without_a_name(found))
+    assume(not is_odd(found))
     assert_alike(PLAIN, "data", found)
 
 
@@ -475,7 +479,7 @@ def test_rows_under_a_new_schema(found):
 def test_rows_under_a_known_schema(stored, found):
     assume(not has_collision(stored, "data", found))
     assume(not has_two_names_of_root_keys(stored, found))
-    assume(not has_lists_without_a_name(found))
+    assume(not is_odd(found))
     assert_alike(stored, "data", found)
 
 
@@ -483,5 +487,6 @@ def test_rows_under_a_known_schema(stored, found):
 @given(schemas(NAMINGS), st.sampled_from([None, 20, 63]), documents)
 def test_rows_under_other_names(stored, max_identifier_length, found):
     assume(not has_collision(stored, "Some Data", found, max_identifier_length))
+    assume(not is_odd(found))
     assume(not has_two_names_of_root_keys(stored, found))
     assert_alike(stored, "Some Data", found, max_identifier_length)
