@@ -12,5 +12,5 @@ def test_a_break_makes_no_command_of_a_log() -> None:
 
     lines = print_sections(sections, Look(width=12)).splitlines()
 
-    assert lines == ["the name `a", "\\::error", "\\::w` and", "\\##[group]x"]
+    assert lines == ["the name `a", "\\::error ::w`", "and", "\\##[group]x"]
     assert "\\" not in print_sections(sections, Look())
