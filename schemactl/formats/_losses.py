@@ -42,6 +42,14 @@ class Loss:
     after: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file of a format that keeps nothing of its text; the losses are what no column has a property for."""
+
+    schema: Schema
+    losses: tuple[Loss, ...] = ()
+
+
 def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
     """Return what ``after`` lacks of ``before``, by meaning: a property's default counts as stated.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.formats._fields import (
@@ -28,7 +27,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema
 
@@ -62,14 +61,6 @@ _PRIMITIVE: Final[Mapping[str, Mapping[str, Any]]] = {
     "double": {"data_type": "double"}, "bytes": {"data_type": "binary"},
 }  # fmt: skip
 _READ: Final = frozenset(("name", "type", "doc", "field-id", HINTS, SCHEMA_HINTS, NAME))
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """An Avro schema that was read; the losses are attributes that no column has a property for."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

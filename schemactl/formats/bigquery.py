@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema
 
@@ -46,14 +46,6 @@ _WHOLE_DIGITS: Final = 29
 """Digits before the point that NUMERIC has, beside nine after it."""
 
 _READ: Final = frozenset(("name", "type", "mode", "description", "fields", "maxLength", "precision", "scale"))
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A table schema that was read; the losses are what no column has a property for: policy tags, defaults."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.formats._emit import yaml_text
@@ -27,7 +26,7 @@ from schemactl.formats._fields import (
     table_hints,
     table_properties,
 )
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
@@ -38,14 +37,6 @@ ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
 _KINDS: Final = ("models", "seeds", "snapshots")
 _READ: Final = frozenset(("name", "description", "data_type", "data_tests", "tests", "constraints", "meta", "config"))
 _TARGET: Final = re.compile(r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"]([^'"]+)['"]\s*\)""")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A file that was read; the losses are tests and properties that no column has a property for."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

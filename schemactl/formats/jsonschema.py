@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -30,7 +30,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema, Table
 
@@ -74,14 +74,6 @@ _READ: Final = frozenset(
     )
 )
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A JSON Schema that was read; the losses are keywords that no column has a property for."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

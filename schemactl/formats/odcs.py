@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.formats._emit import yaml_text
@@ -28,7 +27,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
@@ -67,14 +66,6 @@ _READ: Final = frozenset(
     )
 )
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A contract that was read; the losses are what of its schema no column has a property for."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

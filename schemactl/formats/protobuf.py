@@ -28,7 +28,7 @@ from schemactl.formats._fields import (
     table_hints,
     table_properties,
 )
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
 from schemactl.formats._tree import Source
 from schemactl.schema.types import DataType, Schema
@@ -72,14 +72,6 @@ _USUAL: Final = re.compile("[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*", re.ASCII)
 
 _LAST: Final = 2**29 - 1
 _RESERVED: Final = range(19000, 20000)
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A file that was read; the losses are what no column has a property for."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

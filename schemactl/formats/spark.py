@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.nested_types import STRING, Leaf
 from schemactl.schema.types import Schema
@@ -43,14 +42,6 @@ _NAMES: Final[Mapping[str, str]] = {
     **{word: name for name, word in _WORDS.items()},
     **{name: name for name in ("string", "double", "float", "boolean", "binary", "date", "timestamp", "timestamp_ntz")},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A StructType that was read; the losses are metadata and types that no column has a property for."""
-
-    schema: Schema
-    losses: tuple[Loss, ...] = ()
 
 
 def recognises(text: str) -> bool:

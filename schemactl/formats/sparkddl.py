@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from schemactl.errors import InputError
 from schemactl.formats._fields import field_of, only_table
+from schemactl.formats._losses import Document
 from schemactl.formats._tree import MAX_DEPTH, Source
-from schemactl.formats.spark import Document, table_of, write_field
+from schemactl.formats.spark import table_of, write_field
 from schemactl.schema.types import Schema
 
 ENDINGS: Final = (".ddl",)

@@ -29,13 +29,11 @@ class TypedValue:
 
     Attributes:
         properties: dlt's column properties: data_type, precision, scale, timezone, nullable.
-        is_assumed: whether its type is only assumed, and it fits wherever a value of that type may (``assume``).
         room: what a column that is there has to take, as properties; none where nothing is asked of it.
         first_null: where the first null stands among the values; None where there is none, or none was looked for.
     """
 
     properties: Mapping[str, Any]
-    is_assumed: bool = False
     room: Mapping[str, Any] = field(default_factory=dict)
     first_null: Position | None = None
 
@@ -96,7 +94,7 @@ def is_coercible(value: Any, data_type: DataType) -> bool:
     if own is data_type:
         return True
     if isinstance(value, TypedValue):
-        return own in (SOMETIMES_FITS if value.is_assumed else ALWAYS_FITS).get(data_type, frozenset())
+        return own in ALWAYS_FITS.get(data_type, frozenset())
     if is_integer_beyond_dlt(value) and data_type is DataType.BIGINT:
         return False
     if type(value) is int and own is DataType.WEI:

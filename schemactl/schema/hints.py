@@ -16,7 +16,6 @@ FLAGS: Final = (
     *("primary_key", "merge_key", "unique", "partition", "cluster", "sort", "incremental", "hard_delete"),
     *("row_key", "parent_key", "root_key"),
 )
-DISPOSITIONS: Final = ("append", "replace", "merge", "skip")
 
 _TYPE = re.compile(r"(?P<name>[a-z]+)(?:\((?P<precision>\d+)(?:,\s*(?P<scale>\d+))?\))?")
 _COMMA = re.compile(r",(?![^()]*\))")

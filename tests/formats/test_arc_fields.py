@@ -13,13 +13,20 @@ import pytest
 from schemactl.errors import CommandWarning, InputError
 from schemactl.formats._arc_fields import attributes, read_fields, read_typing
 from schemactl.formats._tree import Source
-from schemactl.schema.typing.model import Array, Field, FieldType, Struct, Typing, column_metadata, spark_type
+from schemactl.schema.typing.model import Array, Field, FieldType, Struct, Typing, spark_type
 
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'
 
 
 def cases(conformance: Path) -> list[dict[str, Any]]:
     return json.loads((conformance / "arc" / "schema_cases.json").read_text())
+
+
+def column_metadata(of: Field) -> dict[str, Any]:
+    """Return what Arc attaches to a column: the field's metadata, id, description, and two marks of its own."""
+    stated = {"id": of.id, "description": of.description}
+    given = {key: value for key, value in stated.items() if value is not None}
+    return {**of.metadata, **given, "nullable": of.nullable, "internal": False}
 
 
 def struct_of(fields: tuple[Field, ...]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from schemactl.inference.evidence import (
     merge_all,
     observe,
 )
-from schemactl.inference.examples import add_examples
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
 from schemactl.inference.witnesses import cut_witnesses
@@ -188,14 +187,10 @@ def test_examples_are_short_and_few():
     assert all(len(seen.examples) <= 3 for seen in evidence.paths["a",].values())
 
 
-def test_examples_are_looked_up_in_the_first_documents():
-    document = {"a": ["one", 2], "b": None}
-    evidence = observe(numbered([document]))
-    bare = {
-        path: {name: replace(seen, examples=()) for name, seen in classes.items()}
-        for path, classes in evidence.paths.items()
-    }
-    assert add_examples(bare, {Position("data.jsonl", 1): document}) == evidence.paths
+def test_examples_are_those_of_the_first_documents():
+    evidence = observe(numbered([{"a": ["one", 2], "b": None}, {"a": ["other", 3], "b": "late"}]))
+    examples = {path: {seen.examples for seen in classes.values()} for path, classes in evidence.paths.items()}
+    assert examples == {(): {()}, ("a",): {()}, ("a", None): {("one",), ("2",)}, ("b",): {(), ("late",)}}
 
 
 def test_sources_that_state_other_types_have_the_wider_one():

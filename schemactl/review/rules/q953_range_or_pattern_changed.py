@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from schemactl.review.bounds import loosens
+from schemactl.review.bounds import limit_phrase, loosens
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, is_unset
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import shown
 from schemactl.schema.changes import ColumnPropertyChanged
 
 _NAMES: Final[Mapping[str, str]] = {
@@ -25,16 +24,7 @@ _EITHER: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Seve
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
     for change in column_hints(comparison, *_NAMES):
-        yield hint_match(change, _phrases(change), impact=_impact(change))
-
-
-def _phrases(change: ColumnPropertyChanged) -> str:
-    name = _NAMES[change.name]
-    if is_unset(change.after):
-        return f"has no {name} any more; it was {shown(change.before)}"
-    if is_unset(change.before):
-        return f"has a {name} now: {shown(change.after)}"
-    return f"changes its {name} from {shown(change.before)} to {shown(change.after)}"
+        yield hint_match(change, limit_phrase(change, _NAMES[change.name]), impact=_impact(change))
 
 
 def _impact(change: ColumnPropertyChanged) -> Impact | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.review.bounds import is_multiple, loosens
+from schemactl.review.bounds import is_multiple, limit_phrase, loosens
 from schemactl.review.comparison import Comparison
 from schemactl.review.hint_names import LIMITS, canonical
 from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import shown
 from schemactl.schema.changes import ColumnPropertyChanged
 
 _LOOSENED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
@@ -23,15 +22,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in extra_hints(comparison):
         name = LIMITS.get(canonical(change.name))
         if name is not None and isinstance(change, ColumnPropertyChanged):
-            yield hint_match(change, _phrases(change, name), _impact(change))
-
-
-def _phrases(change: ColumnPropertyChanged, name: str) -> str:
-    if is_unset(change.after):
-        return f"has no {name} any more; it was {shown(change.before)}"
-    if is_unset(change.before):
-        return f"has a {name} now: {shown(change.after)}"
-    return f"changes its {name} from {shown(change.before)} to {shown(change.after)}"
+            yield hint_match(change, limit_phrase(change, name), _impact(change))
 
 
 def _impact(change: ColumnPropertyChanged) -> Impact | None:

@@ -205,10 +205,3 @@ def spark_type(of: FieldType) -> str:
             return "string"
         case _:
             return type_name(of)
-
-
-def column_metadata(of: Field) -> dict[str, Any]:
-    """Return what Arc attaches to a column: the field's metadata, id, description, and two marks of its own."""
-    stated = {"id": of.id, "description": of.description}
-    given = {key: value for key, value in stated.items() if value is not None}
-    return {**of.metadata, **given, "nullable": of.nullable, "internal": False}
