@@ -25,7 +25,7 @@ from schemactl.store.sources import is_local
 if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.session.settings import SparkOptions
-    from schemactl.flows.infer import InferRequest
+    from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
 
 
@@ -364,7 +364,7 @@ class DataOptions(SparkCommandOptions):
         Raises:
             InputError: an option is wrong, there is no source, or nothing names the schema.
         """
-        from schemactl.flows.infer import InferRequest
+        from schemactl.flows.request import InferRequest
         from schemactl.flows.typing import find_typing
         from schemactl.store.beside import file_beside, schema_for
         from schemactl.store.folder import SchemasFolder

@@ -8,18 +8,93 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from schemactl.registry import Registry
 
 if TYPE_CHECKING:
+    from schemactl.destinations._address import dataset_of
     from schemactl.destinations._catalogue import Catalogue
-    from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
-    from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+    from schemactl.destinations._migration.ddl import check_name
+    from schemactl.destinations._migration.records import (
+        Example,
+        Hindrance,
+        Run,
+        RunState,
+        StepRecord,
+        StepState,
+        Unfit,
+        Version,
+    )
+    from schemactl.destinations._migration.rendering import new_column
+    from schemactl.destinations._package import (
+        INPUTS_TABLE,
+        LoadedInput,
+        LoadPackage,
+        PastLoads,
+        Progress,
+        StagedTable,
+    )
     from schemactl.migration.abilities import Abilities
     from schemactl.migration.steps import ChangeType, Step
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
+
+_HOMES: Final = {
+    "_address": ("dataset_of",),
+    "_catalogue": ("Catalogue",),
+    "_migration.ddl": ("check_name",),
+    "_migration.records": (
+        "Example",
+        "Hindrance",
+        "Run",
+        "RunState",
+        "StepRecord",
+        "StepState",
+        "Unfit",
+        "Version",
+    ),
+    "_migration.rendering": ("new_column",),
+    "_package": ("INPUTS_TABLE", "LoadPackage", "LoadedInput", "PastLoads", "StagedTable"),
+}
+"""The modules of what flows use besides destinations; imported on first use, so that finding an address needs none."""
+
+__all__ = [
+    "DESTINATIONS",
+    "INPUTS_TABLE",
+    "Catalogue",
+    "Destination",
+    "Example",
+    "FilesSession",
+    "Hindrance",
+    "LoadPackage",
+    "LoadedInput",
+    "Loader",
+    "MergingSession",
+    "MigrationSession",
+    "Migrator",
+    "PastLoads",
+    "Run",
+    "RunState",
+    "SamplingSession",
+    "StagedTable",
+    "StepRecord",
+    "StepState",
+    "Unfit",
+    "Version",
+    "check_name",
+    "dataset_of",
+    "find_address",
+    "new_column",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Destination(Protocol):

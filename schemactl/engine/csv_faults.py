@@ -10,7 +10,7 @@ import codecs
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,8 +20,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.csv_rows import KEY_CHARACTERS, UNTOLD, BrokenCell, read_rows
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes
-from schemactl.engine.inputs import shown_path
+from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes, shown_path
+from schemactl.engine.input_warnings import warn
 from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import shown
@@ -218,3 +218,19 @@ def _files_of_odd_quotes(spark: SparkSession, file: Input) -> dict[str, DataFram
 def _lines_of(lines: DataFrame) -> Iterator[str]:
     for row in lines.orderBy("block", "id").select("text").toLocalIterator():
         yield row["text"]
+
+
+def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
+    """Tell of what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
+    for path, found in faults.items():
+        if found.harmless:
+            cell, cells = found.harmless
+            many = "this cell has" if cells == 1 else f"this cell and {cells - 1:,} more have"
+            at = Location(path, cell.line, cell.column)
+            warn(f"{at}: {many} quotes inside that are not doubled: read as it stands, with all quotes", [path])
+        if found.other_end:
+            warn(
+                f"{Location(path, found.other_end)}: this line ends in another way than the header, by CR LF or by LF: "
+                "Spark takes the header's line end for that of all rows, and the other one as part of a cell",
+                [path],
+            )

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, cast
+from urllib.parse import unquote
 
 from schemactl.errors import InputError, Location
+from schemactl.redaction import redact
 from schemactl.store.sources import is_local
 
 UTF8: Final = "UTF-8"
@@ -158,3 +160,14 @@ def read_head(file: Input) -> str:
         line = head[: error.start].count(b"\n") + 1
         raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
     return text.lstrip("\ufeff")
+
+
+def shown_path(uri: str) -> str:
+    """Return the path of a Spark address as people are shown it: relative where it is below the working folder."""
+    if not uri.startswith("file:"):
+        return redact(uri)
+    path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path

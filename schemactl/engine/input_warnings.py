@@ -6,13 +6,9 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from schemactl.errors import Location
 from schemactl.store.sources import LeftOutWarning, is_local
-
-if TYPE_CHECKING:
-    from schemactl.engine.csv_faults import CsvFaults
 
 _MOST_NAMED: Final = 5
 _PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
@@ -22,7 +18,7 @@ def warn_of_unknown(paths: Sequence[str]) -> None:
     """Name the files of a folder or a pattern that have no known format."""
     if paths:
         what = "a file of no known format was" if len(paths) == 1 else f"{len(paths):,} files of no known format were"
-        _warn(f"{what} left out: {_named(paths)}; `--input-format` reads all files as of one format", paths)
+        warn(f"{what} left out: {_named(paths)}; `--input-format` reads all files as of one format", paths)
 
 
 def warn_of_texts(paths: Sequence[str]) -> None:
@@ -31,7 +27,7 @@ def warn_of_texts(paths: Sequence[str]) -> None:
         what = (
             "a plain text beside records was" if len(paths) == 1 else f"{len(paths):,} plain texts beside records were"
         )
-        _warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them", paths)
+        warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them", paths)
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -51,7 +47,7 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
                 columns.setdefault(found["column"], part)
     if columns:
         shown = ", ".join(f"`{column}` (`{part}`)" for column, part in columns.items())
-        _warn(f"what the names of folders tell becomes no column: {shown}")
+        warn(f"what the names of folders tell becomes no column: {shown}")
 
 
 def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> None:
@@ -66,31 +62,16 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
     if changed and len(cells) == len(names):
         shown = ", ".join(f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED])
         more = f" and {len(changed) - _MOST_NAMED:,} more" if len(changed) > _MOST_NAMED else ""
-        _warn(f"columns of one name, or of none, are read by their numbers in {_named(paths)}: {shown}{more}", paths)
+        warn(f"columns of one name, or of none, are read by their numbers in {_named(paths)}: {shown}{more}", paths)
 
 
 def warn_of_nanoseconds(values: Mapping[str, int]) -> None:
     """Tell how many values of which columns are cut to microseconds, Spark's own unit."""
     if values:
         shown = ", ".join(f"{count:,} in `{name}`" for name, count in values.items())
-        _warn(f"timestamps with nanoseconds are cut to microseconds: {shown}")
+        warn(f"timestamps with nanoseconds are cut to microseconds: {shown}")
 
 
-def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
-    """Tell of what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
-    for path, found in faults.items():
-        if found.harmless:
-            cell, cells = found.harmless
-            many = "this cell has" if cells == 1 else f"this cell and {cells - 1:,} more have"
-            at = Location(path, cell.line, cell.column)
-            _warn(f"{at}: {many} quotes inside that are not doubled: read as it stands, with all quotes", [path])
-        if found.other_end:
-            _warn(
-                f"{Location(path, found.other_end)}: this line ends in another way than the header, by CR LF or by LF: "
-                "Spark takes the header's line end for that of all rows, and the other one as part of a cell",
-                [path],
-            )
-
-
-def _warn(message: str, paths: Sequence[str] = ()) -> None:
+def warn(message: str, paths: Sequence[str] = ()) -> None:
+    """Warn of what is left out, in the name of the caller's caller."""
     warnings.warn(LeftOutWarning(message, paths), stacklevel=4)

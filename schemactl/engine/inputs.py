@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import unquote
 
-from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek
+from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek, shown_path
 from schemactl.engine.input_formats import INPUT_FORMATS
 from schemactl.engine.input_warnings import warn_of_partitions, warn_of_texts, warn_of_unknown
 from schemactl.errors import InputError, Location, did_you_mean
@@ -83,17 +82,6 @@ def _texts_among_records(inputs: Iterable[Input], asked: Set[str]) -> frozenset[
 def _unknown_format(path: str) -> InputError:
     hint = f"name it with `--input-format`: {', '.join(name for name in INPUT_FORMATS if name != 'table')}"
     return InputError("cannot tell the format of the file", at=Location(path), hint=hint)
-
-
-def shown_path(uri: str) -> str:
-    """Return the path of a Spark address as people are shown it: relative where it is below the working folder."""
-    if not uri.startswith("file:"):
-        return redact(uri)
-    path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
-    try:
-        return str(Path(path).relative_to(Path.cwd()))
-    except ValueError:
-        return path
 
 
 def _paths_of(source: str) -> Iterator[str]:

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from schemactl.engine.input import shown_path
 from schemactl.engine.input_formats import FILE, Numbering, Typed
-from schemactl.engine.inputs import shown_path
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.sql import literal, quoted
 from schemactl.inference.paths import ELEMENT, Path

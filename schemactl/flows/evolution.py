@@ -34,7 +34,7 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
-    from schemactl.flows.infer import InferRequest
+    from schemactl.flows.request import InferRequest
 
 
 MOST_NAMES: Final = 3

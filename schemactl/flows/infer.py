@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
 from schemactl.flows.loading import find_destination
-from schemactl.flows.lost_versions import with_lost
+from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress
+from schemactl.flows.request import InferRequest
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
@@ -29,83 +29,15 @@ from schemactl.inference.report import InferenceReport, TypingFinding, together
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.schema.contract import Contract
-from schemactl.schema.hints import Hints
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema
-from schemactl.schema.typing.model import TextOptions
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.replace import replace_text
 from schemactl.store.sources import LeftOutWarning
 
-if TYPE_CHECKING:
-    from schemactl.engine.session.settings import SparkOptions
-    from schemactl.flows.typing import TypingSource
-
 MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class InferRequest:
-    """What ``schemactl infer`` was asked for.
-
-    Attributes:
-        sources: data, or saved evidence (``*.evidence.json``).
-        name: the schema's name.
-        table: the root table; None for the schema's only one, or one named after the source.
-        others: sources whose data goes to tables of their own, each with the table before it.
-        table_per_file: whether the data of each source file goes to a table of its name.
-        agrees: asks a person; None where nobody is there.
-        schemas: the folder of ``import/`` and ``export/``.
-        sample: ``full``, ``10%`` or a number of records.
-        contract: goes before the schema's own.
-        hints: what the call states of tables and columns; None for nothing.
-        evidence_file: where to save what was seen.
-        resolve_collisions: whether keys that become one column get a column each.
-        naming: convention of a new schema; None for snake_case.
-        normalizer: of a new schema; None for dlt's relational one.
-        to: the destination that the schema is for; None for any.
-        max_identifier_length: of that destination in characters; None for no limit.
-        held: what that destination holds of the schema, and its file has lost.
-        typing: how the texts of the data are typed; None where they are not.
-        null_values: texts that stand for null in CSV, TSV and XML.
-        detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
-    """
-
-    sources: tuple[str, ...]
-    name: str
-    table: str | None
-    schemas: Path
-    sample: str = "full"
-    contract: str | None = None
-    hints: Hints | None = None
-    is_check: bool = False
-    evidence_file: Path | None = None
-    on_bad_record: Literal["stop", "skip"] = "stop"
-    input_format: str | None = None
-    resolve_collisions: bool = False
-    spark: SparkOptions | None = field(default=None)
-    naming: str | None = None
-    normalizer: str | None = None
-    detect: str | None = None
-    to: str | None = None
-    max_identifier_length: int | None = None
-    held: Schema | None = None
-    others: tuple[tuple[str, str], ...] = ()
-    table_per_file: bool = False
-    typing: TypingSource | None = None
-    null_values: tuple[str, ...] = ()
-    agrees: Callable[[str], bool] | None = None
-
-    @property
-    def texts(self) -> TextOptions:
-        """How texts are read."""
-        return TextOptions(self.null_values, self.typing.task if self.typing else None)
-
-    @property
-    def all_sources(self) -> tuple[str, ...]:
-        return (*self.sources, *(source for _, source in self.others))
 
 
 def infer(request: InferRequest, progress: Progress | None = None) -> InferenceReport:

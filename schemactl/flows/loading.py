@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from schemactl.destinations import DESTINATIONS, Destination, Loader, find_address
-from schemactl.destinations._package import LoadedInput, PastLoads
+from schemactl.destinations import DESTINATIONS, Destination, LoadedInput, Loader, PastLoads, find_address
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.redaction import redact
 

@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._package import LoadedInput
+from schemactl.destinations import LoadedInput
 from schemactl.errors import InputError
-from schemactl.flows.infer import InferRequest, check_request
+from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import read_lineage
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
-from schemactl.flows.lost_versions import with_lost
+from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.own_files import folder_of, without_own
 from schemactl.flows.packing import Load, check_rejects_folder
+from schemactl.flows.request import InferRequest
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.report import NormalizeReport, Outcome

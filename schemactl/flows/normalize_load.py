@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._package import LoadPackage
+from schemactl.destinations import LoadPackage
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema
-from schemactl.flows.infer import MOST_ATTEMPTS, InferRequest, try_save, unsteady
+from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import save_lineage, told_lineage
 from schemactl.flows.normalize_call import Call
 from schemactl.flows.own_files import check_root
 from schemactl.flows.packing import Made, check_balance, kept_rejects, package_of, rejects_together, report_of
 from schemactl.flows.progress import Progress
 from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
+from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge

@@ -12,8 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._address import dataset_of
-from schemactl.destinations._package import INPUTS_TABLE
+from schemactl.destinations import INPUTS_TABLE, dataset_of
 from schemactl.errors import InputError
 from schemactl.normalization.tally import REJECTS_TABLE
 from schemactl.store.sources import LeftOutWarning, is_local

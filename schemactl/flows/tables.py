@@ -18,7 +18,7 @@ from schemactl.store.sources import LeftOutWarning, table_name
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.flows.infer import InferRequest
+    from schemactl.flows.request import InferRequest
 
 
 @dataclass(frozen=True, slots=True)

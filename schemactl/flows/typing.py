@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError, nearest_or_all
+from schemactl.flows.request import InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats._arc_fields import read_typing
 from schemactl.formats.arc import table_columns, typing_of
@@ -17,22 +17,6 @@ from schemactl.schema.typing.columns import ERRORS_COLUMN
 from schemactl.schema.typing.model import ERRORS, OnError, TypingTask
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.text import read_text
-
-if TYPE_CHECKING:
-    from schemactl.flows.infer import InferRequest
-
-
-@dataclass(frozen=True, slots=True)
-class TypingSource:
-    """A typing as a call states it.
-
-    Attributes:
-        stated: a file, or the name of a schema with one root table.
-        task: what it says, and what becomes of rows with errors.
-    """
-
-    stated: str
-    task: TypingTask
 
 
 def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSource:

@@ -17,9 +17,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, is_row_key
-from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, example_of
+from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, cut_witnesses, example_of
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.inference.witnesses import cut_witnesses
 from schemactl.kernel.value_classes import classes_of_numbers, classes_of_texts
 from schemactl.schema.types import DataType
 

@@ -85,8 +85,8 @@ def flow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Flow:
     flow = Flow()
     module = ModuleType("schemactl.flows.infer")
     module.infer = flow.infer
-    module.InferRequest = Request
     monkeypatch.setitem(sys.modules, "schemactl.flows.infer", module)
+    monkeypatch.setattr("schemactl.flows.request.InferRequest", Request)
     monkeypatch.chdir(tmp_path)
     for variable in ("SCHEMACTL_DEBUG", "SCHEMACTL_SCHEMAS", "COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(variable, raising=False)

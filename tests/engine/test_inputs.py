@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.input import Input, read_head
-from schemactl.engine.inputs import by_format, find_inputs, shown_path
+from schemactl.engine.input import Input, read_head, shown_path
+from schemactl.engine.inputs import by_format, find_inputs
 from schemactl.errors import InputError
 from schemactl.store.sources import LeftOutWarning
 

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from schemactl.engine.inputs import find_inputs, shown_path
+from schemactl.engine.input import shown_path
+from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference import paths

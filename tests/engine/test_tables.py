@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from schemactl.engine.inputs import find_inputs, shown_path
+from schemactl.engine.input import shown_path
+from schemactl.engine.inputs import find_inputs
 from schemactl.engine.package import write_rows
 from schemactl.engine.reading.places import shown
 from schemactl.engine.scan import scan_inputs

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from schemactl.engine.inputs import shown_path
+from schemactl.engine.input import shown_path
 from schemactl.errors import InputError, Location
 from schemactl.flows.survival import DataRequest, Question, count_survivors
 from schemactl.inference.evidence import Position, observe

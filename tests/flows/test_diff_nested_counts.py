@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from schemactl.engine.inputs import shown_path
+from schemactl.engine.input import shown_path
 from schemactl.errors import Location
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.survival import DataRequest, Question, count_survivors

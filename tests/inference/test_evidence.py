@@ -13,13 +13,13 @@ from schemactl.inference.evidence import (
     ClassEvidence,
     Evidence,
     Position,
+    cut_witnesses,
     merge,
     merge_all,
     observe,
 )
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
-from schemactl.inference.witnesses import cut_witnesses
 from schemactl.schema.templates import new_schema
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -23,7 +23,7 @@ from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from schemactl.flows.infer import InferRequest
+    from schemactl.flows.request import InferRequest
     from schemactl.inference.report import InferenceReport
 
 

@@ -15,12 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from schemactl.engine.csv_faults import CsvFaults, find_csv_faults, key_column, key_of, tell_fault
+from schemactl.engine.csv_faults import CsvFaults, find_csv_faults, key_column, key_of, tell_fault, warn_of_csv
 from schemactl.engine.csv_rows import BrokenCell
-from schemactl.engine.input import Input, read_head
+from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
-from schemactl.engine.input_warnings import warn_of_csv, warn_of_renamed
-from schemactl.engine.inputs import shown_path
+from schemactl.engine.input_warnings import warn_of_renamed
 from schemactl.engine.reading.places import place_columns
 from schemactl.engine.reading.rows import rows_as_documents
 

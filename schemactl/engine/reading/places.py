@@ -25,7 +25,7 @@ def whole_file_place_columns(number: Column) -> tuple[Column, Column, Column]:
 
 
 def shown(file: Column) -> Column:
-    """Return what ``inputs.shown_path`` gives for Spark's addresses of files."""
+    """Return what ``input.shown_path`` gives for Spark's addresses of files."""
     # Unlike forms of browsers, addresses of files have no plus for a blank.
     path = F.try_url_decode(F.replace(F.regexp_replace(file, "^file:/*", "/"), F.lit("+"), F.lit("%2B")))
     here = f"{Path.cwd()}/"

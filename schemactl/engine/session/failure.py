@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.engine.inputs import shown_path
+from schemactl.engine.input import shown_path
 from schemactl.errors import EngineError, InputError, Location, SchemactlError
 
 LONGEST_MESSAGE = 300

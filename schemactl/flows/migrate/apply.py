@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run
+from schemactl.destinations import MigrationSession, Run
 from schemactl.errors import ChangedMeanwhile, InputError
-from schemactl.flows.lost_versions import with_lost
 from schemactl.flows.migrate.genuine import check_file
 from schemactl.flows.migrate.grouping import left_of
+from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, read_state

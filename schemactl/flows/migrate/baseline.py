@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run, RunState
+from schemactl.destinations import MigrationSession, Run, RunState
 from schemactl.flows.migrate.drift import complete_tables, find_drift
 from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.running import who

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Example, Unfit
+from schemactl.destinations import Example, MigrationSession, Unfit
 from schemactl.examples import Examples, examples_of, shown
 from schemactl.flows.migrate.tracing import traced
 from schemactl.migration.cautions import needs_count

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
-from schemactl.destinations._migration.ddl import check_name
-from schemactl.destinations._migration.rendering import new_column
+from schemactl.destinations import check_name, new_column
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.fit import fit

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import StepRecord, StepState
+from schemactl.destinations import MigrationSession, StepRecord, StepState
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import effect

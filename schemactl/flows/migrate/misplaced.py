@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import RunState
+from schemactl.destinations import MigrationSession, RunState
 from schemactl.flows.migrate.target import Found, MigratingDestination
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.provenance import Place, misplaced_after

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations import Hindrance, MigrationSession
 from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.migration.steps import Step
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations import Hindrance, MigrationSession
 from schemactl.errors import InputError
-from schemactl.flows.lost_versions import find_wanted_there
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
 from schemactl.flows.migrate.grouping import grouped
+from schemactl.flows.migrate.lost_versions import find_wanted_there
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import (
     Found,

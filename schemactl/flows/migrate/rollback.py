@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Hindrance, Run, RunState, StepState
+from schemactl.destinations import Hindrance, MigrationSession, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.check import tables_now

@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.destinations import MigrationSession, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
 from schemactl.flows.migrate.copying import is_copying

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run, StepState, Version
-from schemactl.flows.lost_versions import find_wanted_there
+from schemactl.destinations import MigrationSession, Run, StepState, Version
 from schemactl.flows.migrate.drift import Drift, find_drift
+from schemactl.flows.migrate.lost_versions import find_wanted_there
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.target import Found, find_name, find_target, read_state
 from schemactl.flows.migrate.unfinished import standing

@@ -8,9 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
-from schemactl.destinations import DESTINATIONS, Destination, MigrationSession, Migrator, find_address
-from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Run, RunState, Version
+from schemactl.destinations import (
+    DESTINATIONS,
+    Catalogue,
+    Destination,
+    MigrationSession,
+    Migrator,
+    Run,
+    RunState,
+    Version,
+    find_address,
+)
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.references import Referred, find_schema
 from schemactl.migration.options import PlanOptions

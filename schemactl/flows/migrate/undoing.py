@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.destinations import MigrationSession, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
 from schemactl.flows.migrate.copying import by_copies, is_copying

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._migration.records import Run
+from schemactl.destinations import MigrationSession, Run
 from schemactl.flows.migrate.effects_there import done_numbers
 from schemactl.flows.migrate.genuine import derived_plan, rest_of
 from schemactl.flows.migrate.target import MigratingDestination

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from schemactl.destinations import FilesSession, MigrationSession, SamplingSession
-from schemactl.destinations._migration.records import Unfit
+from schemactl.destinations import FilesSession, MigrationSession, SamplingSession, Unfit
 from schemactl.errors import InputError
-from schemactl.flows.lost_versions import find_wanted_there
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import complete_tables, find_drift
+from schemactl.flows.migrate.lost_versions import find_wanted_there
 from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.status import past_run, stated
 from schemactl.flows.migrate.target import Target, find_name, find_target, read_state

@@ -1,0 +1,90 @@
+"""What ``schemactl infer`` was asked for, as the flows hand it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from schemactl.schema.hints import Hints
+from schemactl.schema.types import Schema
+from schemactl.schema.typing.model import TextOptions, TypingTask
+
+if TYPE_CHECKING:
+    from schemactl.engine.session.settings import SparkOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TypingSource:
+    """A typing as a call states it.
+
+    Attributes:
+        stated: a file, or the name of a schema with one root table.
+        task: what it says, and what becomes of rows with errors.
+    """
+
+    stated: str
+    task: TypingTask
+
+
+@dataclass(frozen=True, slots=True)
+class InferRequest:
+    """What ``schemactl infer`` was asked for.
+
+    Attributes:
+        sources: data, or saved evidence (``*.evidence.json``).
+        name: the schema's name.
+        table: the root table; None for the schema's only one, or one named after the source.
+        others: sources whose data goes to tables of their own, each with the table before it.
+        table_per_file: whether the data of each source file goes to a table of its name.
+        agrees: asks a person; None where nobody is there.
+        schemas: the folder of ``import/`` and ``export/``.
+        sample: ``full``, ``10%`` or a number of records.
+        contract: goes before the schema's own.
+        hints: what the call states of tables and columns; None for nothing.
+        evidence_file: where to save what was seen.
+        resolve_collisions: whether keys that become one column get a column each.
+        naming: convention of a new schema; None for snake_case.
+        normalizer: of a new schema; None for dlt's relational one.
+        to: the destination that the schema is for; None for any.
+        max_identifier_length: of that destination in characters; None for no limit.
+        held: what that destination holds of the schema, and its file has lost.
+        typing: how the texts of the data are typed; None where they are not.
+        null_values: texts that stand for null in CSV, TSV and XML.
+        detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
+    """
+
+    sources: tuple[str, ...]
+    name: str
+    table: str | None
+    schemas: Path
+    sample: str = "full"
+    contract: str | None = None
+    hints: Hints | None = None
+    is_check: bool = False
+    evidence_file: Path | None = None
+    on_bad_record: Literal["stop", "skip"] = "stop"
+    input_format: str | None = None
+    resolve_collisions: bool = False
+    spark: SparkOptions | None = field(default=None)
+    naming: str | None = None
+    normalizer: str | None = None
+    detect: str | None = None
+    to: str | None = None
+    max_identifier_length: int | None = None
+    held: Schema | None = None
+    others: tuple[tuple[str, str], ...] = ()
+    table_per_file: bool = False
+    typing: TypingSource | None = None
+    null_values: tuple[str, ...] = ()
+    agrees: Callable[[str], bool] | None = None
+
+    @property
+    def texts(self) -> TextOptions:
+        """How texts are read."""
+        return TextOptions(self.null_values, self.typing.task if self.typing else None)
+
+    @property
+    def all_sources(self) -> tuple[str, ...]:
+        return (*self.sources, *(source for _, source in self.others))
