@@ -46,7 +46,7 @@ def complete_normalizers(incomplete: str) -> list[str]:
 
 def complete_rules(incomplete: str) -> list[str]:
     """Return the ids of rules that begin so, in capitals or not."""
-    from schemactl.review.catalogue import rule_ids
+    from schemactl.review.rules import rule_ids
 
     ids = sorted(rule_ids())
     return beginning(incomplete, ids) or beginning(incomplete, map(str.lower, ids))

@@ -17,9 +17,8 @@ from schemactl.inference.resolve import Taken
 from schemactl.inference.survival.columns import Judged, judge_values
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.survival.target import TargetType
-from schemactl.review.nested_paths import FieldPath
-from schemactl.review.nested_retypes import full_leaf
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.review.nested_retypes import leaf_full_type
+from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import DataType
 
 
@@ -103,7 +102,7 @@ class _Data:
             case Json():
                 yield self._all(paths, TargetType(DataType.TEXT))
             case Leaf():
-                full = full_leaf(of)
+                full = leaf_full_type(of)
                 yield self._all(paths, None if full is None else TargetType(full.data_type, full.precision, full.scale))
             case Struct(fields):
                 yield from self._containers(paths, OBJECT)

@@ -17,11 +17,11 @@ from schemactl.flows.references import Referred
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.redaction import redact
-from schemactl.review.catalogue import all_rules
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic
 from schemactl.review.report import Compatibility, Counted, Finding, Report, Review, Silence, Version
 from schemactl.review.review import CountKey, ReviewSettings, compare, review
+from schemactl.review.rules import all_rules
 from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change

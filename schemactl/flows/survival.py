@@ -33,13 +33,12 @@ from schemactl.inference.survival.target import TargetType
 from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.review.comparison import Comparison, Side
-from schemactl.review.nested_paths import FieldPath
-from schemactl.review.origins import renamed_columns
 from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_columns import stated_type
+from schemactl.schema.nested_types import FieldPath
 from schemactl.schema.nesting import root_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
@@ -154,7 +153,7 @@ class _Survey:
         self._questions = questions
         self._request = request
         self._tables = comparison.base_tables
-        self._columns = renamed_columns(comparison)
+        self._columns = comparison.base_columns
         self._system = SystemNames(naming_of(base)).all()
 
     def answer(self, saved: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from schemactl.errors import Location
-from schemactl.schema.changes import Change, TableRenamed
+from schemactl.schema.changes import Change, ColumnRenamed, TableRenamed
 from schemactl.schema.nested_ddl import structure_in
 from schemactl.schema.nested_types import NestedType
-from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Schema
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, Schema, Table
 
 Kind = TypeVar("Kind", bound=Change)
 
@@ -90,3 +90,45 @@ class Comparison:
     def base_tables(self) -> Mapping[str, str]:
         """Names of renamed tables in the base schema, by their names in the head schema."""
         return {change.after: change.before for change in self.of(TableRenamed)}
+
+    @cached_property
+    def base_columns(self) -> Mapping[tuple[str, str], str]:
+        """Names of renamed columns in the base schema, by (table, column) in the head schema."""
+        return {(change.table, change.after): change.before for change in self.of(ColumnRenamed)}
+
+    @cached_property
+    def head_columns(self) -> Mapping[tuple[str, str], str]:
+        """Names of renamed columns in the head schema, by (table in the head schema, column in the base schema)."""
+        return {(table, old): new for (table, new), old in self.base_columns.items()}
+
+    def base_table(self, table: str) -> Table | None:
+        """Return a table of the base schema by its name in the head schema, None for a new one."""
+        return self.base.schema.tables.get(self.base_tables.get(table, table))
+
+    def base_column(self, table: str, column: str) -> Column | None:
+        """Return a column of the base schema by its name in the head schema, None for a new one."""
+        found = self.base_table(table)
+        return found.columns.get(self.base_columns.get((table, column), column)) if found else None
+
+    def head_column(self, table: str, column: str) -> Column | None:
+        """Return a column of the head schema, None where there is none."""
+        found = self.head.schema.tables.get(table)
+        return found.columns.get(column) if found else None
+
+    def has_stored_rows(self, table: str) -> bool:
+        """Return whether a table of the head schema may have rows: the base schema has it, with a typed column."""
+        found = self.base_table(table)
+        return found is not None and not found.is_new
+
+
+def is_stored(column: Column) -> bool:
+    """Return whether tables may have the column.
+
+    dlt creates none without a data type; a catalogue's column may state that of its database alone.
+    """
+    return column.is_complete or column.properties.get(DATABASE_TYPE) is not None
+
+
+def is_filled_by_dlt(column: str) -> bool:
+    """Return whether dlt fills the column itself: nobody sends it, and an import file need not state it."""
+    return column.casefold().startswith("_dlt_")

@@ -1,4 +1,4 @@
-"""What becomes of the contracts that hold, wherever they are stated (docs/dlt.md §7.1)."""
+"""Compare the contracts in force, wherever they are stated, and find violations inside columns (docs/dlt.md §7.1)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.nested_fields import FieldChange, FieldEvent, fields_of
 from schemactl.review.rule import Match
-from schemactl.schema.changes import SettingChanged, TablePropertyChanged
+from schemactl.schema.changes import (
+    ColumnPropertyChanged,
+    ColumnRetyped,
+    NullabilityChanged,
+    SettingChanged,
+    TablePropertyChanged,
+)
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
+from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure
 from schemactl.schema.nesting import chain_of
 from schemactl.schema.types import Schema, Table
 
@@ -70,7 +79,7 @@ def states_contract(schema: Schema) -> bool:
 
 
 def shifts(comparison: Comparison) -> Iterator[Shift]:
-    """Yield the modes that changed; tables that inherit their contract are not reported one by one."""
+    """Yield the modes that changed, without tables that inherit the change."""
     stated = any(change.name == CONTRACT for change in comparison.of(SettingChanged))
     moved = any(change.name in (CONTRACT, "parent") for change in comparison.of(TablePropertyChanged))
     if stated:
@@ -80,7 +89,7 @@ def shifts(comparison: Comparison) -> Iterator[Shift]:
 
 
 def restated(comparison: Comparison) -> Iterator[str | None]:
-    """Yield the tables, None for the whole schema, whose contract is stated anew and holds as before."""
+    """Yield the tables, None for the whole schema, whose contract is stated differently and has the same modes."""
     base, head = comparison.base.schema, comparison.head.schema
     of_schema = any(shift.table is None for shift in shifts(comparison))
     for change in comparison.of(SettingChanged):
@@ -106,7 +115,7 @@ def _of_tables(comparison: Comparison) -> Iterator[Shift]:
     base, head = comparison.base.schema, comparison.head.schema
     owners = _owners(comparison)
     for name, pair in owners.items():
-        if pair == (None, None) or _is_told_with_parent(head.tables[name], owners):
+        if pair == (None, None) or _follows_parent(head.tables[name], owners):
             continue
         before = contract_for(base, comparison.base_tables.get(name, name))
         after = contract_for(head, name)
@@ -114,8 +123,8 @@ def _of_tables(comparison: Comparison) -> Iterator[Shift]:
             yield from _shift(name, entity, before, after)
 
 
-def _is_told_with_parent(table: Table, owners: Mapping[str, tuple[str | None, str | None]]) -> bool:
-    """Return whether the table has the contracts of what it is nested in now, before and after."""
+def _follows_parent(table: Table, owners: Mapping[str, tuple[str | None, str | None]]) -> bool:
+    """Return whether the table has its parent's contract, before and after."""
     return table.parent is not None and owners.get(table.parent) == owners[table.name] and table.parent != table.name
 
 
@@ -126,7 +135,7 @@ def _shift(table: str | None, entity: Entity, before: Contract, after: Contract)
 
 
 def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
-    """Return who states the contracts of each table that both schemas have, dlt's own left out."""
+    """Return the tables that state the contract of each shared table, before and after; without dlt's own tables."""
     base, head = comparison.base.schema, comparison.head.schema
     prefix = system_prefix(naming_of(head))
     found: dict[str, tuple[str | None, str | None]] = {}
@@ -138,6 +147,39 @@ def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
 
 
 def _owner(schema: Schema, name: str | None) -> str | None:
-    """Return the table on the way to the root that states a contract, None where the settings decide."""
+    """Return the nearest table up to the root that states a contract, None where the settings decide."""
     tables = (schema.tables[each] for each in chain_of(schema, name) if each in schema.tables)
     return next((table.name for table in tables if CONTRACT in table.properties), None)
+
+
+def freezes_fields(schema: Schema, table: str) -> bool:
+    """Return whether a load fails whose data has new fields, or fields of another type, in columns of the table."""
+    return contract_for(schema, table).data_type is Mode.FREEZE
+
+
+def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[FieldChange, ...] | None:
+    """Return the field changes that violate a contract; None where the violation is not about fields alone.
+
+    As with columns, removed and reordered fields violate none, since data asks for neither.
+    """
+    change = _only_change(comparison, violation)
+    if change is None:
+        return None
+    if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
+        # Loads of such schemas ignore the stated structure.
+        return ()
+    found = fields_of(comparison, change)
+    return found if found is None else tuple(each for each in found if each.event is not FieldEvent.REMOVED)
+
+
+def _only_change(comparison: Comparison, violation: Violation) -> ColumnPropertyChanged | None:
+    """Return the changed ``x-spark-type``, None where more than that changed in the column's type."""
+    if violation.entity is not Entity.DATA_TYPE or violation.variant_of is not None:
+        return None
+    place = violation.table, violation.column
+    retyped = {(change.table, change.column) for change in comparison.of(ColumnRetyped)}
+    required = {(change.table, change.column) for change in comparison.of(NullabilityChanged)}
+    if place in retyped | required:
+        return None
+    stated = (change for change in comparison.of(ColumnPropertyChanged) if change.name == SPARK_TYPE)
+    return next((change for change in stated if (change.table, change.column) == place), None)

@@ -1,13 +1,12 @@
-"""Changes that alter a schema's hash and nothing that anybody stores, writes or reads."""
+"""Recognize changes that alter a schema's hash and nothing that anybody stores, writes or reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from schemactl.review.hint_names import says_what_fits
+from schemactl.review.hints import constrains_values, is_unset
 from schemactl.schema.changes import (
-    ABSENT,
     Change,
     ColumnPropertyChanged,
     ColumnsReordered,
@@ -21,8 +20,8 @@ from schemactl.schema.structure import DATABASE_TYPE
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
 """Keys at the top that are no content: the hash is not made of them (docs/dlt.md §2.1)."""
 
-_MEANT = frozenset(("x-merge-strategy", "x-source-names", SPARK_TYPE, DATABASE_TYPE))
-"""Hints that say what becomes of the data."""
+_MEANINGFUL = frozenset(("x-merge-strategy", "x-source-names", SPARK_TYPE, DATABASE_TYPE))
+"""Hints that change how data is loaded or stored."""
 
 
 def is_content(change: Change) -> bool:
@@ -43,7 +42,7 @@ def cosmetic_kind(change: Change) -> str | None:
         case NullabilityChanged():
             return "defaults that are stated or left out" if change.is_restated else None
         case TablePropertyChanged(name="schema_contract"):
-            # Even null is a contract: it goes before that of the schema.
+            # Even null is a contract: it overrides the schema's.
             return None
         case TablePropertyChanged(name="x-normalizer") if _nesting(change.before) != _nesting(change.after):
             return None
@@ -59,8 +58,8 @@ def _of_property(name: str, before: Any, after: Any) -> str | None:
     if name == "engine_version":
         return "the engine version"
     if name.startswith("x-"):
-        return None if name in _MEANT or says_what_fits(name) else "`x-` hints"
-    if _is_unset(before) and _is_unset(after):
+        return None if name in _MEANINGFUL or constrains_values(name) else "`x-` hints"
+    if is_unset(before) and is_unset(after):
         return "defaults that are stated or left out"
     return None
 
@@ -68,7 +67,3 @@ def _of_property(name: str, before: Any, after: Any) -> str | None:
 def _nesting(stated: Any) -> Any:
     """Return the one processing hint that a person sets: it decides what becomes a table."""
     return stated.get("max_nesting") if isinstance(stated, Mapping) else None
-
-
-def _is_unset(value: Any) -> bool:
-    return value is ABSENT or value is None or value is False

@@ -1,4 +1,4 @@
-"""Finds what changed inside columns that keep objects and lists: fields new, gone, of another name or type."""
+"""Find the fields that were added, removed, renamed or retyped inside columns of objects and lists."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ from enum import Enum, auto
 from typing import Any, Literal
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_paths import INSIDE, FieldPath, told_path
-from schemactl.review.origins import base_column, head_column
-from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
+from schemactl.review.wording import place
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure
 from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import (
+    INSIDE,
+    STRING,
+    FieldPath,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    path_text,
+)
 from schemactl.schema.renames import column_renames
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
@@ -65,12 +74,12 @@ class FieldChange:
     @property
     def old_where(self) -> str:
         """The same with the name that the field had."""
-        return place(self.change.table, f"{self.change.column}{told_path(self._old_path)}")
+        return place(self.change.table, f"{self.change.column}{path_text(self._old_path)}")
 
     @property
     def name(self) -> str:
         """The field's full name, from its column on."""
-        return f"{self.change.column}{told_path(self.path)}"
+        return f"{self.change.column}{path_text(self.path)}"
 
     @property
     def _old_path(self) -> FieldPath:
@@ -92,15 +101,15 @@ class FieldChange:
 
 
 def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldChange]:
-    """Yield what happened inside the columns that are nested before and after; fields of new ones are not reported."""
+    """Yield the changes of one kind inside columns that are nested before and after; not the fields of new columns."""
     for change in comparison.of(ColumnPropertyChanged):
         yield from (found for found in fields_of(comparison, change) or () if found.event is event)
 
 
 def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[FieldChange, ...] | None:
-    """Return what a changed property says of fields, nothing where only their order is another; None where it cannot.
+    """Return the field changes behind a changed property; none where only the order of fields changed.
 
-    Other properties do not, types that nobody can read, and schemas whose normalizer keeps no structure.
+    None where the property states no structure, where its type cannot be read, and where the normalizer keeps none.
     """
     before, after = _structures(comparison, change)
     if before is None or after is None:
@@ -109,8 +118,8 @@ def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Fi
 
 
 def had_fields(comparison: Comparison, table: str, column: str) -> bool:
-    """Return whether a column of the head schema kept objects or lists before, inside of which queries may look."""
-    before = base_column(comparison, table, column)
+    """Return whether a column of the head schema held objects or lists in the base schema, which queries may access."""
+    before = comparison.base_column(table, column)
     if (
         before is None
         or before.data_type is not DataType.JSON
@@ -120,8 +129,8 @@ def had_fields(comparison: Comparison, table: str, column: str) -> bool:
     return isinstance(_stated(before.properties.get(SPARK_TYPE)), Struct | ListOf | MapOf)
 
 
-def told_type(of: NestedType) -> str:
-    """Return a type in a few letters: what is inside of one that is nested is left out."""
+def type_label(of: NestedType) -> str:
+    """Return a short name of a type, without what is nested in it."""
     match of:
         case Leaf(name):
             return name
@@ -139,7 +148,7 @@ def told_type(of: NestedType) -> str:
 
 
 def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[NestedType | None, NestedType | None]:
-    """Return what a column kept and keeps; None where it is not nested, or the property says nothing of it."""
+    """Return the structure of a column before and after; None where the property states none."""
     if change.name == SPARK_TYPE and _is_kept(comparison, change):
         return _stated(change.before), _stated(change.after)
     if change.name == DATABASE_TYPE and isinstance(change.before, str) and isinstance(change.after, str):
@@ -148,11 +157,11 @@ def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[
 
 
 def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
-    """Return whether both schemas keep the column as its ``x-spark-type`` says.
+    """Return whether both schemas store the column as its ``x-spark-type`` states.
 
-    Other normalizers load JSON texts, whatever is stated; columns of another data type are no objects.
+    Other normalizers load JSON texts whatever is stated, and columns of other data types are not nested.
     """
-    columns = (getter(comparison, change.table, change.column) for getter in (base_column, head_column))
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
     if any(column is None or column.data_type is not DataType.JSON for column in columns):
         return False
     return all(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head))
@@ -204,9 +213,9 @@ def _of_structs(before: Struct, after: Struct, path: FieldPath) -> Iterator[_Dif
 
 
 def _as_table(fields: dict[str, NestedType]) -> Table:
-    """Return fields as columns, so that the same is taken for a rename as with these.
+    """Return fields as columns of a table, so that renames are guessed as those of columns.
 
-    Types stand there as text: like columns, fields are only renamed where they keep their type.
+    Types are texts there: like columns, fields are only renamed where they keep their type.
     """
     typed = {name: "json text" if isinstance(of, Json) else write_type(of) for name, of in fields.items()}
     return Table("", {name: Column(name, {"data_type": text}) for name, text in typed.items()})
@@ -214,4 +223,4 @@ def _as_table(fields: dict[str, NestedType]) -> Table:
 
 def _plain(path: FieldPath, of: NestedType | None) -> dict[str, str] | None:
     """Return a field as JSON data: it distinguishes the fields of one column in fingerprints."""
-    return None if of is None else {"field": told_path(path).removeprefix("."), "type": told_type(of)}
+    return None if of is None else {"field": path_text(path).removeprefix("."), "type": type_label(of)}

@@ -1,4 +1,4 @@
-"""What becomes of the values of a field inside a column when its type changes: as with a column of its own."""
+"""Judge a changed type of a field inside a column, as rules D301 to D312 judge that of a whole column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from schemactl.review.full_types import grows, is_finer, keeps_integer_digits
+from schemactl.review.retypes import grows, is_finer, keeps_integer_digits
 from schemactl.review.severity import Impact, Severity
 from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion, crosses_families
 from schemactl.schema.full_types import FullType, conversion_between, full_type
@@ -33,8 +33,8 @@ class _Consequence:
     impact: Impact
 
 
-class Fate(Enum):
-    """What becomes of values; each with the impact of the rule about columns (tests hold them to it)."""
+class ValueEffect(Enum):
+    """What happens to the values; each with the impact of the rule about columns (tests compare them)."""
 
     WIDENED = _Consequence("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
     """D301, D307"""
@@ -52,7 +52,7 @@ class Fate(Enum):
         "integers may not fit, and files that hold the wider ones cannot be read",
         Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR),
     )
-    """Worse than D306: nothing narrows what stands inside of stored files."""
+    """Worse than D306: no migration narrows a type inside stored files."""
     REZONED = _Consequence("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
     """D310"""
     COARSER = _Consequence("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
@@ -74,111 +74,98 @@ class Fate(Enum):
 
 def impact_of(before: NestedType, after: NestedType) -> Impact:
     """Return how bad another type of a field is; readers are broken by one of another family, as with columns."""
-    found: Impact = fate(before, after).value.impact
+    found: Impact = value_effect(before, after).value.impact
     return replace(found, readers=Severity.ERROR) if _crosses_families(before, after) else found
 
 
 def _crosses_families(before: NestedType, after: NestedType) -> bool:
-    """Return whether queries on one type are refused on the other; not of types that only a database has.
+    """Return whether queries on one type fail on the other; False for types that only a database has.
 
-    Spark and DuckDB look a field up in a struct as they look a key up in a map.
+    Spark and DuckDB access a field of a struct as they access a key of a map.
     """
     if isinstance(before, Struct | MapOf) and isinstance(after, Struct | MapOf):
         return False
     if not (isinstance(before, Leaf | Json) and isinstance(after, Leaf | Json)):
         return type(before) is not type(after)
-    old, new = _data_type(before), _data_type(after)
-    return old is not None and new is not None and crosses_families(old, new)
+    json = FullType(DataType.JSON)
+    old, new = (json if isinstance(of, Json) else leaf_full_type(of) for of in (before, after))
+    return old is not None and new is not None and crosses_families(old.data_type, new.data_type)
 
 
-def _data_type(of: Leaf | Json) -> DataType | None:
-    full = full_leaf(of)
-    return DataType.JSON if isinstance(of, Json) else full.data_type if full else None
+def value_effect(before: NestedType, after: NestedType) -> ValueEffect:
+    """Return what happens to values of one type in a field of another.
 
+    Every value fits a JSON text; which JSON texts fit another type depends on the data.
 
-def fate(before: NestedType, after: NestedType) -> Fate:
-    """Return what becomes of values of one type in a field of another.
-
-    Objects and lists all fit JSON texts, and so do scalars; which of the texts fit another type nobody knows.
-
-    >>> fate(Leaf("bigint"), Leaf("decimal(10,0)")).phrase
+    >>> value_effect(Leaf("bigint"), Leaf("decimal(10,0)")).phrase
     'some values may not survive'
     """
-    old, new = full_leaf(before), full_leaf(after)
+    old, new = leaf_full_type(before), leaf_full_type(after)
     if isinstance(after, Json) or after == Leaf(STRING):
         return _as_text(before, after)
     if isinstance(before, Json):
-        return Fate.DEPENDS
+        return ValueEffect.DEPENDS
     if old is None or new is None:
-        return _of_others(before, after)
+        are_objects = {type(before), type(after)} == {Struct, MapOf}
+        is_foreign = isinstance(before, Leaf) and isinstance(after, Leaf)  # a type that only a database has
+        return ValueEffect.DEPENDS if are_objects or is_foreign else ValueEffect.REFUSED
     if old == new:
         # A float and a double, which have no sizes for dlt.
-        return Fate.WIDENED if after == Leaf(DOUBLE) else Fate.LOSES
+        return ValueEffect.WIDENED if after == Leaf(DOUBLE) else ValueEffect.LOSES
     if old.data_type == new.data_type:
         return _resized(old, new)
-    return _FATES[conversion_between(old, new)]
+    return _EFFECTS[conversion_between(old, new)]
 
 
-_FATES: Final[Mapping[Conversion, Fate]] = {
-    Conversion.WHOLE: Fate.WIDENED,
-    Conversion.DEPENDS: Fate.DEPENDS,
-    Conversion.LOSES: Fate.LOSES,
-    Conversion.REFUSED: Fate.REFUSED,
+_EFFECTS: Final[Mapping[Conversion, ValueEffect]] = {
+    Conversion.WHOLE: ValueEffect.WIDENED,
+    Conversion.DEPENDS: ValueEffect.DEPENDS,
+    Conversion.LOSES: ValueEffect.LOSES,
+    Conversion.REFUSED: ValueEffect.REFUSED,
 }
 
 
-def _as_text(before: NestedType, after: NestedType) -> Fate:
-    """Return what becomes of values in a field of texts, JSON or not."""
+def _as_text(before: NestedType, after: NestedType) -> ValueEffect:
+    """Return what happens to values in a field of texts, JSON or not."""
     match before:
         case Struct() | ListOf() | MapOf():
-            return Fate.TEXTS
+            return ValueEffect.TEXTS
         case Json():
-            return Fate.SPELLED
+            return ValueEffect.SPELLED
         case _ if isinstance(after, Json):
-            return Fate.WIDENED if before in _SPELLED_AS_JSON else Fate.SPELLED
-    full = full_leaf(before)
-    return Fate.SPELLED if full is not None and full.data_type in SPELLED_DIFFERENTLY else Fate.WIDENED
+            return ValueEffect.WIDENED if before in _SPELLED_AS_JSON else ValueEffect.SPELLED
+    full = leaf_full_type(before)
+    return ValueEffect.SPELLED if full is not None and full.data_type in SPELLED_DIFFERENTLY else ValueEffect.WIDENED
 
 
 _SPELLED_AS_JSON: Final = (Leaf(BIGINT), Leaf(DOUBLE), Leaf(BOOLEAN))
 
 
-def takes_as_it_is(before: NestedType, after: NestedType) -> bool:
-    """Return whether values of one type make no load ask for another type than ``after``, however they fit it.
+def accepts_values(before: NestedType, after: NestedType) -> bool:
+    """Return whether loads accept values of one type in a field of another without changing the field's type.
 
-    What loads keep the type for: values for JSON texts, and integers for doubles and for large integers.
+    JSON texts accept any value, doubles and large integers accept integers.
     """
     if isinstance(after, Json) or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE))):
         return True
-    old, new = full_leaf(before), full_leaf(after)
+    old, new = leaf_full_type(before), leaf_full_type(after)
     # Integers and floats are stored in one size each.
     kinds = (DataType.BIGINT, DataType.DOUBLE)
     return old is not None and new is not None and old.data_type == new.data_type and new.data_type in kinds
 
 
-def _of_others(before: NestedType, after: NestedType) -> Fate:
-    match before, after:
-        case (Struct(), MapOf()) | (MapOf(), Struct()):
-            return Fate.DEPENDS
-        case Leaf(), Leaf():
-            # Types that only a database has.
-            return Fate.DEPENDS
-        case _:
-            return Fate.REFUSED
-
-
-def _resized(old: FullType, new: FullType) -> Fate:
+def _resized(old: FullType, new: FullType) -> ValueEffect:
     if old.timezone != new.timezone:
-        return Fate.REZONED
+        return ValueEffect.REZONED
     if old.data_type is DataType.TIME:
-        return Fate.GROWS if (new.precision or 0) > (old.precision or 0) else Fate.COARSER
+        return ValueEffect.GROWS if (new.precision or 0) > (old.precision or 0) else ValueEffect.COARSER
     if is_finer(old, new):
-        return Fate.WIDENED if keeps_integer_digits(old, new) else Fate.DEPENDS
+        return ValueEffect.WIDENED if keeps_integer_digits(old, new) else ValueEffect.DEPENDS
     if is_finer(new, old):
-        return Fate.LOSES
+        return ValueEffect.LOSES
     if grows(old, new):
-        return Fate.GROWS
-    return Fate.NARROWED if old.data_type is DataType.BIGINT else Fate.SHRINKS
+        return ValueEffect.GROWS
+    return ValueEffect.NARROWED if old.data_type is DataType.BIGINT else ValueEffect.SHRINKS
 
 
 _TYPES: Final[Mapping[str, DataType]] = {
@@ -202,7 +189,7 @@ _TYPES: Final[Mapping[str, DataType]] = {
 _BITS: Final[Mapping[str, int]] = {"int": 32, "smallint": 16, "tinyint": 8}
 
 
-def full_leaf(of: NestedType) -> FullType | None:
+def leaf_full_type(of: NestedType) -> FullType | None:
     """Return a scalar's type with its sizes; None for others, and for types that only a database has."""
     if not isinstance(of, Leaf):
         return None

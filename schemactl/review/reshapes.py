@@ -10,7 +10,7 @@ from enum import Enum, auto
 from schemactl.review.comparison import Comparison
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.types import Column, DataType, Table
+from schemactl.schema.types import DataType, Table
 
 
 class Form(Enum):
@@ -105,15 +105,11 @@ class _Finder:
                 continue
             names = {table.name for table in tables}
             for column in owner.columns.values():
-                if (parent, column.name) in new | gone or not _is_scalar(column):
+                if (parent, column.name) in new | gone or column.data_type in (None, DataType.JSON):
                     continue
                 if naming.shorten_fragments(parent, column.name) in names:
                     nested = tuple(sorted(_below(parent, column.name, self._new, naming)))
                     yield Reshape(Form.LISTED, parent, column.name, nested, keeps_column=True)
-
-
-def _is_scalar(column: Column) -> bool:
-    return column.is_complete and column.properties["data_type"] != DataType.JSON
 
 
 def _by_parent(tables: Iterator[Table]) -> Mapping[str, list[Table]]:

@@ -1,4 +1,4 @@
-"""Finds the columns whose type changed, and the matches that report them."""
+"""Find columns whose type changed, compare sizes of one data type, and make the matches that report them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_table, head_column, renamed_columns
-from schemactl.review.places import place
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
+from schemactl.review.wording import place
 from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnRetyped
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion, crosses_families
 from schemactl.schema.full_types import FullType, conversion_between, full_type
 from schemactl.schema.types import DataType
+
+
+def grows(before: FullType, after: FullType) -> bool | None:
+    """Return whether one data type's values may be longer now; None where neither longer nor shorter ones fit.
+
+    Other digits after the point are another matter, and so are fractions of seconds.
+    """
+    is_moment = after.data_type in (DataType.TIMESTAMP, DataType.TIME)
+    if is_moment or before.scale != after.scale or before.precision == after.precision:
+        return None
+    return after.precision is None or (before.precision is not None and after.precision > before.precision)
+
+
+def is_finer(before: FullType, after: FullType) -> bool:
+    """Return whether a decimal or wei has more digits after the point."""
+    return before.scale is not None and after.scale is not None and after.scale > before.scale
+
+
+def keeps_integer_digits(before: FullType, after: FullType) -> bool:
+    """Return whether a decimal or wei has as many digits before the point, or more."""
+    if after.integer_digits is None:
+        return True
+    return before.integer_digits is not None and after.integer_digits >= before.integer_digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +91,7 @@ def converted(comparison: Comparison, *kinds: Conversion) -> Iterator[tuple[Rety
 
     A pair that loses nothing, but whose new type states a size that may be too small, ``DEPENDS``.
     """
-    origins = renamed_columns(comparison)
+    origins = comparison.base_columns
     for retype in _retypes(comparison):
         before, after = retype.before, retype.after
         if before.data_type == after.data_type:
@@ -97,6 +119,6 @@ def _retypes(comparison: Comparison) -> Iterator[Retype]:
 
 def _counts_seconds(comparison: Comparison, change: ColumnRetyped, origin: str) -> bool:
     """Return whether one side states the unit; a point in time needs none any more."""
-    table = base_table(comparison, change.table)
-    columns = (table.columns.get(origin) if table else None, head_column(comparison, change.table, change.column))
+    table = comparison.base_table(change.table)
+    columns = (table.columns.get(origin) if table else None, comparison.head_column(change.table, change.column))
     return any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)

@@ -1,4 +1,4 @@
-"""From two schemas to findings: all rules, the severities that a mode asks for, silences."""
+"""Make findings from two schemas: run all rules, set the severities of the mode, apply silences."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hashlib import sha256
 from typing import Any, Final
 
 from schemactl.errors import Location
-from schemactl.review.catalogue import all_rules
 from schemactl.review.comparison import Comparison, Side
-from schemactl.review.nested_paths import FieldPath
 from schemactl.review.report import Compatibility, Counted, Finding, Silence
 from schemactl.review.rule import Match, Rule
+from schemactl.review.rules import all_rules
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.silences import Found, silence_for
 from schemactl.review.stability import Promises, Stability, softened
 from schemactl.schema.diff import diff
+from schemactl.schema.nested_types import FieldPath
 
 Keys = tuple[str | int, ...]
 Locate = Callable[[Keys], Location | None]
@@ -111,17 +111,18 @@ class _Judge:
     """Makes findings of matches."""
 
     def __init__(self, comparison: Comparison, settings: ReviewSettings) -> None:
-        self._schema = comparison.head.schema.name
+        self._comparison = comparison
         self._settings = settings
         self._promises = Promises(comparison)
-        self._today = comparison.today
 
     def finding(self, rule: Rule, match: Match) -> Finding:
         settings = self._settings
         counted = self._counted(match)
-        impact = _with_counted(match.impact or rule.impact, counted)
+        impact = match.impact or rule.impact
+        if counted is not None and impact.data is Severity.DEPENDS:
+            impact = replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
         severity = self._severity(rule, match, impact)
-        mark = fingerprint(rule.id, self._schema, match)
+        mark = fingerprint(rule.id, self._comparison.head.schema.name, match)
         return Finding(
             rule=rule.id,
             title=rule.title,
@@ -131,7 +132,7 @@ class _Judge:
             message=match.sentence,
             why=rule.why,
             fix=rule.fix,
-            schema=self._schema,
+            schema=self._comparison.head.schema.name,
             fingerprint=mark,
             table=match.table,
             column=match.column,
@@ -144,7 +145,7 @@ class _Judge:
             counted=counted,
             advice=match.advice,
             silence=silence_for(
-                self._silences(rule), rule.id, match.table, match.column, self._today, Found(mark, severity)
+                self._silences(rule), rule.id, match.table, match.column, self._comparison.today, Found(mark, severity)
             ),
         )
 
@@ -179,18 +180,12 @@ class _Judge:
         """Return the keys with the names that tables and columns have in the base schema."""
         match keys:
             case ("tables", str(table), "columns", str(column), *rest):
-                names = self._promises.base_table(table), self._promises.base_column(table, column)
-                return ("tables", names[0], "columns", names[1], *rest)
+                old_column = self._comparison.base_columns.get((table, column), column)
+                return ("tables", self._comparison.base_tables.get(table, table), "columns", old_column, *rest)
             case ("tables", str(table), *rest):
-                return ("tables", self._promises.base_table(table), *rest)
+                return ("tables", self._comparison.base_tables.get(table, table), *rest)
             case _:
                 return keys
-
-
-def _with_counted(impact: Impact, counted: Counted | None) -> Impact:
-    if counted is None or impact.data is not Severity.DEPENDS:
-        return impact
-    return replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
 
 
 def _worst(severities: Iterator[Severity]) -> Severity:

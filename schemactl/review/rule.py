@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_paths import FieldPath
 from schemactl.review.severity import Direction, Impact
+from schemactl.schema.nested_types import FieldPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

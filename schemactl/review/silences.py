@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
 from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
-from schemactl.review.catalogue import rule_ids
 from schemactl.review.report import Finding, Silence
+from schemactl.review.rules import rule_ids
 from schemactl.review.severity import Severity
 
 _KEYS: Final = ("rule", "table", "column", "fingerprint", "severity", "reason", "until")
@@ -59,7 +59,12 @@ def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: d
         findings: of all reviews.
         today: see ``silence_for``.
     """
-    return tuple(silence for silence in silences if is_over(silence, today) or not _covers_any(silence, findings))
+    places = [(each.rule, each.table, each.column, Found(each.fingerprint, each.severity)) for each in findings]
+    return tuple(
+        silence
+        for silence in silences
+        if is_over(silence, today) or not any(_covers(silence, *place) for place in places)
+    )
 
 
 def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -> tuple[Silence, ...]:
@@ -92,20 +97,13 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
     )
 
 
-def _covers_any(silence: Silence, findings: Sequence[Finding]) -> bool:
-    return any(
-        _covers(silence, each.rule, each.table, each.column, Found(each.fingerprint, each.severity))
-        for each in findings
-    )
-
-
 def _covers(silence: Silence, rule: str, table: str | None, column: str | None, found: Found | None) -> bool:
     if silence.rule != rule:
         return False
     if silence.severity is not None and found is not None and found.severity.rank > silence.severity.rank:
         return False
     if silence.fingerprint is not None:
-        # The fingerprint says where: names may hold what patterns mean something by.
+        # The fingerprint includes the place; names may hold characters that mean something in patterns.
         return found is not None and silence.fingerprint == found.fingerprint
     return _fits(silence.table, table) and _fits(silence.column, column)
 
@@ -170,6 +168,7 @@ def write_silence(finding: Finding, until: date, reason: str, table: str) -> str
         "severity": finding.severity.value,
         "reason": reason,
     }
+    # A string of TOML is one of JSON, except for the character DEL.
     texts = {
         key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         for key, value in stated.items()
@@ -177,8 +176,3 @@ def write_silence(finding: Finding, until: date, reason: str, table: str) -> str
     }
     lines = (f"[[{table}]]", *(f"{key} = {text}" for key, text in texts.items()), f"until = {until.isoformat()}")
     return "\n".join(lines) + "\n"
-
-
-def _toml_text(text: str) -> str:
-    """Return a string of TOML, which is one of JSON but for the character DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

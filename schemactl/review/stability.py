@@ -6,18 +6,15 @@ schema's word counts, so a change cannot excuse itself; only for what is new the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import STABILITY
+from schemactl.review.hints import STABILITY
 from schemactl.review.severity import Impact, Severity
-from schemactl.schema.changes import ColumnRenamed
 from schemactl.schema.nesting import chain_of
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Column, Schema
 
 
 class Stability(StrEnum):
@@ -52,36 +49,21 @@ class Promises:
         """Return the promise for a column or a table; a column has its table's, a nested table its parent's."""
         if table is None:
             return Stability.STABLE
-        base_table = self.base_table(table)
+        base_table = self._comparison.base_tables.get(table, table)
         if column is not None:
-            stated = _of_column(self._base, base_table, self.base_column(table, column))
-            if stated is None and not self._is_in_base(base_table, self.base_column(table, column)):
-                stated = _of_column(self._head, table, column)
+            base = self._comparison.base_column(table, column)
+            stated = _of_column(base)
+            if stated is None and base is None:
+                stated = _of_column(self._comparison.head_column(table, column))
             if stated is not None:
                 return stated
         if base_table in self._base.tables:
             return _of_table(self._base, base_table)
         return _of_table(self._head, table)
 
-    def base_table(self, table: str) -> str:
-        """Return a table's name in the base schema."""
-        return self._comparison.base_tables.get(table, table)
 
-    def base_column(self, table: str, column: str) -> str:
-        """Return a column's name in the base schema."""
-        return self._renamed.get((table, column), column)
-
-    def _is_in_base(self, table: str, column: str) -> bool:
-        return table in self._base.tables and column in self._base.tables[table].columns
-
-    @cached_property
-    def _renamed(self) -> Mapping[tuple[str, str], str]:
-        return {(change.table, change.after): change.before for change in self._comparison.of(ColumnRenamed)}
-
-
-def _of_column(schema: Schema, table: str, column: str) -> Stability | None:
-    found = schema.tables[table].columns.get(column) if table in schema.tables else None
-    return _stability(found.properties.get(STABILITY)) if found else None
+def _of_column(column: Column | None) -> Stability | None:
+    return _stability(column.properties.get(STABILITY)) if column else None
 
 
 def _of_table(schema: Schema, name: str | None) -> Stability:

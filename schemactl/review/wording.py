@@ -1,12 +1,13 @@
-"""How sentences of findings state names, values and numbers."""
+"""Phrase names, values, keys and numbers for the sentences of findings."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from schemactl.schema.changes import ABSENT
+from schemactl.schema.renames.pairing import RENAMED_FROM
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
@@ -46,3 +47,18 @@ def typed(column: Column) -> str:
     stated = (column.properties.get("data_type"), column.properties.get(DATABASE_TYPE))
     types = ", stored as ".join(f"`{each}`" for each in stated if each)
     return f"`{column.name}` ({types})" if types else f"`{column.name}`"
+
+
+def place(table: str, column: str | None = None) -> str:
+    """Return a table's or a column's full name in backquotes."""
+    return f"`{table}`" if column is None else f"`{table}.{column}`"
+
+
+def key(columns: Iterable[str]) -> str:
+    """Return a key's columns in backquotes, all of them, in parentheses."""
+    return f"({', '.join(f'`{column}`' for column in columns)})"
+
+
+def advice(before: str, after: str) -> str:
+    """Return how to say that a table or column was renamed, and how to say that it was not."""
+    return f"a guess: state `{RENAMED_FROM}: {before}` on `{after}` if it is so, `{RENAMED_FROM}: []` if it is new"

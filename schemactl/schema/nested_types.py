@@ -5,6 +5,8 @@ As texts they stand in ``schema.nested_ddl``, those that columns state in ``sche
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -94,3 +96,28 @@ def is_within(old: NestedType, new: NestedType) -> bool:
 
 def _stored(of: NestedType) -> NestedType:
     return Leaf(STRING) if isinstance(of, Json) else of
+
+
+INSIDE: Final = None
+"""The step from a list to its elements, or from a map to its values."""
+
+FieldPath: TypeAlias = tuple[str | None, ...]
+"""For example ``("lines", INSIDE, "price")``; the empty path is the column itself."""
+
+
+def path_text(path: FieldPath) -> str:
+    """Return a path as the text after a column's name; names that look like paths are quoted.
+
+    >>> path_text(("lines", INSIDE, "price"))
+    '.lines[].price'
+    >>> path_text(("lines.price",))
+    '."lines.price"'
+    """
+    quoted = (
+        json.dumps(step, ensure_ascii=False) if step is not INSIDE and (_PATH_LIKE.search(step) or not step) else step
+        for step in path
+    )
+    return "".join("[]" if step is INSIDE else f".{step}" for step in quoted)
+
+
+_PATH_LIKE: Final = re.compile(r"""[.\[\]"]""")

@@ -19,10 +19,10 @@ from schemactl.flows.survival import DataRequest, Question, count_survivors
 from schemactl.formats.dlt import write as write_schema
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
-from schemactl.review.nested_paths import INSIDE, FieldPath
 from schemactl.review.report import Counted, Finding
 from schemactl.review.severity import Severity
 from schemactl.schema.hash import bump
+from schemactl.schema.nested_types import INSIDE, FieldPath
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

@@ -11,7 +11,7 @@ import postgres_server
 import pytest
 
 from schemactl.review.comparison import Side
-from schemactl.review.reserved_words import RESERVED_WORDS
+from schemactl.review.names import RESERVED_WORDS
 from schemactl.review.review import ReviewSettings, compare, review
 from schemactl.review.severity import Severity
 from schemactl.schema.templates import new_schema

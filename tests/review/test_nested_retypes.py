@@ -12,7 +12,7 @@ import pytest
 from schemactl.inference.evidence import Position, observe
 from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.review.comparison import Side
-from schemactl.review.nested_retypes import full_leaf
+from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.review.report import Finding
 from schemactl.review.review import ReviewSettings, compare, review
 from schemactl.review.severity import Impact, Severity
@@ -50,7 +50,7 @@ def found(base: Schema, head: Schema) -> tuple[Finding, ...]:
 
 
 def column_of(name: str) -> dict:
-    full = full_leaf(Leaf(name))
+    full = leaf_full_type(Leaf(name))
     assert full is not None
     sizes = {"precision": full.precision, "scale": full.scale, "timezone": full.timezone}
     return {"data_type": str(full.data_type), **{key: value for key, value in sizes.items() if value is not None}}

@@ -393,17 +393,17 @@ def test_a_large_schema_with_few_changes_is_reviewed_fast():
 
 def test_rules_import_nothing_heavy():
     heavy = {"pyspark", "pandas", "pyarrow", "duckdb", "deepdiff", "pydantic", "rich", "ruamel", "orjson", "dateutil"}
-    program = "import sys; from schemactl.review.catalogue import all_rules; all_rules(); print(*sys.modules)"
+    program = "import sys; from schemactl.review.rules import all_rules; all_rules(); print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert not heavy & set(printed.split())
 
 
 def test_a_review_looks_at_each_announcement_a_few_times_whatever_the_number_of_columns(monkeypatch):
-    from schemactl.review import tombstones
+    from schemactl.review import announcements
 
     looked_at = []
-    parse = tombstones._date
-    monkeypatch.setattr(tombstones, "_date", lambda value: (looked_at.append(1), parse(value))[1])
+    parse = announcements._date
+    monkeypatch.setattr(announcements, "_date", lambda value: (looked_at.append(1), parse(value))[1])
     number = 300
     sides = [{**{f"{name}{place}": TEXT for place in range(number)}, "x": BIGINT} for name in ("alpha", "beta")]
     base, head = (Schema(name="shop", tables={"t": table_from_dict("t", {"columns": each})}) for each in sides)

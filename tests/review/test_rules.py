@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from schemactl.review.catalogue import rule_ids
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.review import compare
-from schemactl.review.rules import RULES
+from schemactl.review.rules import RULES, rule_ids
 from schemactl.review.severity import Severity
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema

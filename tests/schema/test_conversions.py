@@ -1,6 +1,6 @@
 import pytest
 
-from schemactl.review.full_types import grows
+from schemactl.review.retypes import grows
 from schemactl.schema.conversions import CONVERSIONS, Conversion, consequence, conversion
 from schemactl.schema.full_types import full_type, holds_all
 from schemactl.schema.types import DataType

@@ -306,7 +306,7 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
     Raises:
         InputError: one is not ``RULE=LEVEL``, or there is no such rule or level.
     """
-    from schemactl.review.catalogue import rule_ids
+    from schemactl.review.rules import rule_ids
     from schemactl.review.severity import Severity
 
     levels = {each.value: each for each in Severity if each is not Severity.DEPENDS}

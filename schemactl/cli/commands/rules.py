@@ -36,7 +36,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     Raises:
         InputError: there is no such rule.
     """
-    from schemactl.review.catalogue import all_rules
+    from schemactl.review.rules import all_rules
 
     rules = {rule.id: rule for rule in sorted(all_rules(), key=lambda rule: rule.id)}
     if options.rule is not None and options.rule.upper() not in rules:

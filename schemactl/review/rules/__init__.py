@@ -6,8 +6,21 @@ To add one, write such a file and a fixture ``tests/review/rules/c204.yaml``. Th
 
 from __future__ import annotations
 
+from functools import cache
+
 from schemactl.registry import Registry
-from schemactl.review.rule import RuleModule
+from schemactl.review.rule import Rule, RuleModule
 
 RULES: Registry[RuleModule] = Registry("rule", "schemactl.review.rules")
 """All rules by the names of their files."""
+
+
+def rule_ids() -> tuple[str, ...]:
+    """Return the ids of all rules, without importing any: a file's name starts with its rule's id."""
+    return tuple(name.partition("_")[0].upper() for name in RULES)
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Return all rules, installed ones last."""
+    return tuple(RULES[name].RULE for name in RULES)

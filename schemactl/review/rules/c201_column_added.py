@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schemactl.review.additions import Addition, added_columns
+from schemactl.review.added_removed import Addition, added_columns
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity

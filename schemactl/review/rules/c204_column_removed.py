@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.additions import base_table
-from schemactl.review.comparison import Comparison
-from schemactl.review.origins import is_stored
-from schemactl.review.removals import Removal, removed_columns
+from schemactl.review.added_removed import Removal, removed_columns
+from schemactl.review.announcements import column_last_day
+from schemactl.review.comparison import Comparison, is_stored
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_last_day
 from schemactl.schema.contract import Mode, contract_for
 
 _WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
@@ -25,7 +23,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """
     for change in removed_columns(comparison, Removal.PLAIN):
         name, table = change.column.name, change.table
-        announced = column_last_day(base_table(comparison, table), name)
+        announced = column_last_day(comparison.base_table(table), name)
         until = f", though it was to stay until {announced}" if announced else ""
         is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
         has_rows = is_stored(change.column)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schemactl.review.additions import base_table
+from schemactl.review.added_removed import Removal, removed_columns
+from schemactl.review.announcements import column_last_day
 from schemactl.review.comparison import Comparison
-from schemactl.review.removals import Removal, removed_columns
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_last_day
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column that was removed after the end of its notice."""
     for change in removed_columns(comparison, Removal.ANNOUNCED):
         name = change.column.name
-        until = column_last_day(base_table(comparison, change.table), name)
+        until = column_last_day(comparison.base_table(change.table), name)
         yield Match(
             sentence=f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}",
             table=change.table,

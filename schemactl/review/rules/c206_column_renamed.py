@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.guesses import advice
-from schemactl.review.origins import base_table
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import advice
 from schemactl.schema.changes import ColumnRenamed
 
 _TAKEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
@@ -19,7 +18,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each renamed column."""
     for change in comparison.of(ColumnRenamed):
         verb = "is" if change.is_stated else "seems to be"
-        base = base_table(comparison, change.table)
+        base = comparison.base_table(change.table)
         is_taken = base is not None and change.after in base.columns
         ending = f", and `{change.after}` was another column: queries on it read other values" if is_taken else ""
         yield Match(

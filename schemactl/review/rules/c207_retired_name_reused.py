@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schemactl.review.additions import Addition, added_columns, added_tables, base_table
+from schemactl.review.added_removed import Addition, added_columns, added_tables
+from schemactl.review.announcements import column_last_day, own_last_day
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_last_day, own_last_day
 from schemactl.review.wording import typed
 
 
@@ -25,7 +25,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
         )
     for change in added_columns(comparison, Addition.REVIVED):
         column = change.column
-        since = column_last_day(base_table(comparison, change.table), column.name)
+        since = column_last_day(comparison.base_table(change.table), column.name)
         yield Match(
             sentence=f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}",
             table=change.table,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schemactl.review.additions import Addition, added_columns
+from schemactl.review.added_removed import Addition, added_columns, variant_of
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.variants import path_separator, variant_of
 from schemactl.review.wording import shown, typed
+from schemactl.schema.naming import naming_of
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each added variant, by its mark or by its name."""
     for change in added_columns(comparison, Addition.VARIANT):
         table = comparison.head.schema.tables[change.table]
-        of = variant_of(change.column, table, path_separator(comparison.head.schema))
+        of = variant_of(change.column, table, naming_of(comparison.head.schema).path_separator)
         expected = table.columns[of].properties.get("data_type") if of else None
         beside = f" beside `{of}` (which is {shown(expected)})" if of else ""
         yield Match(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schemactl.review.added_removed import Removal, removed_columns, variant_of
 from schemactl.review.comparison import Comparison
-from schemactl.review.removals import Removal, removed_columns
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.variants import path_separator, variant_of
 from schemactl.review.wording import shown, typed
+from schemactl.schema.naming import naming_of
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each removed variant at the column that has to hold its values."""
     for change in removed_columns(comparison, Removal.FOLDED):
         table = comparison.head.schema.tables[change.table]
-        of = variant_of(change.column, table, path_separator(comparison.head.schema))
+        of = variant_of(change.column, table, naming_of(comparison.head.schema).path_separator)
         if of is not None:
             column = table.columns[of]
             yield Match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.additions import BACKFILL, base_table
+from schemactl.review.added_removed import BACKFILL
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
@@ -37,9 +37,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 def _impact(comparison: Comparison, change: ColumnRetyped) -> Impact | None:
     """Return what a required column does to a table that has rows."""
-    base = base_table(comparison, change.table)
     column = comparison.head.schema.tables[change.table].columns[change.column]
-    if column.nullable or base is None or base.is_new:
+    if column.nullable or not comparison.has_stored_rows(change.table):
         return None
     return _WHERE_REQUIRED if column.properties.get(BACKFILL) is None else _WHERE_BACKFILLED
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.additions import base_table
+from schemactl.review.announcements import column_last_day
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_fields import FieldEvent, field_changes, told_type
+from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_last_day
 
 _RETIRED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 """That of C207."""
@@ -20,9 +19,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each field that is new; those inside of it are not reported as well."""
     for found in field_changes(comparison, FieldEvent.ADDED):
         assert found.after is not None
-        since = column_last_day(base_table(comparison, found.change.table), found.name)
+        since = column_last_day(comparison.base_table(found.change.table), found.name)
         retired = f", but the name is retired since {since}" if since else ""
-        sentence = f"field {found.where} (`{told_type(found.after)}`) is new{retired}"
+        sentence = f"field {found.where} (`{type_label(found.after)}`) is new{retired}"
         yield found.match(sentence, _RETIRED if since else None)
 
 

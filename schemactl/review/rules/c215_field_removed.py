@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from schemactl.review.additions import base_table
+from schemactl.review.announcements import column_last_day, is_over
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_contracts import freezes_fields
-from schemactl.review.nested_fields import FieldEvent, field_changes, told_type
+from schemactl.review.contracts import freezes_fields
+from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import column_last_day, is_over
 
 _WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 _ANNOUNCED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)
@@ -24,8 +23,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for found in field_changes(comparison, FieldEvent.REMOVED):
         assert found.before is not None
         table = found.change.table
-        until = column_last_day(base_table(comparison, table), found.name)
-        sentence = f"field {found.where} (`{told_type(found.before)}`) is gone{_phrases(until, comparison.today)}"
+        until = column_last_day(comparison.base_table(table), found.name)
+        sentence = f"field {found.where} (`{type_label(found.before)}`) is gone{_phrases(until, comparison.today)}"
         where_frozen = _WHERE_FROZEN if freezes_fields(comparison.head.schema, table) else None
         yield found.match(sentence, _ANNOUNCED if is_over(until, comparison.today) else where_frozen)
 

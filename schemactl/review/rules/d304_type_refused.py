@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.places import place
 from schemactl.review.retypes import converted, type_match
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.full_types import full_type

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.full_types import grows
-from schemactl.review.retypes import resized
+from schemactl.review.retypes import grows, resized
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 

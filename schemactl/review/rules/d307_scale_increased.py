@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.full_types import is_finer, keeps_integer_digits
-from schemactl.review.retypes import resized
+from schemactl.review.retypes import is_finer, keeps_integer_digits, resized
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.nested_contracts import freezes_fields
-from schemactl.review.nested_fields import FieldChange, FieldEvent, field_changes, told_type
-from schemactl.review.nested_retypes import fate, impact_of, takes_as_it_is
+from schemactl.review.contracts import freezes_fields
+from schemactl.review.nested_fields import FieldChange, FieldEvent, field_changes, type_label
+from schemactl.review.nested_retypes import accepts_values, impact_of, value_effect
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 
@@ -22,11 +22,11 @@ def find(comparison: Comparison) -> Iterator[Match]:
 def _match(found: FieldChange, is_frozen: bool) -> Match:
     assert found.before is not None
     assert found.after is not None
-    kind = fate(found.before, found.after)
+    kind = value_effect(found.before, found.after)
     impact = impact_of(found.before, found.after)
-    if is_frozen and not takes_as_it_is(found.before, found.after):
+    if is_frozen and not accepts_values(found.before, found.after):
         impact = replace(impact, writers=Severity.ERROR)
-    types = f"from `{told_type(found.before)}` to `{told_type(found.after)}`"
+    types = f"from `{type_label(found.before)}` to `{type_label(found.after)}`"
     return found.match(f"{found.where} changes {types}: {kind.phrase}", impact, "field" if kind.is_open else None)
 
 

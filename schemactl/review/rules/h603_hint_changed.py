@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import has_rule
-from schemactl.review.hints import HintChange, extra_hints, hint_match, is_unset
+from schemactl.review.hints import HintChange, extra_hints, has_rule, hint_match, is_unset
 from schemactl.review.nested_fields import fields_of
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
@@ -19,12 +18,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each hint of a table or column that is new, gone or another, and has no rule of its own."""
     for change in extra_hints(comparison):
         has_own_rule = has_rule(change.name) or is_protective(change.name)
-        if not has_own_rule and not _is_told_by_field(comparison, change):
+        has_field_findings = isinstance(change, ColumnPropertyChanged) and fields_of(comparison, change)
+        if not has_own_rule and not has_field_findings:
             yield hint_match(change, _phrases(change))
-
-
-def _is_told_by_field(comparison: Comparison, change: HintChange) -> bool:
-    return isinstance(change, ColumnPropertyChanged) and bool(fields_of(comparison, change))
 
 
 def _phrases(change: HintChange) -> str:

@@ -7,11 +7,10 @@ from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import hint_changes, hint_match, is_restated
-from schemactl.review.places import place
 from schemactl.review.retypes import type_match
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact
-from schemactl.review.wording import plain, shown
+from schemactl.review.wording import place, plain, shown
 from schemactl.schema.changes import ColumnRetyped, NullabilityChanged
 from schemactl.schema.full_types import full_type
 

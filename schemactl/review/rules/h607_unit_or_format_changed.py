@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import UNITS
-from schemactl.review.hints import column_hints, hint_match, is_unset
+from schemactl.review.hints import UNITS, column_hints, hint_match, is_unset
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown

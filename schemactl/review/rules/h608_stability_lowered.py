@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import STABILITY
-from schemactl.review.hints import extra_hints, hint_match
+from schemactl.review.hints import STABILITY, extra_hints, hint_match
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.stability import Stability, stability

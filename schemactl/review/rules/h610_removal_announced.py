@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schemactl.review.announcements import deprecated_until, notices
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import DEPRECATED
-from schemactl.review.hints import extra_hints, hint_match, is_unset
-from schemactl.review.notices import notices
+from schemactl.review.hints import DEPRECATED, extra_hints, hint_match, is_unset
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import deprecated_until
 from schemactl.schema.changes import ABSENT
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
+from schemactl.review.announcements import notices
 from schemactl.review.comparison import Comparison
-from schemactl.review.notices import notices
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 

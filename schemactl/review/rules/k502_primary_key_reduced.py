@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.key_changes import KeyChange, key_changes
-from schemactl.review.places import key, place
+from schemactl.review.keys import KeyChange, key_changes
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import key, place
 
 _REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.key_changes import KeyChange, key_changes
-from schemactl.review.places import key, place
+from schemactl.review.keys import KeyChange, key_changes
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import key, place
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.key_changes import key_changes
-from schemactl.review.places import key, place
+from schemactl.review.keys import key_changes
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import key, place
 
 _LINKS: Final = (("row_key", "row key"), ("parent_key", "parent key"), ("root_key", "root key"))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.places import place
-from schemactl.review.reference_changes import reference_changes
+from schemactl.review.keys import reference_changes
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import place
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

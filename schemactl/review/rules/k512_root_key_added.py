@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_table
-from schemactl.review.places import place
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnAdded
-from schemactl.schema.types import Column
-
-_ROOT_ID = "_dlt_root_id"
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each root key that is new in a nested table with rows, and may not be null."""
     for change in comparison.of(ColumnAdded):
-        base = base_table(comparison, change.table)
-        if base and base.is_nested and not base.is_new and _is_root_key(change.column) and not change.column.nullable:
+        base, column = comparison.base_table(change.table), change.column
+        is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
+        if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:
             where = place(change.table, change.column.name)
             yield Match(
                 sentence=f"{where} is new and may not be null; the rows of {place(change.table)} have none",
@@ -28,10 +25,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 keys=("tables", change.table, "columns", change.column.name),
                 after=change.column.to_dict(),
             )
-
-
-def _is_root_key(column: Column) -> bool:
-    return bool(column.properties.get("root_key")) or column.name.casefold() == _ROOT_ID
 
 
 RULE = Rule(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_table
-from schemactl.review.places import place
-from schemactl.review.reference_changes import Reference, distinct, read_references
+from schemactl.review.keys import Reference, distinct, read_references
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import place
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
@@ -33,7 +32,7 @@ def _gone(comparison: Comparison, reference: Reference) -> Iterator[str]:
         yield place(reference.target)
         return
     for name, columns in ((reference.table, reference.columns), (reference.target, reference.target_columns)):
-        there, here = base_table(comparison, name), head.get(name)
+        there, here = comparison.base_table(name), head.get(name)
         for column in columns:
             if there and here and column in there.columns and column not in here.columns:
                 yield place(name, column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.name_changes import column_collisions, naming_changes, naming_of, table_collisions
+from schemactl.review.names import column_collisions, naming_changes, naming_of, table_collisions
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import listed

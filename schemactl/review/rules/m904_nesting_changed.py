@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.nesting import config, propagated
-from schemactl.review.places import place
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import plain, shown
+from schemactl.review.wording import place, plain, shown
 from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
 
 _PATHS = "use_break_path_on_normalize"
@@ -38,17 +36,38 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 
 def _options(comparison: Comparison, change: NormalizerChanged) -> Iterator[Match]:
-    before, after = config(change.before), config(change.after)
+    before, after = (
+        {} if stated is ABSENT or not stated else stated.get("config") or {} for stated in (change.before, change.after)
+    )
     path = ("normalizers", "json", "config")
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
         if name != "propagation" and old != new:
             yield _match(f"`{name}` changes from {shown(old)} to {shown(new)}", (*path, name), old, new)
-    for table, old, new in propagated(comparison, before, after):
+    for table, old, new in _propagated(comparison, before, after):
         whose = f"the rows of {place(table)}" if table else "all root tables"
         sentence = f"what {whose} hand down to nested rows changes from {shown(old)} to {shown(new)}"
         place_of = ("tables", table) if table else ("root",)
         yield _match(sentence, (*path, "propagation", *place_of), old, new)
+
+
+def _propagated(
+    comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[tuple[str | None, Any, Any]]:
+    """Yield each table (None for all root tables) that propagates other columns, with those before and after.
+
+    Tables of one schema only are left out: dlt adds an entry with each new table that it merges (docs/dlt.md §5.5).
+    """
+    old, new = before.get("propagation") or {}, after.get("propagation") or {}
+    if (old.get("root") or {}) != (new.get("root") or {}):
+        yield None, old.get("root") or {}, new.get("root") or {}
+    of_old, of_new = old.get("tables") or {}, new.get("tables") or {}
+    for table in {**of_old, **of_new}:
+        origin = comparison.base_tables.get(table, table)
+        is_shared = origin in comparison.base.schema.tables and table in comparison.head.schema.tables
+        left, right = of_old.get(origin) or {}, of_new.get(table) or {}
+        if is_shared and left != right:
+            yield table, left, right
 
 
 def _match(sentence: str, keys: tuple[str, ...], before: Any, after: Any) -> Match:

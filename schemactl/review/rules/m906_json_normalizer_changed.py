@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.nesting import module
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.schema.changes import NormalizerChanged
+from schemactl.schema.changes import ABSENT, NormalizerChanged
+from schemactl.schema.templates import RELATIONAL_NORMALIZER
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
@@ -16,7 +17,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in comparison.of(NormalizerChanged):
         if change.name != "json":
             continue
-        before, after = module(change.before), module(change.after)
+        before, after = _module(change.before), _module(change.after)
         if before != after:
             yield Match(
                 sentence=f"the JSON normalizer changes from `{before}` to `{after}`",
@@ -24,6 +25,12 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 before=before,
                 after=after,
             )
+
+
+def _module(stated: Any) -> str:
+    """Return the module of ``normalizers.json``; dlt's own may be named without its package (docs/dlt.md §1.5)."""
+    name = ({} if stated is ABSENT or not stated else stated).get("module") or RELATIONAL_NORMALIZER
+    return RELATIONAL_NORMALIZER if name == RELATIONAL_NORMALIZER.rpartition(".")[2] else str(name)
 
 
 RULE = Rule(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.new_names import columns_newly_named, tables_newly_named
-from schemactl.review.places import place
-from schemactl.review.reserved_words import warehouses_reserving
+from schemactl.review.names import columns_newly_named, tables_newly_named, warehouses_reserving
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.wording import place
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

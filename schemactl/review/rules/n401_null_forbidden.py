@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_column, is_stored
-from schemactl.review.places import place
+from schemactl.review.comparison import Comparison, is_stored
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import plain
+from schemactl.review.wording import place, plain
 from schemactl.schema.changes import NullabilityChanged
 
 _NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
@@ -20,7 +18,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column that may not be null any more; one without a data type has no rows yet (rule C211)."""
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.after is False:
-            column = base_column(comparison, change.table, change.column)
+            column = comparison.base_column(change.table, change.column)
             has_rows = column is None or is_stored(column)
             yield Match(
                 sentence=f"{place(change.table, change.column)} must not be null any more",

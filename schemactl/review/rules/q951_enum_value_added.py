@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hints import column_hints, hint_match
-from schemactl.review.permitted import permitted, values, without
+from schemactl.review.hints import column_hints, hint_match, permitted_values, values, without
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 
@@ -17,7 +16,7 @@ _REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO)
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column whose list of permitted values (``x-enum``) is longer, or gone."""
     for change in column_hints(comparison, "x-enum"):
-        before, after = permitted(change.before), permitted(change.after)
+        before, after = permitted_values(change.before), permitted_values(change.after)
         if before is None:
             continue
         if after is None:

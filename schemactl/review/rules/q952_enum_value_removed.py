@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hints import column_hints, hint_match
-from schemactl.review.permitted import permitted, values, without
+from schemactl.review.hints import column_hints, hint_match, permitted_values, values, without
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 
@@ -14,7 +13,7 @@ from schemactl.review.severity import Direction, Impact, Severity
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column whose list of permitted values (``x-enum``) is shorter, or new."""
     for change in column_hints(comparison, "x-enum"):
-        before, after = permitted(change.before), permitted(change.after)
+        before, after = permitted_values(change.before), permitted_values(change.after)
         if after is None:
             continue
         if before is None:

@@ -5,38 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from schemactl.review.bounds import limit_phrase, loosens
 from schemactl.review.comparison import Comparison
-from schemactl.review.hints import column_hints, hint_match, is_unset
+from schemactl.review.hints import column_hints, limit_match
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.schema.changes import ColumnPropertyChanged
 
 _NAMES: Final[Mapping[str, str]] = {
     "x-minimum": "smallest value",
     "x-maximum": "largest value",
     "x-pattern": "pattern",
 }
-_LOOSENED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
-_EITHER: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
     for change in column_hints(comparison, *_NAMES):
-        yield hint_match(change, limit_phrase(change, _NAMES[change.name]), impact=_impact(change))
-
-
-def _impact(change: ColumnPropertyChanged) -> Impact | None:
-    """Return the impact in place of the rule's, which is that of a tightened bound."""
-    if is_unset(change.after):
-        return _LOOSENED
-    if is_unset(change.before):
-        return None
-    if change.name == "x-pattern":
-        return _EITHER
-    found = loosens(change.before, change.after, is_upper=change.name == "x-maximum")
-    return {True: _LOOSENED, False: None, None: _EITHER}[found]
+        yield limit_match(change, _NAMES[change.name])
 
 
 RULE = Rule(

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import ENUM
-from schemactl.review.hints import column_hints, hint_match
-from schemactl.review.origins import head_column
-from schemactl.review.permitted import permitted, values, without
+from schemactl.review.hints import ENUM, column_hints, hint_match, permitted_values, values, without
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
@@ -27,22 +23,18 @@ def find(comparison: Comparison) -> Iterator[Match]:
                     phrase = f"says that {shown(code)} stands for {shown(new)}, no longer for {shown(old)}"
                     yield hint_match(change, phrase, aspect=str(code))
         elif _are_numbered(comparison, change):
-            moved = _moved(permitted(change.before) or [], permitted(change.after) or [])
-            if moved:
+            before, after = permitted_values(change.before) or [], permitted_values(change.after) or []
+            kept = [name for name in before if not without([name], after)]
+            if moved := [name for name in kept if before.index(name) != after.index(name)]:
                 yield hint_match(change, f"gives other numbers to {values(moved)}")
 
 
 def _are_numbered(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
     """Return whether the column holds numbers and names are permitted: then the place of a name is its number."""
-    column = head_column(comparison, change.table, change.column)
-    names = [*(permitted(change.before) or []), *(permitted(change.after) or [])]
+    column = comparison.head_column(change.table, change.column)
+    names = [*(permitted_values(change.before) or []), *(permitted_values(change.after) or [])]
     is_number = column is not None and column.data_type is DataType.BIGINT
     return is_number and bool(names) and all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in names)
-
-
-def _moved(before: list[Any], after: list[Any]) -> list[Any]:
-    kept = [name for name in before if not without([name], after)]
-    return [name for name in kept if before.index(name) != after.index(name)]
 
 
 RULE = Rule(

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
 
-from schemactl.review.bounds import is_multiple, limit_phrase, loosens
 from schemactl.review.comparison import Comparison
-from schemactl.review.hint_names import LIMITS, canonical
-from schemactl.review.hints import extra_hints, hint_match, is_unset
+from schemactl.review.hints import LIMITS, canonical, extra_hints, limit_match
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import ColumnPropertyChanged
-
-_LOOSENED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
-_EITHER: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS)
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
@@ -22,27 +16,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in extra_hints(comparison):
         name = LIMITS.get(canonical(change.name))
         if name is not None and isinstance(change, ColumnPropertyChanged):
-            yield hint_match(change, limit_phrase(change, name), _impact(change))
-
-
-def _impact(change: ColumnPropertyChanged) -> Impact | None:
-    """Return the impact in place of the rule's, which is that of a narrower limit."""
-    if is_unset(change.after):
-        return _LOOSENED
-    if is_unset(change.before):
-        return None
-    name = canonical(change.name)
-    if name == "x-multiple-of":
-        found = _step_loosens(change.before, change.after)
-    else:
-        found = loosens(change.before, change.after, is_upper="max" in name)
-    return {True: _LOOSENED, False: None, None: _EITHER}[found]
-
-
-def _step_loosens(before: Any, after: Any) -> bool | None:
-    if is_multiple(before, after):
-        return True
-    return False if is_multiple(after, before) else None
+            yield limit_match(change, name)
 
 
 RULE = Rule(

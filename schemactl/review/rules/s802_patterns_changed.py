@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match, Rule
-from schemactl.review.setting_effects import column_names, hit, preferred
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import listed
 from schemactl.schema.changes import ABSENT, SettingChanged
+from schemactl.schema.patterns import compile_pattern
+from schemactl.schema.settings import Settings
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each list of ``default_hints`` with other patterns, and the change of ``preferred_types``."""
     for change in comparison.of(SettingChanged):
+        before, after = ({} if each is ABSENT or not each else each for each in (change.before, change.after))
         if change.name == "default_hints":
-            yield from _hints(comparison, _mapping(change.before), _mapping(change.after))
+            yield from _hints(comparison, before, after)
         elif change.name == "preferred_types":
-            yield from _types(comparison, _mapping(change.before), _mapping(change.after))
+            yield from _types(comparison, before, after)
 
 
 def _hints(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Match]:
-    places = column_names(comparison)
+    places = _column_names(comparison)
     for hint in {**before, **after}:
         old, new = before.get(hint) or [], after.get(hint) or []
         if set(old) == set(new):
             continue
-        hit_before, hit_after = hit(old, places), hit(new, places)
+        hit_before, hit_after = _matching(old, places), _matching(new, places)
         yield Match(
             sentence=_sentence(
                 f"default_hints.{hint}",
@@ -42,8 +44,8 @@ def _hints(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str
 
 
 def _types(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Match]:
-    places = column_names(comparison)
-    old, new = preferred(before, places), preferred(after, places)
+    places = _column_names(comparison)
+    old, new = _preferred(before, places), _preferred(after, places)
     if before == after and old == new:  # only the order of patterns changed, and decides nothing
         return
     yield Match(
@@ -64,8 +66,26 @@ def _sentence(setting: str, now: list[str], no_longer: list[str]) -> str:
     return f"`{setting}` changes: {', '.join(phrase) or 'hits no other of the columns of today'}"
 
 
-def _mapping(stated: Any) -> Mapping[str, Any]:
-    return {} if stated is ABSENT or not stated else stated
+def _column_names(comparison: Comparison) -> Mapping[str, str]:
+    """Return each column name of the head schema, with the full name of the first column called so."""
+    places: dict[str, str] = {}
+    for table in comparison.head.schema.tables.values():
+        for column in table.columns:
+            places.setdefault(column, f"{table.name}.{column}")
+    return places
+
+
+def _matching(patterns: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+    """Return the names that any of the patterns matches (docs/dlt.md §1.4)."""
+    compiled = [compile_pattern(pattern) for pattern in patterns]
+    return frozenset(name for name in names if any(pattern.search(name) for pattern in compiled))
+
+
+def _preferred(stated: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, str]:
+    """Return the preferred types by name, of the names that have one."""
+    settings = Settings.of({"preferred_types": stated})
+    found = ((name, settings.preferred_type(name)) for name in names)
+    return {name: str(data_type) for name, data_type in found if data_type}
 
 
 RULE = Rule(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.origins import is_stored
-from schemactl.review.removals import Removal, removed_tables
+from schemactl.review.added_removed import Removal, removed_tables
+from schemactl.review.announcements import table_last_day
+from schemactl.review.comparison import Comparison, is_stored
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import table_last_day
 from schemactl.review.wording import counted
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schemactl.review.added_removed import Removal, removed_tables
+from schemactl.review.announcements import table_last_day
 from schemactl.review.comparison import Comparison
-from schemactl.review.removals import Removal, removed_tables
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.tombstones import table_last_day
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

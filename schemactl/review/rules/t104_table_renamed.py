@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.guesses import advice
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import counted
+from schemactl.review.wording import advice, counted
 from schemactl.schema.changes import TableRenamed
 from schemactl.schema.nesting import chain_of
 

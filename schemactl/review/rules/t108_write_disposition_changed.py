@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.merging import INSERT_ONLY, SCD2, merge_strategy
-from schemactl.review.origins import base_table
+from schemactl.review.keys import INSERT_ONLY, SCD2, merge_strategy
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import listed, plain, shown
@@ -60,7 +59,7 @@ def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
         return
     head = comparison.head.schema
     for name in head.tables:
-        base = base_table(comparison, name)
+        base = comparison.base_table(name)
         if name == table.name or base is None or base.is_new or root_of(head, name) != table.name:
             continue
         if not any(column.properties.get("root_key") for column in base.columns.values()):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.additions import base_table
 from schemactl.review.comparison import Comparison
-from schemactl.review.merging import INSERT_ONLY, SCD2, STRATEGY, UPSERT, has_primary_key, merge_strategy
+from schemactl.review.keys import INSERT_ONLY, SCD2, STRATEGY, UPSERT, has_primary_key, merge_strategy
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
@@ -24,7 +23,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
     changed = (change.table for change in comparison.of(TablePropertyChanged) if change.name in _TRIGGERS)
     for name in dict.fromkeys(changed):
         head = comparison.head.schema.tables.get(name)
-        before, after = merge_strategy(base_table(comparison, name)), merge_strategy(head)
+        before, after = merge_strategy(comparison.base_table(name)), merge_strategy(head)
         is_special = SCD2 in (before, after) or after in (INSERT_ONLY, UPSERT)
         if before == after or (None in (before, after) and not is_special):
             continue

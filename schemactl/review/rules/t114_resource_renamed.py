@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_table
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import plain, shown
 from schemactl.schema.changes import TablePropertyChanged
-from schemactl.schema.types import Table
 
 _LOSES_CURSOR: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
 
@@ -19,14 +17,15 @@ _LOSES_CURSOR: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, dat
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each root table with another ``resource``; where none is stated it is the table's name."""
     for change in comparison.of(TablePropertyChanged):
-        base, head = base_table(comparison, change.table), comparison.head.schema.tables.get(change.table)
+        base, head = comparison.base_table(change.table), comparison.head.schema.tables.get(change.table)
         if change.name != "resource" or base is None or head is None or head.is_nested:
             continue
         before, after = plain(change.before) or base.name, plain(change.after) or head.name
         follows_table = base.name != head.name and (before, after) == (base.name, head.name)
         if before == after or follows_table:
             continue
-        loses_cursor = _has_cursor(base) and head.properties.get("write_disposition") != "replace"
+        has_cursor = any(column.properties.get("incremental") for column in base.columns.values())
+        loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
         phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
         yield Match(
             sentence=f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{phrase}",
@@ -36,10 +35,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             after=after,
             impact=_LOSES_CURSOR if loses_cursor else None,
         )
-
-
-def _has_cursor(table: Table) -> bool:
-    return any(column.properties.get("incremental") for column in table.columns.values())
 
 
 RULE = Rule(

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.origins import base_table
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.types import Table
@@ -17,7 +16,7 @@ _ROLES: Final = {"x-valid-from": "beginning", "x-valid-to": "end"}
 def find(comparison: Comparison) -> Iterator[Match]:
     """Yield each validity column of ``scd2`` that is another one now; dlt may keep the old one beside it."""
     for name, head in comparison.head.schema.tables.items():
-        base = base_table(comparison, name)
+        base = comparison.base_table(name)
         for hint, role in _ROLES.items() if base else ():
             before = _with(base, hint)
             for column in _with(head, hint):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.contracts import states_contract
-from schemactl.review.nested_contracts import broken_by_fields
-from schemactl.review.nested_fields import FieldChange, FieldEvent, told_type
+from schemactl.review.contracts import broken_by_fields, states_contract
+from schemactl.review.nested_fields import FieldChange, FieldEvent, type_label
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.contract import Entity
@@ -24,7 +23,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
         if fields is None:
             yield _match(violation)
         else:
-            yield from (field.match(_told_of_field(violation, field)) for field in fields)
+            yield from (field.match(_field_sentence(violation, field)) for field in fields)
 
 
 def _match(violation: Violation) -> Match:
@@ -39,12 +38,12 @@ def _match(violation: Violation) -> Match:
     )
 
 
-def _told_of_field(violation: Violation, field: FieldChange) -> str:
+def _field_sentence(violation: Violation, field: FieldChange) -> str:
     """Return the sentence of a field that is new, under a new name, or of another type."""
     rule = f"the contract `{violation.entity}: {violation.mode}` of `{violation.table}`"
-    now = told_type(field.after) if field.after else None
+    now = type_label(field.after) if field.after else None
     if field.event is FieldEvent.RETYPED and field.before:
-        return f"{rule} holds `{field.name}` to `{told_type(field.before)}`, and it is `{now}` now"
+        return f"{rule} holds `{field.name}` to `{type_label(field.before)}`, and it is `{now}` now"
     return f"{rule} lets no new field in, and `{field.name}` (`{now}`) is new"
 
 

@@ -1,14 +1,88 @@
-"""Words that cannot stand as names in the usual warehouses unless they are quoted.
-
-Those of PostgreSQL and DuckDB are what the engines say of themselves (``pg_get_keywords``, ``duckdb_keywords``; tests
-compare), the others stand in the vendors' references of SQL.
-"""
+"""Compare the names of two schemas: a new naming convention, names that are new, and reserved words of SQL."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
+
+from schemactl.errors import InputError
+from schemactl.review.comparison import Comparison
+from schemactl.schema.changes import ABSENT, ColumnAdded, ColumnRenamed, NormalizerChanged, TableAdded, TableRenamed
+from schemactl.schema.collisions import BLANK, find_collisions
+from schemactl.schema.naming import Naming, convention_name, load_naming
+from schemactl.schema.settings import DEFAULT_NAMING
+
+
+@dataclass(frozen=True, slots=True)
+class NamingChange:
+    """Another naming convention, by the references in the two schemas."""
+
+    before: str
+    after: str
+
+
+def naming_changes(comparison: Comparison) -> Iterator[NamingChange]:
+    """Yield the change of convention, if there is one; dlt has several references of one convention."""
+    for change in comparison.of(NormalizerChanged):
+        if change.name == "names":
+            before, after = (
+                DEFAULT_NAMING if stated is ABSENT or not stated else str(stated)
+                for stated in (change.before, change.after)
+            )
+            if convention_name(before) != convention_name(after):
+                yield NamingChange(before, after)
+
+
+def naming_of(change: NamingChange) -> Naming | None:
+    """Return the new convention, None where it is not installed here."""
+    try:
+        return load_naming(change.after)
+    except InputError:
+        return None
+
+
+def new_names(comparison: Comparison, naming: Naming) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the tables and columns of the base schema that get another name: table, column, new name."""
+    for table in comparison.base.schema.tables.values():
+        renamed = naming.normalize_tables_path(table.name) or BLANK
+        if renamed != table.name:
+            yield table.name, None, renamed
+        for column in table.columns:
+            renamed = naming.normalize_path(column) or BLANK
+            if renamed != column:
+                yield table.name, column, renamed
+
+
+def table_collisions(comparison: Comparison, naming: Naming) -> Mapping[str, tuple[str, ...]]:
+    """Return the new table names that several tables of the base schema would get, with these tables."""
+    groups: dict[str, list[str]] = {}
+    for name in comparison.base.schema.tables:
+        groups.setdefault(naming.normalize_tables_path(name) or BLANK, []).append(name)
+    return {name: tuple(same) for name, same in groups.items() if len(same) > 1}
+
+
+def column_collisions(comparison: Comparison, naming: Naming) -> Iterator[tuple[str, Mapping[str, tuple[str, ...]]]]:
+    """Yield the tables of the base schema where several columns would get one name: the table, and the names."""
+    for table in comparison.base.schema.tables.values():
+        if found := find_collisions(table.columns, naming):
+            yield table.name, found
+
+
+def tables_newly_named(comparison: Comparison) -> Iterator[str]:
+    """Yield the tables that are new or renamed."""
+    yield from (change.table.name for change in comparison.of(TableAdded))
+    yield from (change.after for change in comparison.of(TableRenamed))
+
+
+def columns_newly_named(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield the columns that are new or renamed, those of new tables too: table and column."""
+    for added in comparison.of(TableAdded):
+        yield from ((added.table.name, column) for column in added.table.columns)
+    yield from ((change.table, change.column.name) for change in comparison.of(ColumnAdded))
+    yield from ((change.table, change.after) for change in comparison.of(ColumnRenamed))
+
 
 _WORDS: Final = """
 BigQuery: all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube

@@ -1,0 +1,186 @@
+"""Announced removals: which columns and tables go, and when.
+
+A table announces its columns, the schema its tables::
+
+    x-removed-tables: {carts: 2026-06-30}
+    tables:
+      orders:
+        x-removed-columns: {note: 2026-01-31}
+
+The date is the last day on which readers may count on the name; nested tables go with their parent. The announcement
+counts where the *base* schema makes it, so nobody can announce and remove in one step. It stays after the removal: the
+name is then retired. A mark on the table or column itself announces as well, and goes with it::
+
+    x-deprecated: 2026-06-30
+    x-deprecated: {until: 2026-06-30, reason: "counted anew", use: total}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from schemactl.review.comparison import Comparison
+from schemactl.review.hints import DEPRECATED, hint_changes
+from schemactl.review.rule import Match
+from schemactl.review.severity import Impact
+from schemactl.review.wording import place
+from schemactl.schema.changes import HeaderChanged
+from schemactl.schema.nesting import chain_of
+from schemactl.schema.types import Properties, Schema, Table
+
+REMOVED_COLUMNS: Final = "x-removed-columns"
+REMOVED_TABLES: Final = "x-removed-tables"
+
+
+def column_last_day(table: Table | None, name: str) -> date | None:
+    """Return the last day of a column, None where none is announced; anything but a date is ignored."""
+    if table is None:
+        return None
+    column = table.columns.get(name)
+    return _announced(table.properties, REMOVED_COLUMNS, name) or (
+        deprecated_until(column.properties) if column else None
+    )
+
+
+def own_last_day(schema: Schema, name: str) -> date | None:
+    """Return the last day of a table as ``column_last_day``, without that of its parents."""
+    table = schema.tables.get(name)
+    return _announced(schema.extensions, REMOVED_TABLES, name) or (
+        deprecated_until(table.properties) if table else None
+    )
+
+
+def announced_columns(table: Table) -> Mapping[str, date]:
+    """Return the last days of the table's announced columns, by name."""
+    names = dict.fromkeys((*table.columns, *_stated(table.properties, REMOVED_COLUMNS)))
+    return {name: day for name in names if (day := column_last_day(table, name))}
+
+
+def announced_tables(schema: Schema) -> Mapping[str, date]:
+    """Return the last days of the schema's announced tables, by name."""
+    names = dict.fromkeys((*schema.tables, *_stated(schema.extensions, REMOVED_TABLES)))
+    return {name: day for name in names if (day := own_last_day(schema, name))}
+
+
+def deprecated_until(properties: Properties) -> date | None:
+    """Return the last day that ``x-deprecated`` states, None where it states none."""
+    stated = properties.get(DEPRECATED)
+    return _date(stated.get("until") if isinstance(stated, Mapping) else stated)
+
+
+def table_last_day(schema: Schema, name: str) -> date | None:
+    """Return the last day of a table or else of its nearest announced parent, None where none is announced."""
+    return next((day for each in chain_of(schema, name) if (day := own_last_day(schema, each))), None)
+
+
+def is_over(until: date | None, today: date) -> bool:
+    """Return whether there is a last day and it is past."""
+    return until is not None and until < today
+
+
+def _stated(properties: Properties, key: str) -> Mapping[str, Any]:
+    stated = properties.get(key)
+    return stated if isinstance(stated, Mapping) else {}
+
+
+def _announced(properties: Properties, key: str, name: str) -> date | None:
+    return _date(_stated(properties, key).get(name))
+
+
+def _date(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        return None
+
+
+Place = tuple[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A last day that changed.
+
+    Attributes:
+        table, column: what is announced, by its name in the head schema; no column for a table.
+        before, after: the last day; None where none is announced.
+        is_there: whether the head schema has the table or column.
+    """
+
+    table: str
+    column: str | None
+    before: date | None
+    after: date | None
+    is_there: bool
+    keys: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        """The full name in backquotes."""
+        return place(self.table, self.column)
+
+    def match(self, sentence: str, impact: Impact | None = None) -> Match:
+        """Return the match with a sentence."""
+        days = (day.isoformat() if day else None for day in (self.before, self.after))
+        return Match(
+            sentence=sentence,
+            table=self.table,
+            column=self.column,
+            keys=self.keys,
+            before=next(days),
+            after=next(days),
+            impact=impact,
+        )
+
+
+def notices(comparison: Comparison) -> Iterator[Notice]:
+    """Yield the last days that changed, except those removed with their table or column (reported as a removal)."""
+    stated = (*comparison.of(HeaderChanged), *hint_changes(comparison))
+    if not any(change.name in (REMOVED_TABLES, REMOVED_COLUMNS, DEPRECATED) for change in stated):
+        return
+    base, head = _last_days(comparison.base.schema), _last_days(comparison.head.schema)
+    tables = {old: new for new, old in comparison.base_tables.items()}
+    columns = comparison.head_columns
+    before: dict[Place, date] = {}
+    for (table, column), day in base.items():
+        name = tables.get(table, table)
+        before[name, columns.get((name, column), column) if column is not None else None] = day
+    for where in dict.fromkeys((*before, *head)):
+        old, new = before.get(where), head.get(where)
+        owner = comparison.head.schema.tables.get(where[0])
+        is_there = owner is not None and (where[1] is None or where[1] in owner.columns)
+        if old != new and (is_there or new or _outlives(comparison, where)):
+            yield Notice(*where, old, new, is_there, _keys(comparison, where))
+
+
+def _last_days(schema: Schema) -> Mapping[Place, date]:
+    found: dict[Place, date] = {(name, None): day for name, day in announced_tables(schema).items()}
+    for table in schema.tables.values():
+        found.update({(table.name, column): day for column, day in announced_columns(table).items()})
+    return found
+
+
+def _outlives(comparison: Comparison, where: Place) -> bool:
+    """Return whether the notice was stated apart from the table or column, and so retired its name."""
+    name, column = where
+    base = comparison.base.schema
+    if column is None:
+        return name in (base.extensions.get(REMOVED_TABLES) or {}) and name not in base.tables
+    table = comparison.base_table(name)
+    stands = table is not None and name in comparison.head.schema.tables and column not in table.columns
+    return stands and table is not None and column in (table.properties.get(REMOVED_COLUMNS) or {})
+
+
+def _keys(comparison: Comparison, where: Place) -> tuple[str, ...]:
+    name, column = where
+    table = comparison.head.schema.tables.get(name)
+    if column is None:
+        is_marked = table is not None and table.properties.get(DEPRECATED) is not None
+        return ("tables", name, DEPRECATED) if is_marked else (REMOVED_TABLES,)
+    found = table.columns.get(column) if table else None
+    if found is not None and found.properties.get(DEPRECATED) is not None:
+        return ("tables", name, "columns", column, DEPRECATED)
+    return ("tables", name, REMOVED_COLUMNS)
