@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.destinations._package import LoadPackage
-from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import (
+    SPARK_TYPE,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    keeps_structure,
+    read_type,
+    write_type,
+)
 from schemactl.schema.types import Schema, Table
 
 _DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")

@@ -89,7 +89,7 @@ def column_type(column: Column) -> str:
     """Return the type that a complete column is created with."""
     from schemactl.engine.coercions.stored import stored_type
     from schemactl.engine.nested_types import sql_type, structure_type
-    from schemactl.schema.nested_columns import structure_of
+    from schemactl.schema.nested_types import structure_of
 
     structure = structure_of(column)
     return stored_type(column).simpleString() if structure is None else sql_type(structure_type(structure))

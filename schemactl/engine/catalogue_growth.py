@@ -66,7 +66,7 @@ def added_fields(column: str, there: NestedType, of: NestedType) -> Iterator[str
         there: the type that lacks fields.
         of: the type that has them.
 
-    >>> from schemactl.schema.nested_ddl import read_type
+    >>> from schemactl.schema.nested_types import read_type
     >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
     ['`c`.element.`b` double']
     """

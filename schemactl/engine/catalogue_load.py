@@ -26,7 +26,7 @@ from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
 from schemactl.engine.sql import quoted
-from schemactl.schema.nested_ddl import read_type
+from schemactl.schema.nested_types import read_type
 from schemactl.schema.types import Table
 
 

@@ -30,8 +30,8 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema import types
+from schemactl.schema.coercion import type_of
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.value_types import type_of
 
 Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 """Steps that a copy of their table can take."""

@@ -18,7 +18,7 @@ from schemactl.engine.coercions.instants import DAY_SECONDS, MICROS, in_calendar
 from schemactl.engine.coercions.stored import stored_type
 from schemactl.engine.nested_types import ddl_of
 from schemactl.schema import types
-from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_types import structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
 

@@ -10,8 +10,7 @@ from pyspark.sql import types as T
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import MAPS
 from schemactl.normalization.stated_types import are_apart
-from schemactl.schema.nested_ddl import write_type
-from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of
+from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.types import DataType
 
 _PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {

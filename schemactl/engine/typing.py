@@ -20,8 +20,17 @@ from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.typing_rows import FieldErrors, TypingPart
-from schemactl.schema.typing.columns import column_type
-from schemactl.schema.typing.model import ERRORS, Array, Field, OnError, Struct, TypingTask, spark_type, type_name
+from schemactl.schema.typing.model import (
+    ERRORS,
+    Array,
+    Field,
+    OnError,
+    Struct,
+    TypingTask,
+    column_type,
+    spark_type,
+    type_name,
+)
 
 
 def typed_by(batches: Sequence[Batch], task: TypingTask) -> list[Typed]:

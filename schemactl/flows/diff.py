@@ -26,8 +26,7 @@ from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
-from schemactl.schema.nested_ddl import structure_in
-from schemactl.schema.nested_types import NestedType
+from schemactl.schema.nested_types import NestedType, structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder

@@ -17,9 +17,8 @@ from schemactl.formats._losses import describe_loss
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nesting import chain_of
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, chain_of
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.replace import replace_text
 

@@ -23,9 +23,8 @@ from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nesting import ancestors, root_of
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema, Table, ancestors, root_of
 
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRejects, WrittenRows

@@ -14,7 +14,7 @@ from schemactl.inference.fitting import Data, Fitted, fit_names
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema.naming import Naming, load_naming, naming_of
-from schemactl.schema.nested_columns import keeps_structure
+from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
 from schemactl.schema.types import Schema

@@ -37,11 +37,9 @@ from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_columns import stated_type
-from schemactl.schema.nested_types import FieldPath
-from schemactl.schema.nesting import root_of
+from schemactl.schema.nested_types import FieldPath, stated_type
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, root_of
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input

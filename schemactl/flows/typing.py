@@ -13,8 +13,7 @@ from schemactl.formats.arc import table_columns, typing_of
 from schemactl.schema.hints import ColumnHint, Hints, only_root
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema
-from schemactl.schema.typing.columns import ERRORS_COLUMN
-from schemactl.schema.typing.model import ERRORS, OnError, TypingTask
+from schemactl.schema.typing.model import ERRORS, ERRORS_COLUMN, OnError, TypingTask
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.text import read_text
 

@@ -15,9 +15,19 @@ from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nested_columns import SPARK_TYPE, stated_type
-from schemactl.schema.nested_ddl import write_type
-from schemactl.schema.nested_types import STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_of
+from schemactl.schema.nested_types import (
+    SPARK_TYPE,
+    STRING,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    leaf_of,
+    stated_type,
+    write_type,
+)
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 from schemactl.schema.validation import check, check_column

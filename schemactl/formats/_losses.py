@@ -10,7 +10,7 @@ from typing import Any, Final
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_columns import SPARK_TYPE
+from schemactl.schema.nested_types import SPARK_TYPE
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Properties, Schema
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from schemactl.formats._fields import own_tables, stated
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_columns import SPARK_TYPE
+from schemactl.schema.nested_types import SPARK_TYPE
 from schemactl.schema.types import Column, Schema, Table
 
 

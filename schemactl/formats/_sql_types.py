@@ -11,9 +11,7 @@ from typing import Any, Final
 
 from schemactl.formats._fields import Field, properties_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
-from schemactl.schema.nested_columns import SPARK_TYPE
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import Json, Leaf
+from schemactl.schema.nested_types import SPARK_TYPE, Json, Leaf, read_type, write_type
 from schemactl.schema.types import DataType
 
 _INTEGERS: Final = {8: "tinyint", 16: "smallint", 32: "integer"}

@@ -19,13 +19,12 @@ from schemactl.formats._losses import Loss
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nested_columns import stated_type
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, stated_type
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
-from schemactl.schema.typing.columns import ERRORS_COLUMN, column_type
 from schemactl.schema.typing.model import (
+    ERRORS_COLUMN,
     Array,
     Binary,
     Boolean,
@@ -41,6 +40,7 @@ from schemactl.schema.typing.model import (
     Time,
     Timestamp,
     Typing,
+    column_type,
 )
 
 ENDINGS: Final = (".arc.json", ".arc.conf", ".arc", ".json", ".conf")

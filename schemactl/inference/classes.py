@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from schemactl.schema.coercion import can_coerce
+from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT, can_coerce, is_beyond_64_bits
 from schemactl.schema.detectors import DETECTORS
-from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT, is_beyond_64_bits
 from schemactl.schema.types import DataType
 
 NULL: Final = "null"

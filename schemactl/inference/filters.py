@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemactl.schema.naming import Naming
-from schemactl.schema.patterns import Pattern, compile_pattern
+from schemactl.schema.settings import Pattern, compile_pattern
 from schemactl.schema.types import Schema
 
 

@@ -15,7 +15,7 @@ from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.inference.relational import LIST_KEY
 from schemactl.schema.judgement import base_of
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames.pairing import RENAMED_FROM, origins
+from schemactl.schema.renames import RENAMED_FROM, origins
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Column, Properties, Schema, Table
 

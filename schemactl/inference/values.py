@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.schema.coercion import can_coerce
-from schemactl.schema.integers import WEI_LIMIT, is_beyond_64_bits
+from schemactl.schema.coercion import WEI_LIMIT, can_coerce, is_beyond_64_bits, type_of
 from schemactl.schema.types import DataType
-from schemactl.schema.value_types import type_of
 
 if TYPE_CHECKING:
     from schemactl.inference.evidence import Position

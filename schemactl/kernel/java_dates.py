@@ -27,8 +27,7 @@ from schemactl.schema.typing.date_patterns import (
     has_zone,
     parse_pattern,
 )
-from schemactl.schema.typing.zone_names import region_names
-from schemactl.schema.typing.zones import find_zone, region_ids
+from schemactl.schema.typing.zones import find_zone, region_ids, region_names
 
 DAY_NANOS: Final = 86_400 * 10**9
 _SECOND: Final = 10**9

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.classes import classify
+from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.detectors.timestamp import window
-from schemactl.schema.integers import INT64, UINT64_LIMIT, WEI_LIMIT
 
 _MOST_REMEMBERED: Final = 1 << 17
 _classes_of_texts: dict[str, str] = {}

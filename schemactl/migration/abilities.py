@@ -25,8 +25,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
-from schemactl.schema.nested_ddl import structure_in
-from schemactl.schema.nested_types import NestedType
+from schemactl.schema.nested_types import NestedType, structure_in
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 

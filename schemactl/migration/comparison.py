@@ -22,13 +22,11 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.diff import diff
-from schemactl.schema.nesting import ancestors
-from schemactl.schema.renames import table_renames
-from schemactl.schema.renames.pairing import RENAMED_FROM, id_pairs
+from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
-from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
 BACKFILL: Final = "x-backfill"
 """Property of a column: the value that stored rows get."""

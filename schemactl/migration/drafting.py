@@ -44,9 +44,8 @@ from schemactl.schema.changes import (
     TableAdded,
     TableRemoved,
 )
-from schemactl.schema.nesting import ancestors
-from schemactl.schema.renames.pairing import is_dlts_own
-from schemactl.schema.types import Column, Table
+from schemactl.schema.renames import is_dlts_own
+from schemactl.schema.types import Column, Table, ancestors
 
 
 class _Phase(IntEnum):

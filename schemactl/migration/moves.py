@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from schemactl.schema.changes import ColumnRenamed
-from schemactl.schema.renames.moves import column_claims, is_newly_stated
+from schemactl.schema.renames import column_claims, is_newly_stated
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 

@@ -16,7 +16,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.migration.verification import Misplaced
-from schemactl.schema.renames.moves import column_claims, table_claims
+from schemactl.schema.renames import column_claims, table_claims
 from schemactl.schema.types import Schema, Table
 
 Place = tuple[str, str]

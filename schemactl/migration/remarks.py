@@ -30,8 +30,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames.moves import is_newly_stated
-from schemactl.schema.renames.pairing import is_dlts_own, origins
+from schemactl.schema.renames import is_dlts_own, is_newly_stated, origins
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from schemactl.migration.moves import free_name
 from schemactl.schema.changes import TableRenamed
-from schemactl.schema.renames.moves import table_claims
+from schemactl.schema.renames import table_claims
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 

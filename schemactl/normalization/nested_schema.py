@@ -18,13 +18,12 @@ from schemactl.inference.values import TYPED
 from schemactl.inference.widening import MAPS
 from schemactl.normalization.stated_types import are_apart, grown, stated_leaf, stated_map
 from schemactl.normalization.tree import Node, tree_of
-from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure, stated_type
-from schemactl.schema.nested_ddl import write_type
 from schemactl.schema.nested_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
     LARGE,
+    SPARK_TYPE,
     STRING,
     Json,
     Leaf,
@@ -32,6 +31,9 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    keeps_structure,
+    stated_type,
+    write_type,
 )
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table

@@ -9,8 +9,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from schemactl.inference.widening import MAPS
-from schemactl.schema.nested_ddl import read_type
-from schemactl.schema.nested_types import BIGINT, DOUBLE, Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_of
+from schemactl.schema.nested_types import (
+    BIGINT,
+    DOUBLE,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    leaf_of,
+    read_type,
+)
 from schemactl.schema.types import DataType, Properties
 
 _MOST_DIGITS: Final = 38

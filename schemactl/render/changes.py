@@ -24,7 +24,7 @@ from schemactl.schema.changes import (
     TableRemoved,
     TableRenamed,
 )
-from schemactl.schema.details import details
+from schemactl.schema.diff import details
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties, Table
 

@@ -28,8 +28,7 @@ from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import place
 from schemactl.schema.changes import HeaderChanged
-from schemactl.schema.nesting import chain_of
-from schemactl.schema.types import Properties, Schema, Table
+from schemactl.schema.types import Properties, Schema, Table, chain_of
 
 REMOVED_COLUMNS: Final = "x-removed-columns"
 REMOVED_TABLES: Final = "x-removed-tables"

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from schemactl.errors import Location
 from schemactl.schema.changes import Change, ColumnRenamed, TableRenamed
-from schemactl.schema.nested_ddl import structure_in
-from schemactl.schema.nested_types import NestedType
+from schemactl.schema.nested_types import NestedType, structure_in
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, Schema, Table
 

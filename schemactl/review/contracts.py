@@ -19,9 +19,8 @@ from schemactl.schema.changes import (
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure
-from schemactl.schema.nesting import chain_of
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.nested_types import SPARK_TYPE, keeps_structure
+from schemactl.schema.types import Schema, Table, chain_of
 
 CONTRACT: Final = "schema_contract"
 

@@ -14,7 +14,7 @@ from schemactl.schema.changes import (
     NullabilityChanged,
     TablePropertyChanged,
 )
-from schemactl.schema.nested_columns import SPARK_TYPE
+from schemactl.schema.nested_types import SPARK_TYPE
 from schemactl.schema.structure import DATABASE_TYPE
 
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))

@@ -12,10 +12,9 @@ from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import place
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
-from schemactl.schema.nested_columns import SPARK_TYPE, keeps_structure
-from schemactl.schema.nested_ddl import read_type, write_type
 from schemactl.schema.nested_types import (
     INSIDE,
+    SPARK_TYPE,
     STRING,
     FieldPath,
     Json,
@@ -24,7 +23,10 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    keeps_structure,
     path_text,
+    read_type,
+    write_type,
 )
 from schemactl.schema.renames import column_renames
 from schemactl.schema.structure import DATABASE_TYPE

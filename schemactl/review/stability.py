@@ -13,8 +13,7 @@ from typing import Any
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import STABILITY
 from schemactl.review.severity import Impact, Severity
-from schemactl.schema.nesting import chain_of
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.types import Column, Schema, chain_of
 
 
 class Stability(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from schemactl.schema.changes import ABSENT
-from schemactl.schema.renames.pairing import RENAMED_FROM
+from schemactl.schema.renames import RENAMED_FROM
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 

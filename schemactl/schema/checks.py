@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemactl.errors import did_you_mean
-from schemactl.schema.integers import INT64, UINT64_LIMIT
+from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.templates import MAX_NAME_LENGTH
 
 Keys = tuple[str | int, ...]
@@ -190,14 +190,11 @@ def record(
             if name in fields:
                 yield from fields[name](element, (*keys, name))
             elif isinstance(name, str) and not (own_keys and name.startswith("x-")):
-                hint = (gone or {}).get(name) or did_you_mean(name, fields) or _own_key_hint(own_keys)
+                own = "keys of your own start with `x-`" if own_keys else None
+                hint = (gone or {}).get(name) or did_you_mean(name, fields) or own
                 yield Finding((*keys, name), f"unknown key `{name}` in {_named(keys)}", hint)
 
     return checked
-
-
-def _own_key_hint(own_keys: bool) -> str | None:
-    return "keys of your own start with `x-`" if own_keys else None
 
 
 def storable(value: Any, keys: Keys) -> Iterator[Finding]:

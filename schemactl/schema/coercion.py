@@ -1,20 +1,79 @@
-"""What becomes of a value in a column of another type (docs/dlt.md §6.3).
+"""Types of Python values, and what becomes of a value in a column of another type (docs/dlt.md §6.1 to §6.3).
 
-The results equal those of dlt 1.31, with types of the standard library: ``datetime`` for pendulum's,
-``Decimal`` for dlt's ``Wei``. tests/parity/test_coercion_parity.py lists where we mean to differ.
+The results equal those of dlt 1.31, with types of the standard library: ``datetime`` for pendulum's, ``Decimal`` for
+dlt's ``Wei``. tests/parity/test_coercion_parity.py lists where we mean to differ.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from typing import Any, Final
 
 from schemactl.schema.iso8601 import parse
 from schemactl.schema.types import DataType
+
+INT64: Final = range(-(2**63), 2**63)
+"""What a ``bigint`` holds."""
+
+UINT64_LIMIT: Final = 2**64
+"""The first integer past what dlt reads from JSON."""
+
+WEI_LIMIT: Final = 578960446186580977117854925043439539266
+"""The greatest integer that dlt's ``large_integer`` detector calls ``wei``."""
+
+
+def is_beyond_64_bits(number: float) -> bool:
+    """Return whether dlt reads no integer of this size from JSON, signed or unsigned; also of a float, NaN included."""
+    return not INT64.start <= number < UINT64_LIMIT
+
+
+_BY_TYPE: Final[Mapping[type, DataType]] = {
+    str: DataType.TEXT,
+    int: DataType.BIGINT,
+    float: DataType.DOUBLE,
+    bool: DataType.BOOL,
+    bytes: DataType.BINARY,
+    dict: DataType.JSON,
+    list: DataType.JSON,
+    Decimal: DataType.DECIMAL,
+    datetime: DataType.TIMESTAMP,
+    date: DataType.DATE,
+    time: DataType.TIME,
+}
+
+_BY_BASE: Final[tuple[tuple[type, DataType], ...]] = (
+    (Decimal, DataType.DECIMAL),
+    (datetime, DataType.TIMESTAMP),
+    (date, DataType.DATE),
+    (time, DataType.TIME),
+    (str, DataType.TEXT),
+    (float, DataType.DOUBLE),
+    (int, DataType.BIGINT),
+    (bytes, DataType.BINARY),
+    (Mapping, DataType.JSON),
+    (Sequence, DataType.JSON),
+)
+"""In this order: a datetime is a date, and texts and bytes are sequences."""
+
+
+def type_of(value: Any) -> DataType:
+    """Return the type that dlt gives a Python value.
+
+    Raises:
+        TypeError: dlt has no type for it, for example ``None``.
+    """
+    exact = _BY_TYPE.get(type(value))
+    if exact is not None:
+        return exact
+    for base, data_type in _BY_BASE:
+        if isinstance(value, base):
+            return data_type
+    raise TypeError(f"no data type for {type(value).__name__}")
+
 
 _NUMBERS: Final = Context(prec=28, traps=[InvalidOperation, DivisionByZero, Overflow])
 """Python's default context, in which dlt calculates: a decimal of more than 28 digits has no integer form."""

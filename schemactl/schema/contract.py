@@ -9,16 +9,15 @@ from typing import Any, cast
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nesting import chain_of
 from schemactl.schema.settings import Settings
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema, Table, chain_of
 
 Stated = Mapping[str, str] | str | None
 """A contract as it is written: one mode for all entities, modes by entity, or nothing."""
 
 
 class Mode(StrEnum):
-    """What becomes of a change."""
+    """How a change is treated."""
 
     EVOLVE = "evolve"
     FREEZE = "freeze"
@@ -59,7 +58,10 @@ class Contract:
             stated = _split(stated)
         if not isinstance(stated, (Mapping, type(None))):
             raise InputError(f"`{stated}` is not a contract", hint="a mode, or modes by entity")
-        return cls(**{_entity(entity).value: _mode(mode) for entity, mode in (stated or {}).items()})
+        for entity in stated or {}:
+            if entity not in tuple(Entity):
+                raise InputError(f"a contract has no entity `{entity}`", hint=nearest_or_all(str(entity), Entity))
+        return cls(**{entity: _mode(mode) for entity, mode in (stated or {}).items()})
 
 
 def contract_for(schema: Schema, table: str, override: Stated = None) -> Contract:
@@ -84,12 +86,6 @@ def _mode(text: Any) -> Mode:
     if text in tuple(Mode):
         return Mode(text)
     raise InputError(f"there is no contract mode `{text}`", hint=nearest_or_all(str(text), Mode))
-
-
-def _entity(text: Any) -> Entity:
-    if text in tuple(Entity):
-        return Entity(text)
-    raise InputError(f"a contract has no entity `{text}`", hint=nearest_or_all(str(text), Entity))
 
 
 def _split(text: str) -> dict[str, str]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nesting import chain_of
 from schemactl.schema.settings import NormalizerConfig
-from schemactl.schema.types import Column, DataType, Properties, Schema, Table
+from schemactl.schema.types import Column, DataType, Properties, Schema, Table, chain_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
     Raises:
         InputError: a contract is not one.
     """
-    court = _Court(before, after, override)
-    found = {name: tuple(court.violations(table)) for name, table in after.tables.items()}
+    contracts = _Judge(before, after, override)
+    found = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
     banned = {name for name, those in found.items() if any(each.entity is Entity.TABLES for each in those)}
     refused = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
     tables: dict[str, Table] = {}
@@ -99,7 +98,7 @@ def leave_out(judgement: Judgement, before: Schema, unfilled: Set[tuple[str, str
     return replace(judgement, schema=replace(judgement.schema, tables=tables, normalizers=normalizers))
 
 
-class _Court:
+class _Judge:
     """The contracts of ``before``, applied to single tables of ``after``."""
 
     def __init__(self, before: Schema, after: Schema, override: Stated) -> None:

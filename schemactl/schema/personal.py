@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from schemactl.schema.nesting import chain_of
-from schemactl.schema.types import Properties, Schema
+from schemactl.schema.types import Properties, Schema, chain_of
 
 _PROTECTIVE: Final = re.compile("pii|classification|sensitiv|gdpr|confidential", re.IGNORECASE)
 _OPEN: Final = frozenset(("", "none", "no", "false", "public", "open"))

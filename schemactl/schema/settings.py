@@ -1,13 +1,83 @@
-"""The ``settings`` and ``normalizers`` sections of a schema: what a new column gets by its name, for one."""
+"""The ``settings`` and ``normalizers`` sections of a schema, and the name patterns in them (docs/dlt.md §1.4).
+
+A pattern is dlt's SimpleRegex. Python's own engine searches, since dlt's results are its results; it may take years for
+a pattern such as ``(a+)+$``, on which dlt hangs, and a schema may be a stranger's: so a search is given up that takes
+longer than ``LIMIT_SECONDS`` of the processor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Final
 
-from schemactl.schema.patterns import Pattern, compile_pattern
+from schemactl.errors import InputError
 from schemactl.schema.types import DataType
+from schemactl.time_limit import time_limit
+
+LIMIT_SECONDS: Final = 1.0
+"""Of the processor's time, for one name; those that end take microseconds."""
+
+_REGEX_PREFIX: Final = "re:"
+_MOST_CHOICES: Final = 5
+_LONGEST_QUICK: Final = 1000
+"""Letters of a name in which a quick pattern is searched for without a clock: its time grows with their square."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern at work; ``text`` is how the schema states it."""
+
+    text: str
+    _regex: re.Pattern[str]
+    _is_quick: bool = True
+
+    def search(self, name: str) -> bool:
+        """Return whether the pattern matches somewhere in a name.
+
+        Raises:
+            InputError: the search takes too long.
+        """
+        if self._is_quick and len(name) <= _LONGEST_QUICK:
+            return self._regex.search(name) is not None
+        with time_limit(LIMIT_SECONDS, partial(self._timeout_error, name), of_processor=True):
+            return self._regex.search(name) is not None
+
+    def _timeout_error(self, name: str) -> InputError:
+        shown = name if len(name) <= 80 else f"{name[:80]}…"
+        message = f"the pattern `{self.text}` takes too long to be searched for in `{shown}`"
+        hint = "a repetition of repetitions, as in `(a+)+$`, tries every way to part the name: write `a+$`"
+        return InputError(message, hint=hint)
+
+
+@lru_cache(maxsize=4096)
+def compile_pattern(pattern: str) -> Pattern:
+    """Compile dlt's SimpleRegex.
+
+    Args:
+        pattern: ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
+
+    Raises:
+        InputError: the regular expression is not one.
+    """
+    if not pattern.startswith(_REGEX_PREFIX):
+        return Pattern(pattern, re.compile(f"^{re.escape(pattern)}$"))
+    try:
+        regex = pattern.removeprefix(_REGEX_PREFIX)
+        return Pattern(pattern, re.compile(regex), _is_quick(regex))
+    except (re.error, OverflowError, RecursionError) as error:
+        hint = "a pattern without `re:` stands for a whole name"
+        raise InputError(f"`{pattern}` is not a regular expression: {error}", hint=hint) from error
+
+
+def _is_quick(regex: str) -> bool:
+    """Return whether a search cannot take long (one repetition, or few choices), so that no clock is needed."""
+    repetitions = sum(map(regex.count, "*+{"))
+    choices = sum(map(regex.count, "?|"))
+    return choices <= _MOST_CHOICES if repetitions == 0 else repetitions == 1 and choices == 0
+
 
 DEFAULT_NAMING = "snake_case"
 
@@ -21,10 +91,6 @@ _STATED_UNMATCHED = frozenset(
 )
 # and True is the default of these:
 _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
-
-
-def _compile_all(patterns: Iterable[str]) -> tuple[Pattern, ...]:
-    return tuple(compile_pattern(pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +119,7 @@ class Settings:
         return cls(
             detections=tuple(section.get("detections") or ()),
             schema_contract=section.get("schema_contract"),
-            _hints=tuple((hint, _compile_all(patterns)) for hint, patterns in hints.items()),
+            _hints=tuple((hint, tuple(map(compile_pattern, patterns))) for hint, patterns in hints.items()),
             _preferred=tuple((key, compile_pattern(key), DataType(name)) for key, name in preferred.items()),
         )
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames.pairing import RENAMED_FROM, origins
+from schemactl.schema.renames import RENAMED_FROM, origins
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -140,7 +140,8 @@ class _Merge:
 
     def table(self, stated: Table) -> Table:
         """Return a table of the import file with the columns that data brought."""
-        stored = _first(self.exported.tables, (stated.name, *origins(stated.properties)))
+        names = (stated.name, *origins(stated.properties))
+        stored = next((self.exported.tables[name] for name in names if name in self.exported.tables), None)
         if stored is None:
             return stated
         before = self.earlier.tables.get(stored.name) if self.earlier else None
@@ -148,8 +149,9 @@ class _Merge:
         for name, column in stated.columns.items():
             origin = next((each for each in (name, *origins(column.properties)) if each in stored.columns), name)
             known = stored.columns.get(origin)
-            has_type = column.is_complete or known is None or not known.is_complete
-            found[name] = (origin, column if has_type else self._complete(stated.name, column, known, before))
+            if not column.is_complete and known is not None and known.is_complete:
+                column = self._complete(stated.name, column, known, before)
+            found[name] = (origin, column)
         new_names = {origin: name for name, (origin, _) in found.items()}
         columns = {}
         # The order is that of the stored columns; new ones come last.
@@ -232,10 +234,6 @@ class _Merge:
             question = "`detections` changed, from which the types of columns follow"
             if question not in self.open_questions:
                 self.open_questions.append(question)
-
-
-def _first(found: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((found[name] for name in names if name in found), None)
 
 
 def _table_properties(stated: Table, stored: Table, before: Table | None) -> Properties:

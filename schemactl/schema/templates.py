@@ -34,7 +34,7 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATI
         hint = f"letters, digits and `_`, no digit first, at most {MAX_NAME_LENGTH} characters"
         raise InputError(f"`{name}` cannot name a schema", hint=hint)
     convention = load_naming(naming)
-    tables = [_named(table, convention) for table in (version_table(), loads_table())]
+    tables = [_with_names_of(convention, table) for table in (version_table(), loads_table())]
     return Schema(
         name=name,
         tables={table.name: table for table in tables},
@@ -82,7 +82,7 @@ def _system_table(name: str, columns: tuple[Column, ...], description: str) -> T
     return Table(name, {column.name: column for column in columns}, properties)
 
 
-def _named(table: Table, naming: Naming) -> Table:
+def _with_names_of(naming: Naming, table: Table) -> Table:
     """Return the table under a naming convention; ``resource`` keeps the source's name (docs/dlt.md §4.3)."""
     columns = [replace(column, name=naming.normalize_path(name)) for name, column in table.columns.items()]
     name = naming.normalize_tables_path(table.name)

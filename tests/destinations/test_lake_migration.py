@@ -31,10 +31,9 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.migration.undo import undo_of
-from schemactl.schema.coercion import coerce
+from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, DataType, Table
-from schemactl.schema.value_types import type_of
 
 
 def column(name: str, kind: str = "text", **hints: Any) -> Column:

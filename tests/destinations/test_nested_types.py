@@ -17,8 +17,7 @@ from schemactl.destinations._structure import Clash, first_difference, grown
 from schemactl.destinations.duckdb._nested import duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb._types import kind_of, stored
 from schemactl.destinations.postgresql._json import json_texts
-from schemactl.schema.nested_ddl import read_type
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type
 from schemactl.schema.types import Column
 
 LEAVES = st.sampled_from(

@@ -19,7 +19,7 @@ from schemactl.engine import catalogue_load, catalogue_pending
 from schemactl.engine.catalogue_growth import added_fields
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, DropColumn
-from schemactl.schema.nested_ddl import read_type
+from schemactl.schema.nested_types import read_type
 from schemactl.schema.types import Schema, Table
 
 _COUNT = itertools.count()

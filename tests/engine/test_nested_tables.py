@@ -23,8 +23,7 @@ from schemactl.normalization.choose import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgement import Judgement, Violation, judge
-from schemactl.schema.nested_columns import SPARK_TYPE, stated_type
-from schemactl.schema.nested_types import Json, ListOf, MapOf, Struct
+from schemactl.schema.nested_types import SPARK_TYPE, Json, ListOf, MapOf, Struct, stated_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 

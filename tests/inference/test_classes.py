@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.values import fits
+from schemactl.schema.coercion import WEI_LIMIT
 from schemactl.schema.detectors import DETECTORS
-from schemactl.schema.integers import WEI_LIMIT
 from schemactl.schema.types import DataType
 
 texts = st.sampled_from(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from schemactl.inference.classes import classify
 from schemactl.kernel import value_classes
 from schemactl.kernel.value_classes import class_of_number, classes_of_numbers, classes_of_texts, text_array
-from schemactl.schema.integers import WEI_LIMIT
+from schemactl.schema.coercion import WEI_LIMIT
 
 DIGITS = "0123456789"
 HOSTILE = [

@@ -14,9 +14,8 @@ import orjson
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.values import kind
 from schemactl.normalization.plan import RowKey
-from schemactl.schema.coercion import coerce
+from schemactl.schema.coercion import coerce, is_beyond_64_bits
 from schemactl.schema.contract import Mode
-from schemactl.schema.integers import is_beyond_64_bits
 from schemactl.schema.types import DataType
 
 MISSING = object()

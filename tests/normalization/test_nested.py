@@ -16,8 +16,7 @@ from schemactl.normalization.nested_schema import structures_in
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgement import Judgement, Violation, judge
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type, write_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 

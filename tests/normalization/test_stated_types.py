@@ -12,8 +12,7 @@ from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, merge_all, observe
 from schemactl.inference.widening import MAPS, widen
 from schemactl.normalization.stated_types import grown, stated_map
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, read_type, write_type
 from schemactl.schema.templates import new_schema
 
 NEW = new_schema("demo")

@@ -16,9 +16,8 @@ from dlt.common.wei import Wei
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from schemactl.schema.coercion import can_coerce, coerce
+from schemactl.schema.coercion import can_coerce, coerce, type_of
 from schemactl.schema.types import DataType
-from schemactl.schema.value_types import type_of
 
 REFUSED = "refused"
 

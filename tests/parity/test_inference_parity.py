@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
+from schemactl.schema.coercion import is_beyond_64_bits
 from schemactl.schema.hash import bump
-from schemactl.schema.integers import is_beyond_64_bits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, schema_from_dict
 

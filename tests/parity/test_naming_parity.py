@@ -118,7 +118,7 @@ def test_beyond_the_limit_of_s3_tables_both_refuse() -> None:
 @settings(max_examples=150, deadline=None)
 @given(name=names, max_length=st.sampled_from((None, 7, 20)))
 def test_a_class_that_derives_from_dlts_is_used_as_it_is(method: str, name: str, max_length: int | None) -> None:
-    from schemactl.schema.naming._foreign import ForeignNaming
+    from schemactl.schema.naming import ForeignNaming
 
     made_by = import_module("dlt.common.normalizers.naming.snake_case").NamingConvention
     ours, theirs = ForeignNaming(made_by, max_length), made_by(max_length)

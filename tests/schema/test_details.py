@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemactl.schema.changes import ABSENT
-from schemactl.schema.details import Detail, details
+from schemactl.schema.diff import Detail, details
 
 keys = st.sampled_from(("a", "b", "__c", "d.e['f']"))
 leaves = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False, width=16) | st.text(max_size=2)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schemactl.schema.nesting import ancestors, chain_of, root_of
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema, Table, ancestors, chain_of, root_of
 
 
 def schema_of(**parents: str | None) -> Schema:

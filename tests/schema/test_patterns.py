@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
-from schemactl.schema.patterns import compile_pattern
-from schemactl.schema.settings import Settings
+from schemactl.schema.settings import Settings, compile_pattern
 
 ENDLESS = ["(a+)+$", "(a|a)*$", "(aa?)*$", "(.*)*x", "(?:a{1,20}){1,20}$", "a?" * 30 + "a" * 30 + "b"]
 REGEXES = ["a*b+", "(?i)A|b", r"^\d+$", "[a-c]{2,3}x?", r"\w$", "a.c"]
@@ -50,6 +49,6 @@ def test_what_ends_is_what_python_and_so_dlt_finds(regex, name):
 
 
 def test_a_long_name_gets_a_clock_for_a_quick_pattern_as_well(monkeypatch):
-    monkeypatch.setattr("schemactl.schema.patterns.LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr("schemactl.schema.settings.LIMIT_SECONDS", 0.05)
     with pytest.raises(InputError, match="takes too long"):
         compile_pattern("re:a+b").search("a" * 200_000)

@@ -22,7 +22,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.diff import diff
-from schemactl.schema.renames.likeness import name_likeness
+from schemactl.schema.likeness import name_likeness
 from schemactl.schema.types import Column, Schema, Table
 
 RENAMED_FROM = "x-renamed-from"

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
+from schemactl.schema.coercion import type_of
 from schemactl.schema.types import DataType
-from schemactl.schema.value_types import type_of
 
 TEXT, BIGINT, DOUBLE, DECIMAL, WEI = (
     DataType.TEXT,

@@ -10,9 +10,7 @@ from schemactl.destinations._lake.table import Lake, LakeTable
 from schemactl.destinations._lake.types import fits
 from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
-from schemactl.schema.nested_columns import structure_of
-from schemactl.schema.nested_ddl import read_type
-from schemactl.schema.nested_types import Leaf
+from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table
 

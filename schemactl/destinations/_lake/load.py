@@ -27,7 +27,7 @@ from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._package import LoadPackage, Progress
 from schemactl.destinations._structure import Clash, package_as_stored
 from schemactl.errors import DestinationError, SchemactlError
-from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_types import structure_of
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ from schemactl.destinations._lake.structure import arrow_of, is_nested, structur
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import decimal, decimal_sizes, integer
 from schemactl.errors import DestinationError
-from schemactl.schema.nested_columns import structure_of
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import NestedType
+from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties
 

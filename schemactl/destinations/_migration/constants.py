@@ -9,9 +9,8 @@ from typing import Any
 
 from schemactl.destinations._session import literal
 from schemactl.errors import InputError
-from schemactl.schema.coercion import coerce
+from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.types import Column, DataType
-from schemactl.schema.value_types import type_of
 
 
 def constant(value: Any, column: Column, column_type: Callable[[Column], str], unhex: Callable[[str], str]) -> str:

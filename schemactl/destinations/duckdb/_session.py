@@ -17,7 +17,7 @@ from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb._nested import WIDER, duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb._types import NAMES, column_type
 from schemactl.errors import DestinationError
-from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_types import structure_of
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 

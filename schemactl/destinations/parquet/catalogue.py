@@ -22,8 +22,7 @@ from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.destinations.parquet.nested import ddl_of
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.nested_columns import structure_of
-from schemactl.schema.nested_ddl import write_type
+from schemactl.schema.nested_types import structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 

@@ -11,7 +11,7 @@ from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_keys, stored
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.nested_ddl import read_type
+from schemactl.schema.nested_types import read_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 

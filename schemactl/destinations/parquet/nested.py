@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._lake.structure import is_nested, structure_of_arrow
 from schemactl.destinations._structure import Clash, cut, grown, shown
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import Leaf, ListOf, MapOf, NestedType, Struct, is_within
+from schemactl.schema.nested_types import Leaf, ListOf, MapOf, NestedType, Struct, is_within, read_type, write_type
 
 if TYPE_CHECKING:
     import pyarrow

@@ -12,7 +12,7 @@ from schemactl.destinations._lake.structure import is_nested
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations.postgresql._json import json_texts
 from schemactl.errors import DestinationError
-from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_types import structure_of
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:

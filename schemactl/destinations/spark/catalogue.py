@@ -20,9 +20,7 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
 from schemactl.errors import InputError
-from schemactl.schema.nested_columns import structure_of
-from schemactl.schema.nested_ddl import structure_in, write_type
-from schemactl.schema.nested_types import NestedType
+from schemactl.schema.nested_types import NestedType, structure_in, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 

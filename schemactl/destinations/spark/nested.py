@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
-from schemactl.schema.nested_columns import structure_of
-from schemactl.schema.nested_ddl import read_type, write_type
-from schemactl.schema.nested_types import NestedType
+from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
 from schemactl.schema.types import Column, Table
 
 

@@ -35,7 +35,7 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
-from schemactl.schema.nested_ddl import structure_in, write_type
+from schemactl.schema.nested_types import structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
 

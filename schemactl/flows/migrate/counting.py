@@ -26,7 +26,7 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
-from schemactl.schema.renames.pairing import is_dlts_own
+from schemactl.schema.renames import is_dlts_own
 from schemactl.schema.types import Column, Schema
 
 _TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate rollback`"

@@ -8,7 +8,7 @@ from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.provenance import Place, misplaced_after
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.verification import Misplaced
-from schemactl.schema.renames.pairing import RENAMED_FROM
+from schemactl.schema.renames import RENAMED_FROM
 
 
 def misplaced_values(session: MigrationSession, module: MigratingDestination, found: Found) -> tuple[Misplaced, ...]:

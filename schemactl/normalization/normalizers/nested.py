@@ -17,7 +17,7 @@ from schemactl.normalization.nested_schema import flat, structures_in
 from schemactl.normalization.plan import Cell, Plan, TargetColumn
 from schemactl.normalization.planner import plan_relational
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.nested_columns import structure_of
+from schemactl.schema.nested_types import structure_of
 from schemactl.schema.types import DataType, Schema
 
 

@@ -10,8 +10,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import listed
 from schemactl.schema.changes import ABSENT, SettingChanged
-from schemactl.schema.patterns import compile_pattern
-from schemactl.schema.settings import Settings
+from schemactl.schema.settings import Settings, compile_pattern
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

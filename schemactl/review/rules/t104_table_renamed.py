@@ -11,7 +11,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import advice, counted
 from schemactl.schema.changes import TableRenamed
-from schemactl.schema.nesting import chain_of
+from schemactl.schema.types import chain_of
 
 _TAKEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 

@@ -11,8 +11,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import listed, plain, shown
 from schemactl.schema.changes import TablePropertyChanged
-from schemactl.schema.nesting import root_of
-from schemactl.schema.types import Table
+from schemactl.schema.types import Table, root_of
 
 _DEFAULT: Final = "append"
 

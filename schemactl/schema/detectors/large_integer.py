@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemactl.schema.integers import INT64, WEI_LIMIT
+from schemactl.schema.coercion import INT64, WEI_LIMIT
 from schemactl.schema.types import DataType
 
 

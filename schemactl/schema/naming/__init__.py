@@ -7,9 +7,345 @@ Each module here is one convention, found by its file name; it gives a ``CONVENT
 
 from __future__ import annotations
 
-from schemactl.schema.naming._convention import Convention
-from schemactl.schema.naming._loading import CONVENTIONS, convention_name, load_naming
-from schemactl.schema.naming._naming import Naming
-from schemactl.schema.naming._of_schema import naming_of
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from hashlib import shake_128
+from types import ModuleType
+from typing import Any, Protocol
+
+from schemactl.errors import InputError
+from schemactl.registry import Registry, import_if_there, is_admitted
+from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.types import Schema
 
 __all__ = ["CONVENTIONS", "Convention", "Naming", "convention_name", "load_naming", "naming_of"]
+
+
+def unchanged(identifier: str) -> str:
+    """Return ``identifier`` as it is."""
+    return identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """The rules of one naming convention; a plug-in module gives one as ``CONVENTION``.
+
+    Attributes:
+        clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
+        is_case_sensitive: whether identifiers that differ in case only are different.
+        path_separator: what stands between the identifiers of a path; ``clean`` must not produce it.
+        adapt_table: what is done to the shortened identifier of a table.
+        longest: length in characters that no identifier may exceed, None for no limit.
+    """
+
+    clean: Callable[[str], str]
+    is_case_sensitive: bool
+    path_separator: str = "__"
+    adapt_table: Callable[[str], str] = unchanged
+    longest: int | None = None
+
+
+_NOT_WORD = re.compile(r"[^A-Za-z\d_]+")  # `\d` knows the digits of all scripts, and dlt keeps them
+_UNDERSCORES = re.compile("__+")
+
+
+def only_words(name: str) -> str:
+    """Replace each run of characters that are not ASCII letters, digits or ``_`` by one ``_``."""
+    return _NOT_WORD.sub("_", name)
+
+
+def guard_digit(name: str) -> str:
+    """Put ``_`` before a leading digit."""
+    return f"_{name}" if name[:1].isdecimal() else name
+
+
+def single_underscores(name: str) -> str:
+    """Make one ``_`` of each run, because two are the path separator."""
+    return _UNDERSCORES.sub("_", name)
+
+
+TAG_BYTES = 4
+"""dlt allows one collision in a thousand tags; its formula gives four bytes for that."""
+
+TAG_LENGTH = 6
+"""Characters of a tag: four bytes in Base64, without padding."""
+
+
+def shorten(identifier: str, source: str, max_length: int | None) -> str:
+    """Return ``identifier`` in at most ``max_length`` characters; a tag of ``source`` replaces its middle.
+
+    Args:
+        identifier: the normalized name.
+        source: the name before normalization; dlt keeps names apart that differ only here.
+        max_length: in characters; None or 0 for no limit.
+
+    Raises:
+        InputError: if the limit leaves no room for the tag, or ``source`` holds half of a surrogate pair.
+    """
+    if not max_length or len(identifier) <= max_length:
+        return identifier
+    kept = max_length - TAG_LENGTH
+    if kept < 0:
+        raise InputError(
+            f"`{identifier}` cannot be shortened to {max_length} characters",
+            hint=f"a shortened identifier takes {TAG_LENGTH} characters or more",
+        )
+    tail = kept // 2
+    return identifier[: kept - tail] + tag(source) + identifier[len(identifier) - tail :]
+
+
+def tag(source: str) -> str:
+    """Return six characters of ``[a-z0-9]`` that stand for ``source``.
+
+    Raises:
+        InputError: if ``source`` holds half of a surrogate pair, which has no UTF-8 form.
+    """
+    try:
+        encoded = source.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the name {source!a} is not valid Unicode") from error
+    digest = b64encode(shake_128(encoded).digest(TAG_BYTES), altchars=b"ba")
+    return digest[:TAG_LENGTH].decode("ascii").lower()
+
+
+CACHED_NAMES = 65_536
+"""Names remembered of each kind; bounded, because keys of data may be as many as its rows."""
+
+
+class Naming:
+    """A naming convention at work for one longest identifier. Not to be changed once made.
+
+    Where dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or ``AssertionError`` (no room
+    for a tag), this raises ``InputError``.
+
+    Args:
+        convention: the rules.
+        max_length: longest identifier in characters; None for the convention's own, 0 for none, as in dlt.
+
+    Raises:
+        InputError: if ``max_length`` is beyond the convention's own limit.
+    """
+
+    def __init__(self, convention: Convention, max_length: int | None = None) -> None:
+        self.max_length = _limit(convention, max_length)
+        self.path_separator = convention.path_separator
+        self.is_case_sensitive = convention.is_case_sensitive
+        self._convention = convention
+        # dlt caches these two as well: the same few keys come with every document
+        self._identifier: Callable[[str], str] = lru_cache(CACHED_NAMES)(self._make_identifier)
+        self._path: Callable[[str], str] = lru_cache(CACHED_NAMES)(self._make_path_identifier)
+
+    def normalize_identifier(self, identifier: str) -> str:
+        """Return the identifier of a column for any name.
+
+        May be empty under ``sql_cs_v1`` and ``sql_ci_v1``, as in dlt: ``__`` has nothing that they keep.
+
+        Raises:
+            InputError: if the name is blank or cannot be shortened.
+        """
+        return self._identifier(identifier)
+
+    def normalize_table_identifier(self, identifier: str) -> str:
+        """Return the identifier of a table, schema or dataset for any name.
+
+        Raises:
+            InputError: if the name is blank or cannot be shortened.
+        """
+        return self._convention.adapt_table(self.normalize_identifier(identifier))
+
+    def normalize_path(self, path: str) -> str:
+        """Return the identifier of a column for a path: parts normalized, the whole shortened; may be empty.
+
+        Raises:
+            InputError: if a name cannot be shortened.
+        """
+        return self._path(path)
+
+    def normalize_tables_path(self, path: str) -> str:
+        """Return the identifier of a table for a path, made as in ``normalize_path``.
+
+        Raises:
+            InputError: if a name cannot be shortened.
+        """
+        parts = [self.normalize_table_identifier(part) for part in self.break_path(path)]
+        return shorten(self.make_path(*parts), path, self.max_length)
+
+    def break_path(self, path: str) -> tuple[str, ...]:
+        """Return the parts of a path, without blank ones."""
+        return tuple(part for part in path.split(self.path_separator) if part.strip())
+
+    def make_path(self, *identifiers: str) -> str:
+        """Join identifiers, blank ones left out; neither normalized nor shortened."""
+        return self.path_separator.join(part for part in identifiers if part.strip())
+
+    def shorten_fragments(self, *identifiers: str) -> str:
+        """Join identifiers and shorten the whole; no identifiers give ``""`` (None in dlt).
+
+        The tag is of the joined identifiers, not of the names in the data: as in dlt, the same path may thus
+        be shortened to another identifier than by ``normalize_path``.
+
+        Raises:
+            InputError: if the whole cannot be shortened.
+        """
+        joined = self.make_path(*identifiers)
+        return shorten(joined, joined, self.max_length)
+
+    def _make_identifier(self, identifier: str) -> str:
+        stripped = identifier.strip()
+        if not stripped:
+            raise InputError("a name is blank", hint="give it at least one character that is not a space")
+        return shorten(self._convention.clean(stripped), stripped, self.max_length)
+
+    def _make_path_identifier(self, path: str) -> str:
+        parts = [self.normalize_identifier(part) for part in self.break_path(path)]
+        return shorten(self.make_path(*parts), path, self.max_length)
+
+
+def _limit(convention: Convention, asked: int | None) -> int | None:
+    if asked is None:
+        return convention.longest
+    if convention.longest is not None and asked > convention.longest:
+        raise InputError(f"the naming convention allows {convention.longest} characters at most, not {asked}")
+    return asked
+
+
+_METHODS = (
+    "normalize_identifier",
+    "normalize_table_identifier",
+    "normalize_path",
+    "normalize_tables_path",
+    "break_path",
+    "make_path",
+    "shorten_fragments",
+)
+
+
+class ForeignNaming(Naming):
+    """A dlt-style class at work. What the class has is the class's; what it lacks is as in ``Naming``.
+
+    The class must have ``normalize_identifier``, which shortens by itself. It need not come from dlt's base
+    class, so dlt need not be installed.
+
+    Args:
+        made_by: the class; called with ``max_length`` as its one argument.
+        max_length: longest identifier in characters, None for no limit.
+    """
+
+    def __init__(self, made_by: Callable[[int | None], Any], max_length: int | None) -> None:
+        made = made_by(max_length)
+        convention = Convention(
+            clean=made.normalize_identifier,
+            is_case_sensitive=bool(getattr(made, "is_case_sensitive", True)),
+            path_separator=getattr(made, "PATH_SEPARATOR", "__"),
+        )
+        super().__init__(convention, getattr(made, "max_length", max_length))
+        for method in _METHODS:
+            own = getattr(made, method, None)
+            if own is not None:
+                setattr(self, method, _with_our_errors(own))
+
+
+def _with_our_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*names: str) -> Any:
+        try:
+            return method(*names)
+        # what dlt's base class raises: blank names and bad Unicode, no room for the tag
+        except (ValueError, AssertionError) as error:
+            told = ", ".join(f"`{name}`" for name in names)
+            raise InputError(f"the naming convention refuses {told}: {error or type(error).__name__}") from error
+
+    return call
+
+
+class ConventionModule(Protocol):
+    """A module that is a naming convention."""
+
+    CONVENTION: Convention
+
+
+CONVENTIONS: Registry[ConventionModule] = Registry("naming convention", "schemactl.schema.naming")
+
+_DLT_PACKAGE = "dlt.common.normalizers.naming."
+_DLT_CLASS = "NamingConvention"
+_DLT_MODULE = re.compile(r"dlt\.(?:common\.normalizers\.naming\.[a-z]\w*|destinations\.impl\.[a-z]\w*\.(?:ci_)?naming)")
+_LEGACY = {"dlt.common.normalizers.names.snake_case": "snake_case"}
+
+
+def load_naming(reference: str, max_length: int | None = None) -> Naming:
+    """Return the naming convention that a schema's ``normalizers.names`` refers to (docs/dlt.md §1.5).
+
+    Args:
+        reference: a built-in or installed convention; dlt's path of a built-in one, which needs no dlt; another
+            convention of dlt's; a module that the user has admitted (``registry.admit_modules``), with
+            ``CONVENTION`` (ours) or a class ``NamingConvention`` (dlt's manner); or the path of such a class.
+        max_length: longest identifier of the destination in characters; None for the convention's own limit.
+
+    Raises:
+        InputError: if there is no such convention, it does not import, or ``max_length`` is beyond its limit.
+    """
+    name = convention_name(reference)
+    if name in CONVENTIONS:
+        return _naming_by_module(CONVENTIONS[name], name, max_length)
+    path, _, class_name = reference.rpartition(".")
+    if _is_trusted(reference):
+        module = import_if_there(reference, CONVENTIONS.kind)
+        if module is not None:
+            return _naming_by_module(module, reference, max_length)
+    if _is_trusted(path) or is_admitted(reference):
+        found = getattr(import_if_there(path, CONVENTIONS.kind), class_name, None)
+        if isinstance(found, type):
+            return _naming_by_class(found, reference, max_length)
+    raise CONVENTIONS.refused(name)
+
+
+def _is_trusted(path: str) -> bool:
+    """Return whether a schema file may have this module imported: dlt's own, or admitted by the user."""
+    return _DLT_MODULE.fullmatch(path) is not None or is_admitted(path)
+
+
+def convention_name(reference: str) -> str:
+    """Return the name of a built-in convention for dlt's ways to write it, any other reference as it is.
+
+    >>> convention_name("dlt.common.normalizers.naming.direct"), convention_name("acme.shouting")
+    ('direct', 'acme.shouting')
+    """
+    if reference in _LEGACY:
+        return _LEGACY[reference]
+    return reference.removeprefix(_DLT_PACKAGE).removesuffix(f".{_DLT_CLASS}")
+
+
+def _naming_by_module(module: ConventionModule | ModuleType, reference: str, max_length: int | None) -> Naming:
+    convention = getattr(module, "CONVENTION", None)
+    if isinstance(convention, Convention):
+        return Naming(convention, max_length)
+    by_class = getattr(module, _DLT_CLASS, None)
+    if isinstance(by_class, type):
+        return _naming_by_class(by_class, reference, max_length)
+    raise InputError(
+        f"the module `{reference}` holds no naming convention",
+        hint=f"it needs a `CONVENTION` or a class `{_DLT_CLASS}`",
+    )
+
+
+def _naming_by_class(by_class: type, reference: str, max_length: int | None) -> Naming:
+    try:
+        return ForeignNaming(by_class, max_length)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the naming convention `{reference}` cannot be made: {error}") from error
+
+
+def naming_of(schema: Schema, max_length: int | None = None) -> Naming:
+    """Return a schema's naming convention.
+
+    Args:
+        schema: states it in its ``normalizers``.
+        max_length: as in ``load_naming``.
+
+    Raises:
+        InputError: as ``load_naming``.
+    """
+    return load_naming(NormalizerConfig.of(schema.normalizers).naming, max_length)

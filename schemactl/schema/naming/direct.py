@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.schema.naming._convention import Convention
+from schemactl.schema.naming import Convention
 
 _SEPARATOR = "▶"
 _REPLACED = str.maketrans(dict.fromkeys("\n\r'\"" + _SEPARATOR, "_"))

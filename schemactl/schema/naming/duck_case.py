@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.schema.naming._convention import Convention
-from schemactl.schema.naming._words import single_underscores
+from schemactl.schema.naming import Convention, single_underscores
 
 _REPLACED = str.maketrans(dict.fromkeys('\n\r"', "_"))
 

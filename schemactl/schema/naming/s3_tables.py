@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.schema.naming import snake_case
-from schemactl.schema.naming._convention import Convention
+from schemactl.schema.naming import Convention, snake_case
 
 
 def without_leading_underscores(identifier: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from schemactl.schema.naming._convention import Convention
-from schemactl.schema.naming._words import guard_digit, only_words, single_underscores
+from schemactl.schema.naming import Convention, guard_digit, only_words, single_underscores
 
 _SIGNS = str.maketrans({"+": "x", "-": "_", "*": "x", "@": "a", "|": "l"})
 _BEFORE_WORD = re.compile(r"([^_])([A-Z][a-z]+)")

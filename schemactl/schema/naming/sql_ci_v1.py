@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.schema.naming import sql_cs_v1
-from schemactl.schema.naming._convention import Convention
+from schemactl.schema.naming import Convention, sql_cs_v1
 
 
 def clean(name: str) -> str:

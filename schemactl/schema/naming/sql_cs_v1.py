@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.schema.naming._convention import Convention
-from schemactl.schema.naming._words import guard_digit, only_words, single_underscores
+from schemactl.schema.naming import Convention, guard_digit, only_words, single_underscores
 
 
 def clean(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A typing: the fields of an Arc schema, as immutable values."""
+"""A typing: the fields of an Arc schema, as immutable values and as columns of a schema."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
+
+from schemactl.schema.nested_types import SPARK_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +207,36 @@ def spark_type(of: FieldType) -> str:
             return "string"
         case _:
             return type_name(of)
+
+
+ERRORS_COLUMN: Final = {
+    "data_type": "json",
+    "nullable": True,
+    "description": "Errors of typing this row, the field and the message of each.",
+}
+"""The properties of the column with the errors of a row."""
+
+
+def column_type(of: FieldType) -> dict[str, Any]:  # noqa: C901 - a case for each type
+    """Return the properties of a column that holds values of a type; a time is kept as a text, as Arc keeps it."""
+    match of:
+        case Binary():
+            return {"data_type": "binary"}
+        case Boolean():
+            return {"data_type": "bool"}
+        case Date():
+            return {"data_type": "date"}
+        case Decimal(precision=precision, scale=scale):
+            return {"data_type": "decimal", "precision": precision, "scale": scale}
+        case Double():
+            return {"data_type": "double"}
+        case Integer():
+            return {"data_type": "bigint", "precision": 32}
+        case Long():
+            return {"data_type": "bigint"}
+        case Timestamp():
+            return {"data_type": "timestamp"}
+        case Struct() | Array():
+            return {"data_type": "json", SPARK_TYPE: spark_type(of)}
+        case String() | Time():
+            return {"data_type": "text"}

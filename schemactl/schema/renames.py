@@ -1,0 +1,508 @@
+"""Find renamed tables and columns: as ``x-renamed-from`` states, as a parent's new name implies, or by likeness.
+
+Names may also be exchanged: two columns or tables swap them, or one takes the name that another had. All these names
+are there before and afterwards, so only a new ``x-renamed-from`` counts as a sign of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed, TableRenamed
+from schemactl.schema.likeness import are_siblings, have_other_numbers, name_likeness
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
+
+RENAMED_FROM: Final = "x-renamed-from"
+"""Property of a table or column: the name, or the names, that it had."""
+
+MAX_PAIRS: Final = 200 * 200
+"""Of old and new names; where there are more, too much has changed for a guess."""
+
+MIN_SCORE: Final = 0.7
+"""From which on a pair is taken for a rename."""
+
+MARGIN: Final = 0.05
+"""By how much a pair must be better than any other with one of its names."""
+
+
+def is_dlts_own(name: str) -> bool:
+    """Return whether dlt gives a table or column this name; naming conventions change only its case."""
+    return name.casefold().startswith("_dlt")
+
+
+def is_stated_new(properties: Properties) -> bool:
+    """Return whether ``x-renamed-from: []`` says that a table or column had no other name: no guess is made then."""
+    return properties.get(RENAMED_FROM) == []
+
+
+ID: Final = "x-id"
+"""Property of a column: what stays the same when its name changes."""
+
+
+def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
+    """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts.
+
+    Args:
+        gone: old names that are not there any more.
+        new: properties by names that were not there.
+    """
+    pairs: dict[str, str] = {}
+    for name, properties in new.items():
+        origin = next((origin for origin in origins(properties) if origin in gone and origin not in pairs), None)
+        if origin is not None:
+            pairs[origin] = name
+    return pairs
+
+
+def id_pairs(gone: Mapping[str, Properties], new: Mapping[str, Properties]) -> dict[str, str]:
+    """Return new names by old ones, where both state one ``x-id`` and no other name does."""
+    old, now = _by_id(gone), _by_id(new)
+    return {old[key]: name for key, name in now.items() if key in old}
+
+
+def _by_id(stated: Mapping[str, Properties]) -> dict[str, str]:
+    names: dict[str, list[str]] = {}
+    for name, properties in stated.items():
+        if properties.get(ID):
+            names.setdefault(str(properties[ID]), []).append(name)
+    return {key: found[0] for key, found in names.items() if len(found) == 1}
+
+
+def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
+    """Return new names by old ones: pairs with a high score that is clearly the best of both names.
+
+    Args:
+        scores: scores of (old name, new name), 0 to 1; those that are left out count as 0.
+    """
+    old: dict[str, list[float]] = {}
+    new: dict[str, list[float]] = {}
+    for (before, after), score in scores.items():
+        old.setdefault(before, []).append(score)
+        new.setdefault(after, []).append(score)
+    lead = {
+        **{(0, name): _lead(found) for name, found in old.items()},
+        **{(1, name): _lead(found) for name, found in new.items()},
+    }
+    return {
+        before: after
+        for (before, after), score in scores.items()
+        if score >= MIN_SCORE and score >= max(lead[0, before], lead[1, after])
+    }
+
+
+def _lead(scores: list[float]) -> float:
+    """Return the score that it takes to be clearly the best of them."""
+    if len(scores) == 1:
+        return scores[0]
+    second, first = sorted(scores)[-2:]
+    return max(first, second + MARGIN)
+
+
+def origins(properties: Properties) -> Iterator[str]:
+    """Yield the names that a table or column is stated to have had."""
+    stated: Any = properties.get(RENAMED_FROM)
+    names = stated if isinstance(stated, (list, tuple)) else (stated,)
+    yield from (name for name in names if isinstance(name, str))
+
+
+def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
+    """Return new names by old ones, as the columns of a table state them for the first time.
+
+    Args:
+        table: as the schema has it.
+        there: as it is.
+        last: as the last schema had it.
+    """
+    claims: dict[str, str] = {}
+    for column in table.columns.values():
+        if not is_newly_stated(column, last.columns.get(column.name)):
+            continue
+        open_origins = (each for each in origins(column.properties) if each in there.columns and each not in claims)
+        origin = next(open_origins, column.name)
+        if origin != column.name:
+            claims[origin] = column.name
+    # A rename from a name that the table keeps for the same column is ambiguous.
+    while kept := [old for old in claims if old in table.columns and old not in claims.values()]:
+        for old in kept:
+            del claims[old]
+    return claims
+
+
+def table_claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
+    """Return new names by old ones, as tables state them for the first time.
+
+    Files order tables freely, so of two that state one name the first by name counts.
+
+    Args:
+        catalogue: the tables as they are.
+        schema: the tables as they shall be.
+        known: the last schema.
+    """
+    claims: dict[str, str] = {}
+    for name in sorted(schema.tables):
+        table, last = schema.tables[name], known.tables.get(name)
+        has_columns = any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
+        if not has_columns or not is_newly_stated(table, last):
+            continue
+        open_origins = (each for each in origins(table.properties) if each in catalogue.tables and each not in claims)
+        origin = next(open_origins, name)
+        if origin != name:
+            claims[origin] = name
+    # A rename from a name that the schema keeps for the same table is ambiguous; nested tables go with their parents.
+    while kept := [
+        old
+        for old in claims
+        if old in schema.tables
+        and old not in claims.values()
+        and not any(parent in claims for parent in ancestors(catalogue, old))
+    ]:
+        for old in kept:
+            del claims[old]
+    return claims
+
+
+def is_newly_stated(found: Table | Column, last: Table | Column | None) -> bool:
+    """Return whether a table or column states a name that it did not state in the last schema."""
+    stated = found.properties.get(RENAMED_FROM)
+    return stated is not None and (last is None or last.properties.get(RENAMED_FROM) != stated)
+
+
+_COLUMN_NAME_WEIGHT: Final = 0.8
+"""The name says most: alone it makes a rename if most of its words are the same."""
+
+_PLACE_WEIGHT: Final = 0.1
+"""The columns before and after it; little, since inference puts new columns last."""
+
+_HINTS_WEIGHT: Final = 0.1
+"""The share of equal hints; little, since most columns have none."""
+
+_MIN_LIKENESS: Final = (MIN_SCORE - MARGIN - _PLACE_WEIGHT - _HINTS_WEIGHT) / _COLUMN_NAME_WEIGHT
+"""Of two names, below which nothing else makes them a rename, or a rival of one."""
+
+_KEY_HINTS: Final = ("primary_key", "merge_key", "row_key", "parent_key", "root_key", "variant")
+"""Hints that make a column another thing: they must be the same."""
+
+_NO_HINTS: Final = frozenset(("description", *TYPE_PROPERTIES))
+
+_FullType = tuple[str, ...]
+_Kind = tuple[_FullType, tuple[bool, ...]]
+
+
+def column_renames(
+    before: Table, after: Table, *, is_guessing: bool, heeds_moves: bool = False
+) -> tuple[ColumnRenamed, ...]:
+    """Return the columns of a table that have another name, stated ones first.
+
+    Args:
+        before: the table, under any name.
+        after: the same table in the other schema.
+        is_guessing: whether likeness counts; else only ``x-renamed-from`` and ``x-id``.
+        heeds_moves: whether columns may take names of each other, where the statement is new in ``after``.
+    """
+    claims = column_claims(after, before, before) if heeds_moves else {}
+    moves = claims if any(new in before.columns for new in claims.values()) else {}
+    if moves:
+        before, after = _without(before, moves, moves.values()), _without(after, moves.values(), ())
+    return (
+        *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in moves.items()),
+        *_plain_column_renames(before, after, is_guessing),
+    )
+
+
+def _without(table: Table, names: Collection[str], taken: Collection[str]) -> Table:
+    columns = {name: column for name, column in table.columns.items() if name not in names and name not in taken}
+    return replace(table, columns=columns)
+
+
+def _plain_column_renames(before: Table, after: Table, is_guessing: bool) -> tuple[ColumnRenamed, ...]:
+    gone = {name: column for name, column in before.columns.items() if name not in after.columns}
+    new = {name: column for name, column in after.columns.items() if name not in before.columns}
+    if not gone or not new:
+        return ()
+    named = {name: column.properties for name, column in new.items()}
+    stated = stated_pairs(gone, named)
+    left = {name: column.properties for name, column in gone.items() if name not in stated}
+    stated |= id_pairs(left, {name: each for name, each in named.items() if name not in stated.values()})
+    guessed = _guess_columns(before, after, stated) if is_guessing else {}
+    return (
+        *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in stated.items()),
+        *(ColumnRenamed(after.name, old, name) for old, name in guessed.items()),
+    )
+
+
+def _type_key(column: Column) -> _FullType:
+    """Return the column's type as something to compare; null and absent are the same."""
+    return tuple(str(column.properties.get(name)) for name in TYPE_PROPERTIES)
+
+
+def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> dict[str, str]:
+    kept = {name for name in before.columns if name in after.columns} | set(stated.values())
+    gone = [
+        column
+        for name, column in before.columns.items()
+        if name not in kept and name not in stated and _is_open(column)
+    ]
+    new = [
+        column
+        for name, column in after.columns.items()
+        if name not in kept and _is_open(column) and not is_stated_new(column.properties)
+    ]
+    if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
+        return {}
+    candidates: dict[_Kind, list[_Candidate]] = {}
+    for candidate in _candidates(new, list(after.columns), kept):
+        candidates.setdefault(candidate.kind, []).append(candidate)
+    scores = {}
+    for old in _candidates(gone, [stated.get(name, name) for name in before.columns], kept):
+        for candidate in candidates.get(old.kind, ()):
+            likeness = name_likeness(old.name, candidate.name)
+            if likeness >= _MIN_LIKENESS:
+                place = ((old.previous == candidate.previous) + (old.following == candidate.following)) / 2
+                around = _PLACE_WEIGHT * place + _HINTS_WEIGHT * _hint_likeness(old, candidate)
+                scores[old.name, candidate.name] = _COLUMN_NAME_WEIGHT * likeness + around
+    return clear_pairs(scores)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """What counts of a column.
+
+    Attributes:
+        kind: what must be the same: type and key hints.
+        previous, following: the nearest columns on either side that are there before and after.
+        hints: the other hints that are set, and whether it is nullable.
+    """
+
+    name: str
+    kind: _Kind
+    previous: str | None
+    following: str | None
+    hints: Properties
+
+
+def _candidates(columns: Iterable[Column], order: list[str], kept: Collection[str]) -> list[_Candidate]:
+    previous, following = _last_kept(order, kept), _last_kept(reversed(order), kept)
+    return [
+        _Candidate(
+            column.name,
+            (_type_key(column), tuple(bool(column.properties.get(name)) for name in _KEY_HINTS)),
+            previous[column.name],
+            following[column.name],
+            _hints(column),
+        )
+        for column in columns
+    ]
+
+
+def _is_open(column: Column) -> bool:
+    """Return whether a guess may be made: a column without a type could be anything."""
+    return column.is_complete and not is_dlts_own(column.name)
+
+
+def _last_kept(order: Iterable[str], kept: Collection[str]) -> dict[str, str | None]:
+    last: str | None = None
+    found = {}
+    for name in order:
+        found[name] = last
+        if name in kept:
+            last = name
+    return found
+
+
+def _hint_likeness(before: _Candidate, after: _Candidate) -> float:
+    if before.hints == after.hints:
+        return 1.0
+    names = {*before.hints, *after.hints}
+    same: int = sum(before.hints.get(name) == after.hints.get(name) for name in names)
+    return same / len(names)
+
+
+def _hints(column: Column) -> Properties:
+    stated = {
+        name: value
+        for name, value in column.properties.items()
+        if value and name not in _NO_HINTS and not name.startswith("x-")
+    }
+    return {**stated, "nullable": column.nullable}
+
+
+_COLUMNS_WEIGHT: Final = 0.7
+"""The share of columns that have the same name and type; the same ones all make a rename, whatever the name."""
+
+_TABLE_NAME_WEIGHT: Final = 0.3
+"""The name without its parent's; it makes up for some columns that differ."""
+
+_MIN_SHARE: Final = 0.5
+"""Of equal columns, below which names are not looked at."""
+
+_MIN_EQUAL_COLUMNS: Final = 3
+"""Below which the names must be alike: every other table has an ``id`` and a ``name``."""
+
+_ALIKE: Final = 0.6
+
+_Features = frozenset[tuple[str, tuple[str, ...]]]
+
+
+def is_related(before: Schema, after: Schema) -> bool:
+    """Return whether one schema may be what became of the other: by name, by their hashes, or by a table of both."""
+    if before.name == after.name:
+        return True
+    if before.version_hash and before.version_hash in after.previous_hashes:
+        return True
+    own = [{name for name in each.tables if not is_dlts_own(name)} for each in (before, after)]
+    return not all(own) or not own[0].isdisjoint(own[1]) or bool(table_renames(before, after, is_guessing=True))
+
+
+def table_renames(
+    before: Schema, after: Schema, *, is_guessing: bool, heeds_moves: bool = False
+) -> tuple[TableRenamed, ...]:
+    """Return the tables that have another name: stated ones, then guesses, each followed by those nested in it.
+
+    Args:
+        before: a schema.
+        after: the schema that it became.
+        is_guessing: whether likeness counts; else only ``x-renamed-from`` and a parent's new name.
+        heeds_moves: whether tables may take names of each other, where the statement is new in ``after``.
+    """
+    claims = table_claims(before, after, before) if heeds_moves else {}
+    moves = _table_moves(claims, before, after) if any(new in before.tables for new in claims.values()) else ()
+    moved = {name for move in moves for name in (move.before, move.after)}
+    # A name that is moved from and to is settled; one that only goes, or comes, is no other table's.
+    gone = {name: table for name, table in before.tables.items() if name not in after.tables and name not in moved}
+    new = {name: table for name, table in after.tables.items() if name not in before.tables and name not in moved}
+    return (*moves, *_plain_table_renames(before, gone, new, after, is_guessing))
+
+
+def _table_moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tuple[TableRenamed, ...]:
+    """Return stated renames of tables that take names of each other, each followed by the tables nested in it."""
+    found = {old: TableRenamed(old, new, is_stated=True) for old, new in claims.items()}
+    open_moves, taken = list(found.values()), set(claims.values())
+    for move in open_moves:
+        for table in before.tables.values():
+            new = move.after + table.name.removeprefix(move.before)
+            is_nested = table.parent == move.before and table.name.startswith(move.before)
+            if is_nested and table.name not in found and new in after.tables and new not in taken:
+                found[table.name] = TableRenamed(table.name, new, follows_parent=True)
+                open_moves.append(found[table.name])
+                taken.add(new)
+    return tuple(found.values())
+
+
+def _plain_table_renames(
+    before: Schema, gone: Mapping[str, Table], new: Mapping[str, Table], after: Schema, is_guessing: bool
+) -> tuple[TableRenamed, ...]:
+    """Return renames between tables that are gone and tables that are new."""
+    if not gone or not new:
+        return ()
+    search = _Search(_by_parent(gone), _by_parent(new))
+    search.add([TableRenamed(old, name, is_stated=True) for name, old in _stated(gone, new).items()])
+    if is_guessing:
+        search.guess((name, name) for name in before.tables if name in after.tables)
+    return tuple(search.found.values())
+
+
+def _stated(gone: Mapping[str, Table], new: Mapping[str, Table]) -> dict[str, str]:
+    """Return stated old names by new ones; of two claims the first by name counts, since files order tables freely."""
+    pairs = stated_pairs(gone, {name: new[name].properties for name in sorted(new)})
+    origins = {name: old for old, name in pairs.items()}
+    return {name: origins[name] for name in new if name in origins}
+
+
+def _by_parent(tables: Mapping[str, Table]) -> dict[str | None, list[Table]]:
+    grouped: dict[str | None, list[Table]] = {}
+    for table in tables.values():
+        grouped.setdefault(table.parent, []).append(table)
+    return grouped
+
+
+@dataclass(slots=True)
+class _Search:
+    """The renames found so far, among tables that are gone and tables that are new, each by parent."""
+
+    gone: Mapping[str | None, list[Table]]
+    new: Mapping[str | None, list[Table]]
+    found: dict[str, TableRenamed] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def add(self, renames: Iterable[TableRenamed]) -> None:
+        """Add renames, and those of the tables nested in them; stated ones must come before any that follow."""
+        added = list(renames)
+        self._note(added)
+        for rename in added:
+            following = self._following(rename)
+            self._note(following)
+            added += following
+
+    def _note(self, renames: Iterable[TableRenamed]) -> None:
+        for rename in renames:
+            self.found[rename.before] = rename
+            self.taken.add(rename.after)
+
+    def _following(self, parent: TableRenamed) -> list[TableRenamed]:
+        names = {table.name for table in self._left(self.new, parent.after)}
+        nested = self._left(self.gone, parent.before)
+        renamed = {
+            table.name: parent.after + table.name.removeprefix(parent.before)
+            for table in nested
+            if table.name.startswith(parent.before)
+        }
+        return [TableRenamed(old, name, follows_parent=True) for old, name in renamed.items() if name in names]
+
+    def guess(self, kept: Iterable[tuple[str, str]]) -> None:
+        """Add guesses, table by table: those nested in one only once its own name is known.
+
+        Args:
+            kept: names of tables before and after that are the same.
+        """
+        parents: list[tuple[str | None, str | None]] = [(None, None), *kept]
+        parents += [(rename.before, rename.after) for rename in self.found.values()]
+        for before, after in parents:
+            known = len(self.found)
+            pairs = _guess_tables(self._left(self.gone, before), self._left(self.new, after))
+            self.add(TableRenamed(old, name) for old, name in pairs.items())
+            parents += [(rename.before, rename.after) for rename in list(self.found.values())[known:]]
+
+    def _left(self, tables: Mapping[str | None, list[Table]], parent: str | None) -> list[Table]:
+        settled = self.found if tables is self.gone else self.taken
+        return [table for table in tables.get(parent, ()) if table.name not in settled]
+
+
+def _guess_tables(gone: list[Table], new: list[Table]) -> dict[str, str]:
+    gone = [table for table in gone if not is_dlts_own(table.name)]
+    new = [table for table in new if not is_dlts_own(table.name) and not is_stated_new(table.properties)]
+    if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
+        return {}
+    features = {table.name: _features(table) for table in (*gone, *new)}
+    scores = {}
+    for old in gone:
+        for table in new:
+            if score := _score(old, table, features):
+                scores[old.name, table.name] = score
+    return clear_pairs(scores)
+
+
+def _score(before: Table, after: Table, features: Mapping[str, _Features]) -> float:
+    old, new = features[before.name], features[after.name]
+    equal = len(old & new)
+    share = 2 * equal / ((len(old) + len(new)) or 1)
+    if share < _MIN_SHARE:
+        return 0.0
+    names = _own_name(before), _own_name(after)
+    if have_other_numbers(*names) or are_siblings(*names):
+        return 0.0
+    likeness = name_likeness(*names)
+    if equal < _MIN_EQUAL_COLUMNS and likeness < _ALIKE:
+        return 0.0
+    return _COLUMNS_WEIGHT * share + _TABLE_NAME_WEIGHT * likeness
+
+
+def _features(table: Table) -> _Features:
+    own = (column for column in table.columns.values() if column.is_complete and not is_dlts_own(column.name))
+    return frozenset((column.name, _type_key(column)) for column in own)
+
+
+def _own_name(table: Table) -> str:
+    return table.name.removeprefix(table.parent or "")

@@ -1,0 +1,249 @@
+"""Old schema files, brought to the current engine version step by step as dlt does it (docs/dlt.md §1.8).
+
+A function ``_to_engine_N`` is one step, which changes a stored schema in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.schema.naming import load_naming
+from schemactl.schema.settings import DEFAULT_NAMING
+from schemactl.schema.templates import (
+    DLT_NORMALIZERS,
+    LOADS_TABLE,
+    RELATIONAL_NORMALIZER,
+    VERSION_TABLE,
+    loads_table,
+    version_table,
+)
+from schemactl.schema.types import ENGINE_VERSION
+
+
+def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, Any]:
+    """Return the stored schema in the form of ``ENGINE_VERSION``.
+
+    The numeric version and the hash stay; ``hash.bump`` finds that the content changed.
+
+    Args:
+        stored: a schema as its file holds it, of any engine version, not validated.
+        source: path of the file, for messages.
+
+    Raises:
+        InputError: the engine version is missing, unknown or newer, or the content is not of that version.
+    """
+    at = Location(source) if source else None
+    engine = _engine_of(stored, at)
+    if engine == ENGINE_VERSION and not any(_null_only_columns(stored)):
+        return dict(stored)
+    upgraded = dict(deepcopy(stored))
+    for number in range(engine, ENGINE_VERSION):
+        _take_step(upgraded, number, at)
+    upgraded["engine_version"] = ENGINE_VERSION
+    _drop_null_only_columns(upgraded)
+    return upgraded
+
+
+def _engine_of(stored: Mapping[str, Any], at: Location | None) -> int:
+    engine = stored.get("engine_version")
+    if engine is None:
+        hint = f"a schema file states `engine_version: {ENGINE_VERSION}`"
+        raise InputError("`engine_version` is missing", at=at, hint=hint)
+    if not isinstance(engine, int) or isinstance(engine, bool) or engine < 1:
+        hint = f"a whole number from 1 to {ENGINE_VERSION}"
+        raise InputError(f"`engine_version` is `{engine}`", at=at, hint=hint)
+    if engine > ENGINE_VERSION:
+        hint = f"this schemactl knows versions up to {ENGINE_VERSION}; a newer one may know it"
+        raise InputError(f"the schema is of engine version {engine}", at=at, hint=hint)
+    return engine
+
+
+def _take_step(stored: dict[str, Any], engine: int, at: Location | None) -> None:
+    try:
+        _STEPS[engine](stored)
+    except KeyError as error:
+        key = error.args[0]
+        raise InputError(f"`{key}` is missing in a schema of engine version {engine}", at=at) from error
+    except (AttributeError, TypeError) as error:
+        raise InputError(f"the file is not a schema of engine version {engine}", at=at) from error
+
+
+def _drop_null_only_columns(stored: dict[str, Any]) -> None:
+    """Drop dlt 1.22's notes on columns that had only seen null; those without a type go (docs/dlt.md §1.6)."""
+    for columns, name in _null_only_columns(stored):
+        column = columns[name]
+        if "data_type" not in column:
+            del columns[name]
+            continue
+        del column["x-normalizer"]["seen-null-first"]
+        if not column["x-normalizer"]:
+            del column["x-normalizer"]
+
+
+def _null_only_columns(stored: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    for table in _dicts_in(stored.get("tables")).values():
+        columns: Any = table.get("columns")
+        for name, column in _dicts_in(columns).items():
+            marks = column.get("x-normalizer")
+            if isinstance(marks, dict) and marks.get("seen-null-first"):
+                yield columns, name
+
+
+def _dicts_in(value: Any) -> dict[Any, dict[Any, Any]]:
+    # Validation comes later: here a file may still hold anything anywhere.
+    if not isinstance(value, dict):
+        return {}
+    return {key: item for key, item in value.items() if isinstance(item, dict)}
+
+
+def _to_engine_2(stored: dict[str, Any]) -> None:
+    """Engine 2 filters data: by default nothing is left out."""
+    stored["includes"] = []
+    stored["excludes"] = []
+
+
+def _to_engine_3(stored: dict[str, Any]) -> None:
+    """Engine 3 brings normalizers and settings, tables with properties, stated parents, filters by table."""
+    propagation = {"root": {"_dlt_id": "_dlt_root_id"}}
+    relational = {"module": RELATIONAL_NORMALIZER, "config": {"propagation": propagation}}
+    stored["normalizers"] = {"names": DEFAULT_NAMING, "json": relational}
+    hints = stored.pop("hints", {})
+    preferred = stored.pop("preferred_types", {})
+    stored["settings"] = {
+        "default_hints": {hint: [f"re:{name}" for name in names] for hint, names in hints.items()},
+        "preferred_types": {f"re:{name}": data_type for name, data_type in preferred.items()},
+    }
+    columns_of = stored.pop("tables")
+    tables = {name: _table_of_engine_3(name, columns, columns_of) for name, columns in columns_of.items()}
+    for group in ("excludes", "includes"):
+        _move_filters(tables, group, stored.pop(group, []))
+    stored["tables"] = tables
+
+
+def _table_of_engine_3(name: str, columns: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    parent = _parent_of(name, known)
+    if parent:
+        return {"name": name, "columns": columns, "parent": parent}
+    return {"name": name, "columns": columns, "write_disposition": "append", "resource": name}
+
+
+def _parent_of(name: str, known: Collection[str]) -> str | None:
+    """Return the nearest table that ``name`` is a path below of."""
+    end = name.rfind("__")
+    while end > 0:
+        name = name[:end]
+        if name in known:
+            return name
+        end = name.rfind("__")
+    return None
+
+
+def _move_filters(tables: dict[str, dict[str, Any]], group: str, filters: list[str]) -> None:
+    """Hang filters ``^ROOT__REST`` on their root tables, which are made where they are missing."""
+    for pattern in filters:
+        end = pattern.find("__")
+        root, rest = pattern[1:end], pattern[end + 2 :]
+        table = tables.setdefault(root, _table_of_engine_3(root, {}, ()))
+        table.setdefault("filters", {}).setdefault(group, []).append(f"re:^{rest}")
+
+
+def _to_engine_4(stored: dict[str, Any]) -> None:
+    """Engine 4 hashes schemas: an empty hash stands for none yet."""
+    stored.setdefault("version_hash", "")
+
+
+def _to_engine_5(stored: dict[str, Any]) -> None:
+    """Engine 5 stores schemas at the destination: dlt's own tables get other columns."""
+    stored["tables"][VERSION_TABLE] = version_table().to_dict()
+    stored["tables"][LOADS_TABLE] = loads_table().to_dict()
+
+
+def _to_engine_6(stored: dict[str, Any]) -> None:
+    """Engine 6 notes the schema's hash with each load: the table of loads gets another column."""
+    stored["tables"][LOADS_TABLE] = loads_table().to_dict()
+
+
+def _to_engine_7(stored: dict[str, Any]) -> None:
+    """Engine 7 has schema contracts in place of seals."""
+    stored["settings"].pop("schema_sealed", None)
+    for table in stored["tables"].values():
+        table.pop("table_sealed", None)
+
+
+def _to_engine_8(stored: dict[str, Any]) -> None:
+    """Engine 8 remembers the hashes of earlier contents."""
+    stored["previous_hashes"] = []
+
+
+def _to_engine_9(stored: dict[str, Any]) -> None:
+    """Engine 9 marks tables that received data."""
+    for table in stored["tables"].values():
+        if "_dlt_id" in table["columns"]:
+            table.setdefault("x-normalizer", {})["seen-data"] = True
+
+
+def _to_engine_10(stored: dict[str, Any]) -> None:
+    """Engine 10 renames ``complex`` to ``json`` and has row and parent keys in place of foreign keys."""
+    normalizers = stored["normalizers"]
+    _complete_normalizers(normalizers)
+    naming = load_naming(normalizers["names"])
+    row_id = naming.normalize_identifier("_dlt_id")
+    parent_id = naming.normalize_identifier("_dlt_parent_id")
+    for table in stored["tables"].values():
+        _translate_columns(table["columns"], row_id, parent_id)
+    settings = stored["settings"]
+    if preferred := settings.get("preferred_types"):
+        settings["preferred_types"] = {name: _json_for_complex(data_type) for name, data_type in preferred.items()}
+    if hints := settings.get("default_hints"):
+        hints.pop("foreign_key", None)
+        hints["row_key"] = [row_id]
+        hints["parent_key"] = [parent_id]
+    (normalizers["json"].get("config") or {}).pop("generate_dlt_id", None)
+
+
+def _complete_normalizers(normalizers: dict[str, Any]) -> None:
+    """Fill in what dlt fills in when it loads the normalizers for this step."""
+    normalizers["names"] = normalizers.get("names") or DEFAULT_NAMING
+    section = normalizers["json"] = normalizers.get("json") or {}
+    module = section.setdefault("module", RELATIONAL_NORMALIZER)
+    if "." not in module:
+        section["module"] = f"{DLT_NORMALIZERS}{module}"
+
+
+def _translate_columns(columns: dict[str, dict[str, Any]], row_id: str, parent_id: str) -> None:
+    for column in columns.values():
+        if "data_type" in column:
+            column["data_type"] = _json_for_complex(column["data_type"])
+    if column := columns.get(row_id, {}):
+        column["row_key"] = column.get("unique", False)
+    if column := columns.get(parent_id, {}):
+        column["parent_key"] = column.get("foreign_key", False)
+    for column in columns.values():
+        column.pop("foreign_key", None)
+
+
+def _json_for_complex(data_type: Any) -> Any:
+    return "json" if data_type == "complex" else data_type
+
+
+def _to_engine_11(stored: dict[str, Any]) -> None:
+    """Engine 11 keeps ``__`` in the keys of data; schemas from before go on without."""
+    stored["normalizers"]["use_break_path_on_normalize"] = False
+
+
+_STEPS: Final[Mapping[int, Callable[[dict[str, Any]], None]]] = {
+    1: _to_engine_2,
+    2: _to_engine_3,
+    3: _to_engine_4,
+    4: _to_engine_5,
+    5: _to_engine_6,
+    6: _to_engine_7,
+    7: _to_engine_8,
+    8: _to_engine_9,
+    9: _to_engine_10,
+    10: _to_engine_11,
+}
+"""By the engine version that they start from."""
