@@ -15,7 +15,8 @@ from typing import get_args
 from typer.models import ArgumentInfo, OptionInfo
 
 from schemactl.cli.app import PROGRAM, command_names, load_command
-from schemactl.cli.options import CommonOptions, OptionSpec, SparkCommandOptions, option_specs
+from schemactl.cli.options import CommonOptions, Group, OptionSpec, SparkCommandOptions, option_specs
+from schemactl.cli.parsing import split_examples
 
 FOLDER = Path(__file__).parent / "commands"
 GUIDES = {
@@ -88,18 +89,25 @@ def page(name: str) -> str:
 
 
 def _command(words: str, text: str | None, options: type[CommonOptions]) -> Iterator[str]:
-    """Yield the lines about one command: how it is called, its help, its options by the class that declares them."""
+    """Yield the lines about one command: how it is called, its help and examples, its own options by their groups."""
     specs = [each for each in option_specs(options) if not each.is_in_file_only]
     arguments = [each for each in specs if isinstance(_info(each), ArgumentInfo)]
     usage = " ".join([PROGRAM, words, *(_metavar(each) for each in arguments), "[OPTIONS]"])
-    yield from ("```text", usage, "```", "", *_described(text))
+    about, examples = split_examples(text or "")
+    yield from ("```text", usage, "```", "", *_described(about))
+    if examples:
+        yield from ("```sh", *examples, "```", "")
     if arguments:
         yield from ("| argument | |", "| --- | --- |")
         yield from (f"| `{_cell(_metavar(each))}` | {_help(each)} |" for each in arguments)
         yield ""
     own = [each for each in specs if each not in arguments and _declaring(options, each) not in SHARED]
-    if own:
-        yield from _table(own)
+    grouped = {group: [each for each in own if each.group is group] for group in Group}
+    for group, members in grouped.items():
+        if members and len(members) < len(own):
+            yield from (f"**{group}**", "")
+        if members:
+            yield from _table(members)
     shared = [
         f"[{title[0].lower()}{title[1:]}](README.md#{title.lower().replace(' ', '-')})"
         for cls, title in SHARED.items()

@@ -24,7 +24,7 @@ from typer.main import get_command
 
 from schemactl import __version__
 from schemactl.cli import commands
-from schemactl.cli.options import CommonOptions, SparkCommandOptions
+from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
 from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
 from schemactl.cli.terminal import (
@@ -252,6 +252,7 @@ class RootOptions(CommonOptions):
     version: Annotated[
         bool,
         typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version."),
+        Group.GLOBAL,
     ] = False
 
 

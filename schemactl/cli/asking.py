@@ -40,5 +40,5 @@ def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
 
 
 def _agrees(question: str, terminal: Terminal) -> bool:
-    terminal.tell(f"{question}? Only `yes` is a yes: ")
+    terminal.tell(f"{question}? Type `yes` to confirm: ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

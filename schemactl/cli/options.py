@@ -1,7 +1,8 @@
 """What a command can be told, as dataclasses: the options that all share, and how a field declares one.
 
 A field ``Annotated[TYPE, typer.Option(...)] = DEFAULT`` is one option. Annotated with a `Setting` as well, it
-can also be stated in a settings file and in the environment (`schemactl.cli.settings`).
+can also be stated in a settings file and in the environment (`schemactl.cli.settings`); with a `Group`, help shows it
+below that heading.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import StrEnum
 from glob import has_magic
 from inspect import get_annotations
 from pathlib import Path
@@ -55,6 +57,21 @@ class Setting:
     section: tuple[str, str] | None = None
 
 
+class Group(StrEnum):
+    """The heading below which help shows an option, in the order of the headings."""
+
+    OPTIONS = "Options"
+    INPUT = "Input"
+    SCHEMA = "Schema"
+    CONTRACT = "Contract"
+    LOAD = "Load"
+    PLAN = "Plan"
+    SCRIPT = "Script"
+    SPARK = "Spark"
+    OUTPUT = "Output"
+    GLOBAL = "Global options"
+
+
 @dataclass(frozen=True, slots=True)
 class Bare:
     """Marks an option that may stand without a value.
@@ -66,6 +83,15 @@ class Bare:
 
     value: str
     looks_like_value: str
+
+
+TextOrJson = Annotated[
+    Literal["text", "json"],
+    typer.Option("--format", help="How the result is printed."),
+    Setting(),
+    Group.OUTPUT,
+]
+"""The option ``--format`` of a command with these two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +110,11 @@ class CommonOptions:
         str,
         typer.Option("--schemas", metavar="DIR", help="The folder that holds `import/` and `export/`."),
         Setting(is_path=True, found_by=("import", "export")),
+        Group.GLOBAL,
     ] = "schemas"
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="How the result is printed."), Setting()] = (
-        "text"
-    )
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="How the result is printed."), Setting(), Group.OUTPUT
+    ] = "text"
     naming_module: Annotated[
         list[str],
         typer.Option(
@@ -97,12 +124,19 @@ class CommonOptions:
             "than once.",
         ),
         Setting(in_file=False),
+        Group.GLOBAL,
     ] = field(default_factory=list)
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what needs attention."), Setting()] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all the evidence as well."), Setting()] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log."), Setting()] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only what needs attention."), Setting(), Group.OUTPUT
+    ] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print all the evidence as well."), Setting(), Group.OUTPUT
+    ] = False
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks and Spark's log."), Setting(), Group.GLOBAL
+    ] = False
     color: Annotated[
-        Literal["auto", "always", "never"], typer.Option("--color", help="When to use colors."), Setting()
+        Literal["auto", "always", "never"], typer.Option("--color", help="When to use colors."), Setting(), Group.OUTPUT
     ] = "auto"
 
     @classmethod
@@ -119,16 +153,19 @@ class SparkCommandOptions(CommonOptions):
         str | None,
         typer.Option("--master", metavar="URL", help="The Spark master: `local[*]`, `spark://HOST:PORT`, `yarn` ..."),
         Setting(),
+        Group.SPARK,
     ] = None
     remote: Annotated[
         str | None,
         typer.Option("--remote", metavar="URL", help="A Spark Connect server, `sc://HOST:PORT`."),
         Setting(),
+        Group.SPARK,
     ] = None
     conf: Annotated[
         list[str],
         typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be given more than once."),
         Setting(in_environment=False),
+        Group.SPARK,
     ] = field(default_factory=list)
     java_cache: Annotated[
         str | None,
@@ -139,6 +176,7 @@ class SparkCommandOptions(CommonOptions):
             "faster; not with `--remote`.",
         ),
         Setting(is_path=True),
+        Group.SPARK,
     ] = None
     keep_spark: Annotated[
         str | None,
@@ -150,6 +188,7 @@ class SparkCommandOptions(CommonOptions):
         ),
         Setting(),
         Bare("15m", r"\d+(\.\d+)?[smh]|off"),
+        Group.SPARK,
     ] = None
 
     examples: Annotated[
@@ -160,6 +199,7 @@ class SparkCommandOptions(CommonOptions):
             "default masked where `CI` is set and for columns marked as personal (`x-annotation-pii` ...), else plain.",
         ),
         Setting(),
+        Group.OUTPUT,
     ] = None
 
     def spark(self) -> SparkOptions:
@@ -222,6 +262,7 @@ class DataOptions(SparkCommandOptions):
             "`--hints` does.",
             autocompletion=complete_names,
         ),
+        Group.SCHEMA,
     ] = None
     table: Annotated[
         list[str],
@@ -231,9 +272,10 @@ class DataOptions(SparkCommandOptions):
             help="The root table; by default the schema's only one, or one named after the source. With a source, the "
             "table of that data; may be given more than once: `--table 'contacts=crm/*.csv'`.",
         ),
+        Group.INPUT,
     ] = field(default_factory=list)
     table_per_file: Annotated[
-        bool, typer.Option("--table-per-file", help="Give each file a root table, named after the file.")
+        bool, typer.Option("--table-per-file", help="Give each file a root table, named after the file."), Group.INPUT
     ] = False
     contract: Annotated[
         str | None,
@@ -245,6 +287,7 @@ class DataOptions(SparkCommandOptions):
             autocompletion=complete_contracts,
         ),
         Setting(),
+        Group.CONTRACT,
     ] = None
     column: Annotated[
         list[str],
@@ -255,11 +298,13 @@ class DataOptions(SparkCommandOptions):
             "be given more than once.",
         ),
         Setting(in_environment=False),
+        Group.SCHEMA,
     ] = field(default_factory=list)
     write_disposition: Annotated[
         Literal["append", "replace", "merge", "skip"] | None,
         typer.Option("--write-disposition", help="What a load does with the rows of the root table that are there."),
         Setting(),
+        Group.SCHEMA,
     ] = None
     hints: Annotated[
         str | None,
@@ -270,21 +315,24 @@ class DataOptions(SparkCommandOptions):
             "all else.",
         ),
         Setting(is_path=True),
+        Group.SCHEMA,
     ] = None
     on_bad_record: Annotated[
         Literal["stop", "skip"],
         typer.Option("--on-bad-record", help="What a record that cannot be read does."),
         Setting(),
+        Group.CONTRACT,
     ] = "stop"
     input_format: Annotated[
         str | None,
         typer.Option(
             "--input-format",
             metavar="FORMAT",
-            help="The sources' format, where it is not seen right.",
+            help="The sources' format, if it is misdetected.",
             autocompletion=complete_input_formats,
         ),
         Setting(),
+        Group.INPUT,
     ] = None
     naming: Annotated[
         str | None,
@@ -296,6 +344,7 @@ class DataOptions(SparkCommandOptions):
             "`sql_cs_v1`, `s3_tables`, or a module of your own.",
         ),
         Setting(),
+        Group.SCHEMA,
     ] = None
     normalizer: Annotated[
         str | None,
@@ -307,6 +356,7 @@ class DataOptions(SparkCommandOptions):
             "structs and lists), or a module of your own.",
         ),
         Setting(),
+        Group.SCHEMA,
     ] = None
     typing: Annotated[
         str | None,
@@ -315,6 +365,7 @@ class DataOptions(SparkCommandOptions):
             metavar="FILE|NAME",
             help="How columns of texts become typed ones: an Arc schema file, or a schema that was imported from one.",
         ),
+        Group.INPUT,
     ] = None
     typing_errors: Annotated[
         Literal["column", "reject", "fail"],
@@ -324,6 +375,7 @@ class DataOptions(SparkCommandOptions):
             "`_errors`; rejects; or nothing is written. Where a field allows no null, nothing is written anyway.",
         ),
         Setting(),
+        Group.CONTRACT,
     ] = "column"
     null_value: Annotated[
         list[str],
@@ -333,6 +385,7 @@ class DataOptions(SparkCommandOptions):
             help="A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",
         ),
         Setting(in_environment=False, section=("csv", "null-values")),
+        Group.INPUT,
     ] = field(default_factory=list)
     detect: Annotated[
         str | None,
@@ -344,11 +397,13 @@ class DataOptions(SparkCommandOptions):
             "changes the list.",
         ),
         Setting(in_environment=False),
+        Group.INPUT,
     ] = None
     resolve_collisions: Annotated[
         bool,
         typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
         Setting(),
+        Group.SCHEMA,
     ] = False
 
     def all_sources(self) -> list[str]:
@@ -491,6 +546,7 @@ class OptionSpec:
         choices: the values it can have; empty where it can have any.
         is_required: whether it has no default.
         bare: what it is where it stands without a value; None where it cannot.
+        group: the heading below which help shows it.
     """
 
     name: str
@@ -502,6 +558,7 @@ class OptionSpec:
     is_required: bool
     setting: Setting | None
     bare: Bare | None
+    group: Group
 
     @property
     def is_in_file_only(self) -> bool:
@@ -543,6 +600,7 @@ def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
         is_required=declared.default is MISSING and declared.default_factory is MISSING,
         setting=next((extra for extra in extras if isinstance(extra, Setting)), None),
         bare=next((extra for extra in extras if isinstance(extra, Bare)), None),
+        group=next((extra for extra in extras if isinstance(extra, Group)), Group.OPTIONS),
     )
 
 

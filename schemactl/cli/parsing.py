@@ -6,6 +6,8 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from inspect import cleandoc
+from textwrap import dedent
 from typing import Annotated, Any, ClassVar, get_args
 
 import typer
@@ -13,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typer.models import OptionInfo, ParameterInfo
 
-from schemactl.cli.options import Bare, CommonOptions, OptionSpec, option_specs
+from schemactl.cli.options import Bare, CommonOptions, Group, OptionSpec, option_specs
 
 Stated = Mapping[str, Any]
 """Options by name as they stand on the command line; None where they do not."""
@@ -42,16 +44,62 @@ def _leave_as_typed(params: list[Any]) -> list[Any]:
     return params
 
 
+_NAME_WIDTH = 30
+"""How wide the column of names is at most in help (the default of typer's ``write_dl``)."""
+
+
+def _format_groups(params: Sequence[Any], ctx: Any, formatter: Any) -> None:
+    """Write arguments and options below the headings of their groups, all in the same two columns."""
+    groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{group: [] for group in Group}}
+    for param in params:
+        record = param.get_help_record(ctx)
+        if record is not None:
+            is_argument = param.param_type_name == "argument"
+            groups["Arguments" if is_argument else param.rich_help_panel or Group.GLOBAL].append(record)
+    names = [name for rows in groups.values() for name, _ in rows]
+    width = max((len(name) for name in names if len(name) <= _NAME_WIDTH), default=0)
+    for title, rows in groups.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=_NAME_WIDTH)
+
+
 class PlainCommand(TyperCommand):
     """A command whose values stay the texts that were typed, with options that may stand without a value."""
 
     bare: ClassVar[Mapping[str, Bare]] = {}
+    examples: ClassVar[Sequence[str]] = ()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, fill_bare(args, self.bare))
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _leave_as_typed(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        params = self.get_params(ctx)
+        return [
+            "[OPTIONS]",
+            *(each.metavar or each.name.upper() for each in params if each.param_type_name == "argument"),
+        ]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        _format_groups(self.get_params(ctx), ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        if self.examples:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {line}".rstrip() + "\n" for line in self.examples))
+
+
+def split_examples(text: str) -> tuple[str, tuple[str, ...]]:
+    r"""Return a command's docstring without its examples, and the lines of these.
+
+    >>> split_examples("Show it.\n\nExamples:\n    # All\n    schemactl show\n")
+    ('Show it.', ('# All', 'schemactl show'))
+    """
+    about, _, examples = cleandoc(text).partition("\n\nExamples:\n")
+    return about, tuple(dedent(examples).strip().splitlines())
 
 
 def fill_bare(args: Sequence[str], bare: Mapping[str, Bare]) -> list[str]:
@@ -76,6 +124,10 @@ class PlainGroup(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return _leave_as_typed(super().get_params(ctx))
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        self.format_commands(ctx, formatter)
+        _format_groups(self.get_params(ctx), ctx, formatter)
+
 
 def make_command(name: str, options: type[CommonOptions], callback: Callable[..., object], text: str) -> Any:
     """Return the typer command ``name``, which hands its context and what was stated to ``callback``.
@@ -84,17 +136,17 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
         name: the command's name.
         options: the dataclass whose fields are its arguments and options.
         callback: is called with ``(context, stated)``.
-        text: its help.
+        text: its help, with its examples.
     """
 
     def invoke(context: typer.Context, **stated: Any) -> None:
         callback(context, stated)
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    first_line = text.strip().partition("\n")[0]
+    about, examples = split_examples(text)
     bare = {f"--{spec.key}": spec.bare for spec in option_specs(options) if spec.bare is not None}
-    cls = type("Command", (PlainCommand,), {"bare": bare})
-    command = app.command(name=name, cls=cls, help=text, short_help=first_line)
+    cls = type("Command", (PlainCommand,), {"bare": bare, "examples": examples})
+    command = app.command(name=name, cls=cls, help=about, short_help=about.partition("\n")[0])
     command(with_signature(invoke, options))
     return get_command(app)
 
@@ -113,6 +165,7 @@ def _parameter(spec: OptionSpec) -> inspect.Parameter:
     kind, *extras = get_args(spec.annotation)
     info = next(copy(extra) for extra in extras if isinstance(extra, ParameterInfo))
     if isinstance(info, OptionInfo):
+        info.rich_help_panel = spec.group
         info.show_default = False
         if not spec.is_required and spec.default and spec.kind is not list:
             info.help = f"{info.help}  [default: {spec.default}]"

@@ -143,7 +143,7 @@ def test_a_person_is_asked(work: Path) -> None:
     assert "there is no terminal to ask on" in answer.stderr
     for said, code in (("no", 1), ("yes", 0)):
         terminal = pexpect.spawn(str(COMMAND), call, encoding="utf-8", timeout=60, dimensions=(50, 100))
-        terminal.expect_exact("Only `yes` is a yes: ")
+        terminal.expect_exact("Type `yes` to confirm: ")
         terminal.sendline(said)
         terminal.expect(pexpect.EOF)
         terminal.close()

@@ -1,8 +1,15 @@
 """Silence exactly the given findings of `schemactl diff`, until a day.
 
 Each silence names the fingerprint of one finding and how bad it is: a later change, or a worse one, is not covered.
-They are added to the settings file, and `schemactl diff` tells of those whose day is over. `--format json` and
+They are added to the settings file, and `schemactl diff` reports those whose day is over. `--format json` and
 `--verbose` of `schemactl diff` show the fingerprints.
+
+Examples:
+    # Accept what this branch changes, until its readers have followed
+    schemactl accept --all --base git:main... --until 2030-06-30 --reason "agreed"
+
+    # Accept what the edit of the import file will do
+    schemactl accept --all --until 2030-06-30 --reason "nobody reads it yet"
 """
 
 from __future__ import annotations

@@ -1,17 +1,24 @@
 """Check schema files: valid, their naming convention and normalizer known, no export file edited by hand.
 
 The exit code is 1 where something is wrong. Reads no data and starts no Spark; a pre-commit hook runs it.
+
+Examples:
+    # Check all schemas of the folder
+    schemactl check
+
+    # Check the files of a commit, as the pre-commit hook does
+    schemactl check schemas/import/crm.schema.yaml
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -23,9 +30,7 @@ class Options(CommonOptions):
     files: Annotated[
         list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
     ] = field(default_factory=list)
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

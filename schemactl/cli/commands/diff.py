@@ -7,7 +7,14 @@ NAME alone is that schema. Any other BASE alone is compared with what the schema
 
 With a base of git's the settings that decide are the base's, not the head's; a change of them is a finding.
 
-The exit code is 1 where a finding is as bad as --fail-on says. `schemactl rules ID` tells more of a finding.
+The exit code is 1 where a finding is as bad as --fail-on says. `schemactl rules ID` explains the rule of a finding.
+
+Examples:
+    # Show what the edit of an import file will do
+    schemactl diff
+
+    # Review a branch, as a comment in Markdown
+    schemactl diff git:main... --format markdown
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ import typer
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import Setting, SparkCommandOptions, StatedTable
+from schemactl.cli.options import Group, Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
@@ -64,7 +71,9 @@ class Options(SparkCommandOptions):
         Setting(),
     ] = False
     explain: Annotated[
-        bool, typer.Option("--explain", help="Name the mode as Confluent's schema registry does, and what it means.")
+        bool,
+        typer.Option("--explain", help="Name the mode as Confluent's schema registry does, and what it means."),
+        Group.OUTPUT,
     ] = False
     fail_on: Annotated[
         Literal["error", "warn", "never"],
@@ -94,22 +103,25 @@ class Options(SparkCommandOptions):
     data: Annotated[
         list[str],
         typer.Option("--data", metavar="SOURCE", help="Count in this data, with Spark, what a change would lose."),
+        Group.INPUT,
     ] = field(default_factory=list)
     table: Annotated[
         str | None,
         typer.Option("--table", metavar="TABLE", help="The data's root table; by default named after the source."),
+        Group.INPUT,
     ] = None
     sample: Annotated[
-        str, typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at.")
+        str, typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."), Group.INPUT
     ] = "full"
     input_format: Annotated[
         str | None,
         typer.Option(
             "--input-format",
             metavar="FORMAT",
-            help="The data's format, if it is not seen right.",
+            help="The data's format, if it is misdetected.",
             autocompletion=complete_input_formats,
         ),
+        Group.INPUT,
     ] = None
     format: Annotated[
         str,
@@ -120,6 +132,7 @@ class Options(SparkCommandOptions):
             help="How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
         ),
         Setting(),
+        Group.OUTPUT,
     ] = "text"
     timeout: Annotated[
         str | None,
@@ -131,11 +144,14 @@ class Options(SparkCommandOptions):
         Setting(),
     ] = None
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead.")
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
+        Group.OUTPUT,
     ] = None
     git: Annotated[
         bool,
         typer.Option("--git", help="Take the arguments that git gives to an external diff; always exits with 0."),
+        Group.OUTPUT,
     ] = False
 
     @classmethod

@@ -2,6 +2,13 @@
 
 Where there is no import file yet, it begins as the schema of the export file. `schemactl diff NAME` then says what the
 edit will do, and `schemactl sync NAME` takes it over without data.
+
+Examples:
+    # State the type of a column, whatever the data says
+    schemactl edit crm --column vip:text
+
+    # Reject values of other types, and freeze the tables
+    schemactl edit crm --contract tables=freeze,data_type=discard_value
 """
 
 from __future__ import annotations

@@ -3,6 +3,13 @@
 REF is NAME (the export folder's), import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - for standard
 input, or a destination: then the last schema that its ledger names, or the one of --hash. Files of older engine
 versions are brought up to date, and the hash is that of the content.
+
+Examples:
+    # Print an Avro schema
+    schemactl export crm --to avro
+
+    # Write a data dictionary
+    schemactl export crm --to html --output crm.html
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ import typer
 
 from schemactl.cli.completing import complete_formats
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import CommonOptions
+from schemactl.cli.options import CommonOptions, Group
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -44,6 +51,7 @@ class Options(CommonOptions):
             help="Where to write; in a folder each schema gets a file of its name. A name that ends in `.json` asks "
             "for dlt's JSON.",
         ),
+        Group.OUTPUT,
     ] = None
     version_hash: Annotated[
         str | None,
@@ -68,6 +76,7 @@ class Options(CommonOptions):
     format: Annotated[
         Literal["text", "json"],
         typer.Option("--format", help="Changes nothing here: what is printed is the schema, as `--to` says."),
+        Group.OUTPUT,
     ] = "text"
 
 

@@ -2,17 +2,24 @@
 
 A file written by hand that states no more than its author cares about becomes one that dlt reads. With --check nothing
 is written, and the exit code is 1 where a file would change.
+
+Examples:
+    # Format all schemas of the folder
+    schemactl fmt
+
+    # Check one file and write nothing
+    schemactl fmt --check schemas/import/crm.schema.yaml
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -27,9 +34,7 @@ class Options(CommonOptions):
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")] = (
         False
     )
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

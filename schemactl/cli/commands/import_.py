@@ -3,19 +3,26 @@
 The next version of the schema is saved in the export folder (and in the import folder where there is none yet).
 Where the stored schema's own contract forbids a change nothing is written, and the exit code is 1. With --check
 nothing is written at all, and the exit code is 1 where the schema would change; with --dry-run it is 0.
+
+Examples:
+    # Make a schema of a JSON Schema
+    schemactl import crm.json --from jsonschema --name contacts
+
+    # Show what a data contract would change
+    schemactl import crm.odcs.yaml --name crm --merge --dry-run
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemactl.cli.completing import complete_formats
 from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -36,7 +43,7 @@ class Options(CommonOptions):
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="The format to read; by default the file's name tells it, or its content.",
+            help="The format to read; by default that of the file's name or content.",
             autocompletion=complete_formats,
         ),
     ] = None
@@ -52,9 +59,7 @@ class Options(CommonOptions):
         ),
     ] = False
     strict: Annotated[bool, typer.Option("--strict", help="Fail where a file says what a schema cannot.")] = False
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -1,24 +1,31 @@
 """Read data with Spark, evolve the schema NAME under its contract, and print what is new and why.
 
-Files of a folder or a pattern that have no known format are left out, and plain texts that stand in a folder beside
-records; standard error names them.
+Files of a folder or a pattern that have no known format are skipped, and so are plain texts beside files of records;
+standard error names them.
 
 The schema is saved in the export folder (and in the import folder where there is none yet). Where the data
-violates a frozen contract nothing is written, and the exit code is 1. What a contract discards is left out of
-the schema and told; that alone is no failure. With --check nothing is written at all, and the exit code is 1
+violates a frozen contract nothing is written, and the exit code is 1. What a contract rejects does not enter
+the schema and is reported; that alone is no failure. With --check nothing is written at all, and the exit code is 1
 where the schema would change.
+
+Examples:
+    # Infer the schema `shop` from a file
+    schemactl infer fixtures/orders.jsonl --name shop
+
+    # State a key, and write nothing (exits with 1: the schema is new)
+    schemactl infer fixtures/customers.csv --column id:bigint,primary_key --check
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemactl.cli.asking import agreeing
-from schemactl.cli.options import DataOptions, Setting
+from schemactl.cli.options import DataOptions, Group, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -39,11 +46,13 @@ class Options(DataOptions):
             help="The destination that the schema is for: names get no longer than it keeps them, and what its "
             "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
         ),
+        Group.SCHEMA,
     ] = None
     sample: Annotated[
         str,
         typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."),
         Setting(),
+        Group.INPUT,
     ] = "full"
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
@@ -55,10 +64,9 @@ class Options(DataOptions):
             metavar="FILE",
             help="Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
         ),
+        Group.OUTPUT,
     ] = None
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

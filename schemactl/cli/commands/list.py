@@ -1,14 +1,19 @@
-"""List the schemas of the folder, and those whose import file was edited and is not taken over."""
+"""List the schemas of the folder, and those whose import file was edited and is not taken over.
+
+Examples:
+    # List the schemas of the folder
+    schemactl list
+
+    # List them for a script
+    schemactl list --format json
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
 
-import typer
-
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -17,9 +22,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """What ``schemactl list`` can be told."""
 
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -3,20 +3,27 @@
 All or nothing: a reader of the destination sees all of a load or none of it, and a load of the same id is not loaded
 twice. Nothing is loaded, and the exit code is 1, where the data violates a frozen contract, holds a null where the
 schema allows none, or holds values that no column can take or that would overwrite one another. Rows and values that
-a contract discards are kept with their reason and place (table `_rejects`, or files below --rejects DIR); that alone
+a contract rejects are kept with their reason and place (table `_rejects`, or files below --rejects DIR); that alone
 is no failure.
+
+Examples:
+    # Load a file into DuckDB
+    schemactl normalize fixtures/customers.csv --to duckdb:///crm.duckdb
+
+    # Load Parquet files into `warehouse`; reject rows that need variants
+    schemactl normalize fixtures/orders.jsonl --contract data_type=discard_row
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemactl.cli.asking import agreeing
-from schemactl.cli.options import DataOptions, Setting
+from schemactl.cli.options import DataOptions, Group, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -38,6 +45,7 @@ class Options(DataOptions):
             "`iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`; `?dataset=NAME` names the database schema.",
         ),
         Setting(),
+        Group.LOAD,
     ] = "warehouse"
     rejects: Annotated[
         str | None,
@@ -47,17 +55,22 @@ class Options(DataOptions):
             help="Keep rejected rows and values as Parquet files in DIR, not in a table beside the others.",
         ),
         Setting(is_path=True),
+        Group.CONTRACT,
     ] = None
     load_id: Annotated[
         str | None,
         typer.Option("--load-id", metavar="ID", help="The load's id; a load that is there already is not repeated."),
+        Group.LOAD,
     ] = None
     new_only: Annotated[
         bool,
-        typer.Option("--new-only", help="Leave out files that were loaded before and have not changed since."),
+        typer.Option("--new-only", help="Skip files that were loaded before and have not changed since."),
         Setting(),
+        Group.INPUT,
     ] = False
-    lineage: Annotated[bool, typer.Option("--lineage", help="Print where in the data each column comes from.")] = False
+    lineage: Annotated[
+        bool, typer.Option("--lineage", help="Print where in the data each column comes from."), Group.OUTPUT
+    ] = False
     staging: Annotated[
         str | None,
         typer.Option(
@@ -66,10 +79,9 @@ class Options(DataOptions):
             help="Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",
         ),
         Setting(is_path=True),
+        Group.LOAD,
     ] = None
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -1,18 +1,25 @@
-"""List the rules of `schemactl diff`, or tell all about one.
+"""List the rules of `schemactl diff`, or explain one.
 
 A rule's severities are for those who read the tables, those who write them, and the rows that are stored; `depends`
 is decided by the rows, and `schemactl diff --data SOURCE` counts them.
+
+Examples:
+    # List the rules
+    schemactl rules
+
+    # Explain one
+    schemactl rules D301
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from schemactl.cli.completing import complete_rules
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -25,9 +32,7 @@ class Options(CommonOptions):
         str | None,
         typer.Argument(metavar="[RULE]", help="The id of a rule, such as C204.", autocompletion=complete_rules),
     ] = None
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -2,18 +2,25 @@
 
 REF is NAME, a file, a folder, git:REV ... or a destination; by default all schemas of the folder, edited import files
 taken over. dlt's own tables and columns are shown with --verbose.
+
+Examples:
+    # Show all schemas of the folder
+    schemactl show
+
+    # Show what a database has
+    schemactl show duckdb:///crm.duckdb
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -25,9 +32,7 @@ class Options(CommonOptions):
     reference: Annotated[
         str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references)
     ] = None
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -3,6 +3,13 @@
 Shows what changes and what goes, and asks before a column or table is dropped that data brought. Where only data can
 say what becomes of a column nothing is written, and the exit code is 1: `schemactl infer` takes the edit over. With
 --check nothing is written at all, and the exit code is 1 where an import file was edited and not taken over.
+
+Examples:
+    # Check in CI that no edit is pending
+    schemactl sync --check
+
+    # Take the edits of one schema over without a question
+    schemactl sync crm --yes
 """
 
 from __future__ import annotations
@@ -10,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import CommonOptions, Setting
+from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -43,9 +50,7 @@ class Options(CommonOptions):
         ),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop what the edit drops without asking.")] = False
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -1,4 +1,12 @@
-"""Show the Spark processes that `--keep-spark` has left, and how long each still waits for a command."""
+"""Show the Spark processes that `--keep-spark` has left, and how long each still waits for a command.
+
+Examples:
+    # Show the processes
+    schemactl engine status
+
+    # Show them for a script
+    schemactl engine status --format json
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""End the Spark processes that `--keep-spark` has left; one that a command uses ends with that command."""
+"""End the Spark processes that `--keep-spark` has left; one that a command uses ends with that command.
+
+Examples:
+    # End the processes
+    schemactl engine stop
+
+    # End them without a word
+    schemactl engine stop --quiet
+"""
 
 from __future__ import annotations
 

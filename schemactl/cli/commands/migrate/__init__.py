@@ -5,7 +5,7 @@
 `baseline` takes a database over that existed before.
 
 Tables and columns that the schema does not know are left alone and named, and those of dlt are never dropped. Steps
-that lose data are left out and named, the rest is applied; --allow-destructive takes them in.
+that lose data are skipped and named, the rest is applied; --allow-destructive takes them in.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import Setting, SparkCommandOptions
+from schemactl.cli.options import Group, Setting, SparkCommandOptions, TextOrJson
 from schemactl.cli.time_limit import read_seconds
 from schemactl.errors import InputError
 
@@ -30,9 +30,7 @@ class MigrateOptions(SparkCommandOptions):
         ),
         Setting(),
     ] = None
-    format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the result is printed."), Setting()
-    ] = "text"
+    format: TextOrJson = "text"
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
@@ -43,19 +41,21 @@ class KeyOptions(MigrateOptions):
         bool,
         typer.Option(
             "--unique",
-            help="Heed `unique` as well: plan the constraints, or look for values that stand twice. dlt makes none on "
+            help="Also enforce `unique`: plan the constraints, or look for duplicate values. dlt makes none on "
             "most destinations.",
         ),
         Setting(),
+        Group.PLAN,
     ] = False
     primary_keys: Annotated[
         bool,
         typer.Option(
             "--primary-keys",
-            help="Heed `primary_key` as well: plan the constraints, or look for nulls and values that stand twice. dlt "
+            help="Also enforce `primary_key`: plan the constraints, or look for nulls and duplicate values. dlt "
             "makes none by itself.",
         ),
         Setting(),
+        Group.PLAN,
     ] = False
 
 
@@ -71,13 +71,17 @@ class PlanningOptions(KeyOptions):
             "not; expand into a new column and keep the old one; or also put the others into a variant column.",
         ),
         Setting(),
+        Group.PLAN,
     ] = "refuse"
     allow_destructive: Annotated[
         bool,
         typer.Option("--allow-destructive", help="Drop what the schema has no more, and old columns that were kept."),
+        Group.PLAN,
     ] = False
     guess_renames: Annotated[
-        bool, typer.Option("--guess-renames", help="Take for renamed what looks like it, without `x-renamed-from`.")
+        bool,
+        typer.Option("--guess-renames", help="Take for renamed what looks like it, without `x-renamed-from`."),
+        Group.PLAN,
     ] = False
 
     def planning(self) -> PlanOptions:

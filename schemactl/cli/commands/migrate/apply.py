@@ -4,6 +4,13 @@ REF is a schema, with --to DEST, or a plan that `schemactl migrate plan --out FI
 destination is another than it was. All steps run in one transaction where the engine can, and the tables are read
 again before it ends: they are as the schema says, or as they were. With --step-by-step each step is kept when it is
 done; a run that was killed is taken up again by the next `apply`, or undone by `rollback`.
+
+Examples:
+    # Show the steps, ask, and run them
+    schemactl migrate apply crm --to duckdb:///crm.duckdb
+
+    # Run a plan that was reviewed
+    schemactl migrate apply crm.plan.json --to duckdb:///crm.duckdb --yes
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 REF is the schema that it has; where its tables are otherwise nothing is recorded, and the exit code is 1. Afterwards
 `plan` knows what was removed from the schema on purpose, and a dlt pipeline finds the schema there.
+
+Examples:
+    # Record that a database has the schema `crm`
+    schemactl migrate baseline crm --to duckdb:///crm.duckdb
+
+    # Record it without a question
+    schemactl migrate baseline crm --to duckdb:///crm.duckdb --yes
 """
 
 from __future__ import annotations

@@ -1,10 +1,17 @@
 """Show the steps that bring a destination to a schema, with statement, risk, undo and reason of each.
 
-Nothing is written. The data is looked at: where stored values would not survive a step, they are counted and told,
+Nothing is written. The data is looked at: where stored values would not survive a step, they are counted and reported,
 and the exit code is 1. --out FILE keeps the plan, for `schemactl migrate apply FILE` to run it as it was shown.
 
 With --dialect and without --to, a script for an engine that is not connected: the steps from the schema that
 --from names, by default from nothing.
+
+Examples:
+    # Show what a database needs
+    schemactl migrate plan crm --to duckdb:///crm.duckdb
+
+    # Print a script for an engine that is not connected
+    schemactl migrate plan crm --dialect snowflake
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOpti
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import VARIABLE_PREFIX
+from schemactl.cli.options import VARIABLE_PREFIX, Group
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -39,7 +46,9 @@ class Options(PlanningOptions, SigningOptions):
         typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...", autocompletion=complete_references),
     ]
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the plan in FILE, named `*.plan.json`.")
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Keep the plan in FILE, named `*.plan.json`."),
+        Group.OUTPUT,
     ] = None
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 where there is anything to do.")] = False
     dialect: Annotated[
@@ -50,6 +59,7 @@ class Options(PlanningOptions, SigningOptions):
             help="Print a script for `snowflake`, `bigquery`, `redshift` ...",
             autocompletion=complete_dialects,
         ),
+        Group.SCRIPT,
     ] = None
     start: Annotated[
         str | None,
@@ -59,6 +69,7 @@ class Options(PlanningOptions, SigningOptions):
             help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name.",
             autocompletion=complete_references,
         ),
+        Group.SCRIPT,
     ] = None
 
     @classmethod

@@ -2,6 +2,13 @@
 
 What is undone is shown before, with what cannot be. A run that was killed half-way is undone as far as it came.
 Afterwards the schema from before is the ledger's again, so a dlt pipeline with the newer one makes its changes anew.
+
+Examples:
+    # Undo the last run
+    schemactl migrate rollback --to duckdb:///crm.duckdb
+
+    # Undo the last step alone, without a question
+    schemactl migrate rollback --to duckdb:///crm.duckdb --steps 1 --yes
 """
 
 from __future__ import annotations

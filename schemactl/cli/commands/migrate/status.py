@@ -1,7 +1,14 @@
-"""Tell how a destination stands: the schema it has, what is pending, what was changed by hand, past runs.
+"""Show the state of a destination: the schema it has, what is pending, what was changed by hand, past runs.
 
 REF is the schema to hold it against; by default the last one that its ledger names, so that only what was changed
 by hand is found. With --check the exit code is 1 where anything is.
+
+Examples:
+    # Show what was changed by hand
+    schemactl migrate status --to duckdb:///crm.duckdb
+
+    # Check in CI that nothing is pending
+    schemactl migrate status crm --to duckdb:///crm.duckdb --check
 """
 
 from __future__ import annotations

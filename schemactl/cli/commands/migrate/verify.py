@@ -3,9 +3,16 @@
 REF is the schema; by default the last one that the destination's ledger names. Values are looked at where the engine
 does not see to it by itself: nulls that only the schema forbids, and any type where columns take any (SQLite).
 
-All rows are read, or with --sample some of each table: the same ones each time, and the result tells how many.
+All rows are read, or with --sample some of each table: the same ones each time, and the result states how many.
 
 With --unique and --primary-keys also at keys that only the schema has; not in a sample, which shows few of two alike.
+
+Examples:
+    # Compare all rows with the schema of the ledger
+    schemactl migrate verify --to duckdb:///crm.duckdb
+
+    # Compare a sample with the schema `crm`
+    schemactl migrate verify crm --to duckdb:///crm.duckdb --sample 10%
 """
 
 from __future__ import annotations

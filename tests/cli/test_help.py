@@ -1,0 +1,182 @@
+"""``--help``: its groups of options, and its examples, each of which is run as it stands there."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from schemactl.cli.app import command_names, load_command, run
+from schemactl.cli.options import Group, option_specs
+from schemactl.cli.parsing import split_examples
+from schemactl.formats import dlt
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
+
+DATABASE = "duckdb:///crm.duckdb"
+
+
+def commands(package: ModuleType | None = None, *words: str) -> Iterator[tuple[str, ...]]:
+    """The words of each command, those of groups too."""
+    args = (package,) if package else ()
+    for name in command_names(*args):
+        module = load_command(name, *args)
+        if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+            yield from commands(module, *words, name)
+        else:
+            yield (*words, name)
+
+
+def examples_of(words: tuple[str, ...]) -> list[str]:
+    """The calls of a command's examples, each as one line."""
+    module = load_command(words[0])
+    for word in words[1:]:
+        module = load_command(word, module)
+    lines = "\n".join(split_examples(module.__doc__ or "")[1]).replace("\\\n", " ")
+    return [line for line in lines.splitlines() if line.startswith("schemactl ")]
+
+
+COMMANDS = list(commands())
+EXAMPLES = [(words, call) for words in COMMANDS for call in examples_of(words)]
+READS_DATA = ("infer", "normalize")
+
+
+def test_each_command_has_two_examples_of_itself() -> None:
+    assert len(COMMANDS) > 20
+    for words in COMMANDS:
+        calls = examples_of(words)
+        assert len(calls) == 2, words
+        assert all(call.startswith(f"schemactl {' '.join(words)}") for call in calls)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_shows_examples_and_groups_in_a_narrow_terminal(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run([*words, "--help"]) == 0
+
+    printed = capsys.readouterr().out
+    headings = re.findall(r"^([A-Z][\w ]*):$", printed, re.MULTILINE)
+    assert headings[-3:] == ["Output", "Global options", "Examples"]
+    known = ["Arguments", *Group, "Examples"]
+    assert headings == sorted(headings, key=known.index)
+    assert max(map(len, printed.splitlines())) <= 80
+    shown = " ".join(printed.partition("\nExamples:\n")[2].replace("\\\n", " ").split())
+    assert all(" ".join(call.split()) in shown for call in examples_of(words))
+
+
+def test_options_stand_in_their_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["infer", "--help"]) == 0
+
+    parts = re.split(r"^([A-Z][\w ]*):$", capsys.readouterr().out, flags=re.MULTILINE)
+    options = {
+        title: re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)
+        for title, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+    assert {"--table", "--input-format", "--sample"} <= set(options["Input"])
+    assert {"--contract", "--on-bad-record"} <= set(options["Contract"])
+    assert {"--master", "--remote", "--conf", "--keep-spark"} <= set(options["Spark"])
+    assert {"--format", "--evidence", "--color"} <= set(options["Output"])
+    assert options["Options"] == ["--check"]
+
+
+def test_a_command_that_states_a_shared_option_anew_keeps_its_group() -> None:
+    for words in COMMANDS:
+        module = load_command(words[0])
+        for word in words[1:]:
+            module = load_command(word, module)
+        assert {each.group for each in option_specs(module.Options) if each.name == "format"} == {Group.OUTPUT}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository as the examples have it: a schema, an edit of it, files of other formats, a database."""
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copytree(Path(__file__).parents[2] / "fixtures", folder / "fixtures")
+    types = {"id": "bigint", "full_name": "text", "signed_up": "date", "vip": "bool", "balance": "double"}
+    marks = {"write_disposition": "append", "resource": "customers", "x-normalizer": {"seen-data": True}}
+    columns = {name: Column(name, {"data_type": kind, "nullable": True}) for name, kind in types.items()}
+    schema = bump(new_schema("crm").with_table(Table("customers", columns, marks)))
+    for kind in ("import", "export"):
+        (folder / "schemas" / kind).mkdir(parents=True)
+        (folder / "schemas" / kind / "crm.schema.yaml").write_text(dlt.write(schema, "crm.schema.yaml"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for call in (
+            "export crm --to jsonschema --output crm.json",
+            "export crm --to odcs --output crm.odcs.yaml",
+            f"migrate apply crm --to {DATABASE} --yes",
+        ):
+            assert run([*call.split(), "--quiet"]) == 0
+        for call in ("init -q -b main", "add schemas", "-c user.name=a -c user.email=b@c.d commit -q -m first"):
+            subprocess.run(["git", *call.split()], check=True)
+        assert run(["edit", "crm", "--column", "phone:text", "--quiet"]) == 0
+        # What the edit adds is what a plan, and then a rollback, has to do.
+        assert run(["sync", "crm", "--yes", "--quiet"]) == 0
+        assert run(["migrate", "plan", "crm", "--to", DATABASE, "--out", "crm.plan.json", "--quiet"]) == 0
+        assert run(["edit", "crm", "--column", "vip:text", "--quiet"]) == 0
+    return folder
+
+
+@pytest.fixture
+def work(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "work"
+    shutil.copytree(project, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # kept Spark processes of others are theirs
+    return folder
+
+
+FINDINGS = {
+    "schemactl diff",  # the edit retypes a column that has rows
+    "schemactl diff git:main... --format markdown",
+    "schemactl sync --check",  # the edit is pending
+}
+"""The examples that exit with 1 in this project."""
+
+
+class Person(io.StringIO):
+    """A terminal at which somebody answers."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("words", "call"), [each for each in EXAMPLES if each[0][0] not in READS_DATA])
+@pytest.mark.usefixtures("work")
+def test_examples_run(
+    words: tuple[str, ...], call: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    later = str(date.today() + timedelta(days=30))
+    args = [later if arg == "2030-06-30" else arg for arg in shlex.split(call)[1:]]
+    if words[-1] in ("baseline", "status", "verify"):
+        assert run(["migrate", "apply", "crm", "--to", DATABASE, "--yes", "--quiet"]) == 0
+    monkeypatch.setattr("sys.stdin", Person("yes\n"))
+
+    code = run(args)
+
+    assert code == (1 if call in FINDINGS else 0), capsys.readouterr().err
+
+
+@pytest.mark.e2e
+@pytest.mark.spark
+@pytest.mark.parametrize("call", [call for words, call in EXAMPLES if words[0] in READS_DATA])
+def test_examples_with_data_run(call: str, tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[2] / "fixtures", tmp_path / "fixtures")
+    args = [*shlex.split(call), "--master", "local[1]", "--conf", "spark.driver.memory=1g"]
+
+    done = subprocess.run([sys.executable, "-m", *args], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == (1 if "--check" in args else 0), done.stderr
