@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -70,6 +70,15 @@ def _broken(reference: str, kind: str, error: BaseException) -> InputError:
     return InputError(f"the {kind} `{reference}` does not import: {str(error) or type(error).__name__}")
 
 
+@cache
+def _may_add(place: str) -> bool:
+    """Return whether an entry of ``sys.path`` may hold plug-ins: asking importlib.metadata takes many times as long."""
+    path = Path(place)
+    if path.is_file():  # an archive
+        return True
+    return any(b"[schemactl." in file.read_bytes() for file in path.glob("*-info/entry_points.txt"))
+
+
 class Registry(Mapping[str, Plugin], Generic[Plugin]):
     """A read-only mapping of plug-in names to modules; built-in names come first, each group in alphabetical order.
 
@@ -91,12 +100,14 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     @cached_property
     def _installed(self) -> dict[str, str]:
-        from importlib.metadata import distributions
-
         # The group's name must be one that packaging tools take, which no blank is in.
         group = f"schemactl.{self.kind.replace(' ', '_')}"
         # What lies in the working folder itself is a file of whoever wrote it, and not installed.
-        places = [place for place in sys.path if Path(place).resolve() != Path.cwd()]
+        places = [place for place in sys.path if Path(place).resolve() != Path.cwd() and _may_add(place)]
+        if not places:
+            return {}
+        from importlib.metadata import distributions
+
         found: dict[str, str] = {}
         for distribution in distributions(path=places):
             for entry in distribution.entry_points:

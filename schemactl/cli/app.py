@@ -133,6 +133,12 @@ class LazyGroup(PlainGroup):
 
         return make_command(cmd_name, module.Options, invoke, module.__doc__ or "")
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        # Typer would make all commands, with all their options, for a line of each.
+        modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _first_line(module)) for name, module in modules.items()])
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known = args[0], command_names(self.package)
         if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
@@ -140,6 +146,10 @@ class LazyGroup(PlainGroup):
             hint = did_you_mean(name, known) or f"`{call} --help` lists the commands"
             raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
         return super().resolve_command(ctx, args)
+
+
+def _first_line(module: CommandModule | ModuleType) -> str:
+    return (module.__doc__ or "").strip().partition("\n")[0]
 
 
 def _make_group(words: tuple[str, ...], package: ModuleType) -> Any:
@@ -150,7 +160,7 @@ def _make_group(words: tuple[str, ...], package: ModuleType) -> Any:
         name=words[-1],
         cls=cls,
         help=text,
-        short_help=text.strip().partition("\n")[0],
+        short_help=_first_line(package),
         invoke_without_command=True,
         rich_markup_mode=None,
         add_completion=False,
