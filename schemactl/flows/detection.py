@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from schemactl.errors import InputError
-from schemactl.inference.text_columns import DETECTIONS
+from schemactl.inference.resolve import DETECTIONS
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table

@@ -22,8 +22,7 @@ from schemactl.inference.findings import (
 )
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.report import InferenceReport, TypingFinding
-from schemactl.inference.resolve import Resolution
-from schemactl.inference.text_columns import DETECTIONS
+from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.choose import module_of
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgement import Judgement, judge, leave_out

@@ -18,7 +18,7 @@ from schemactl.flows.evolution import Evolution
 from schemactl.flows.progress import Progress
 from schemactl.inference.paths import format_path
 from schemactl.inference.report import ViolationFinding
-from schemactl.inference.room import room_for
+from schemactl.inference.values import room_for
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit

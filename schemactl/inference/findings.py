@@ -20,9 +20,8 @@ from schemactl.inference.report import (
     TableFinding,
     ViolationFinding,
 )
-from schemactl.inference.resolve import Origin, Resolution
+from schemactl.inference.resolve import Origin, Resolution, type_of_texts
 from schemactl.inference.taking import Seen, Taking, variant_bases
-from schemactl.inference.text_columns import type_of_texts
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import Naming

@@ -6,34 +6,135 @@ row-by-row inference over the witnesses, in input order, gives what folding over
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from schemactl.inference.classes import classify
-from schemactl.inference.draft import TableDraft
+from schemactl.inference.classes import NULL, classify, kind_of
+from schemactl.inference.draft import RootKeys, TableDraft, add_history_columns
 from schemactl.inference.evidence import Evidence, PathEvidence, Position
-from schemactl.inference.filters import Filters
-from schemactl.inference.history import add_history_columns
-from schemactl.inference.paths import Path
+from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.relational import (
     NO_PATH,
     Cell,
+    Filters,
     Propagation,
     RelationalNormalizer,
     Row,
     coerces_values,
 )
-from schemactl.inference.room import room_of
-from schemactl.inference.root_keys import RootKeys
-from schemactl.inference.stated_documents import stated_documents
-from schemactl.inference.text_columns import DETECTIONS, type_of_texts
-from schemactl.inference.values import TYPED, TypedValue, fits, is_integer_beyond_dlt, kind
-from schemactl.inference.widening import with_room
+from schemactl.inference.values import TYPED, TypedValue, bits_for, fits, is_integer_beyond_dlt, kind, room_of
+from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import DataType, Properties, Schema
+
+DETECTIONS: Final = "x-detections"
+"""Property of a root table: the detectors for its data, asked before those of the schema's ``settings``."""
+
+_MOST_DIGITS: Final = 18
+"""Longer integers may not fit into 64 bits."""
+
+_TOGETHER: Final[Mapping[frozenset[DataType], DataType]] = {
+    frozenset((DataType.BIGINT, DataType.DOUBLE)): DataType.DOUBLE,
+    frozenset((DataType.DATE, DataType.TIMESTAMP)): DataType.TIMESTAMP,
+}
+
+
+def type_of_texts(seen: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
+    """Return the type that all texts at one path have, ``text`` where they have none together, and who says so.
+
+    Args:
+        seen: the classes at the path.
+        detectors: in the order they are asked.
+    """
+    found = dict(_detected(name, seen, detectors) for name in seen if kind_of(name) == DataType.TEXT)
+    data_type = next(iter(found)) if len(found) == 1 else _TOGETHER.get(frozenset(found), DataType.TEXT)
+    return data_type, "" if data_type is DataType.TEXT else ", ".join(sorted(found.values()))
+
+
+def _detected(name: str, seen: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
+    answers = dict(answer.split("=") for answer in name.partition(":")[2].split(",") if "=" in answer)
+    asked = next((detector for detector in detectors if detector in answers), None)
+    found = DataType(answers[asked]) if asked else DataType.TEXT
+    is_long = found is DataType.BIGINT and (seen[name].longest or 0) > _MOST_DIGITS
+    return (DataType.TEXT, "") if asked is None or is_long else (found, asked)
+
+
+_TIMES: Final = (DataType.TIMESTAMP, DataType.TIME)
+_DEFAULT_SECOND_DIGITS: Final = 6
+
+
+def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return documents whose values stand for the columns that sources state the types of.
+
+    One will do, unless there is a scalar in one source where another has an object or a list. The types that a column
+    is widened from come after its own: they may need variants where the schema has another type.
+    """
+    documents: list[dict[str, Any]] = []
+    typed = [(path, _stated_value(path, evidence)) for path in evidence.typed]
+    narrower = [
+        (path, TypedValue({"data_type": str(data_type)}))
+        for path, stated in evidence.stated.items()
+        for data_type in sorted(stated - {DataType(evidence.typed[path]["data_type"])})
+    ]
+    for path, value in (*typed, *narrower):
+        if not any(_plant(document, path, value) for document in documents):
+            documents.append({})
+            _plant(documents[-1], path, value)
+    return documents
+
+
+def _stated_value(path: Path, evidence: Evidence) -> TypedValue:
+    column = _of_column(evidence.typed[path])
+    counted = evidence.counted.get(path, {})
+    null = counted.get(NULL)
+    return TypedValue(column, room=_room(column, counted), first_null=null.first if null else None)
+
+
+def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]:
+    """Return what a column needs that takes all values.
+
+    Integers of 64 bits are what many programs write of any integer: these ask for as many bits as were seen.
+    """
+    seen = counted.get(DataType.BIGINT)
+    if column["data_type"] != DataType.BIGINT or "precision" in column:
+        return column
+    if seen is None or seen.least is None or seen.greatest is None:
+        return {}
+    return {**column, "precision": bits_for(seen.least, seen.greatest)}
+
+
+def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties that dlt's extractors keep: of times neither zone nor a default or finer precision."""
+    kept = {key: value for key, value in properties.items() if key != MAPS}
+    if kept["data_type"] in _TIMES:
+        kept.pop("timezone", None)
+        if kept.get("precision", _DEFAULT_SECOND_DIGITS) >= _DEFAULT_SECOND_DIGITS:
+            kept.pop("precision", None)
+    return kept
+
+
+def _plant(container: Any, path: Path, value: TypedValue) -> bool:
+    """Put ``value`` at ``path``; return whether there was room."""
+    step, rest = path[0], path[1:]
+    if step is ELEMENT and isinstance(container, list):
+        is_free = not container
+        if is_free:
+            container.append(_container(rest) if rest else value)
+        inner = container[0]
+    elif step is not ELEMENT and isinstance(container, dict):
+        is_free = step not in container
+        inner = container.setdefault(step, _container(rest) if rest else value)
+    else:
+        return False
+    return _plant(inner, rest, value) if rest else is_free
+
+
+def _container(rest: Path) -> Any:
+    return [] if rest[0] is ELEMENT else {}
+
 
 Origin = tuple[str, str]
 """A table and one of its columns."""

@@ -10,9 +10,7 @@ from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import Path, values_at
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
-from schemactl.inference.survival.target import TargetType
-from schemactl.inference.survival.values import survives
+from schemactl.inference.survival import MAX_EXAMPLES, Tally, TargetType, distinct, shown, survives
 
 _MOST_REMEMBERED = 1 << 16
 

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from schemactl.errors import InputError
-from schemactl.inference.filters import Filters
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.inference.relational import LIST_KEY
+from schemactl.inference.relational import LIST_KEY, Filters
 from schemactl.normalization.inherited import Inherited, handed_down
 from schemactl.normalization.keys import row_key
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows

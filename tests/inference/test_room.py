@@ -6,7 +6,7 @@ import pytest
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
-from schemactl.inference.room import bits_for, room_for
+from schemactl.inference.values import bits_for, room_for
 from schemactl.inference.widening import with_room
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table

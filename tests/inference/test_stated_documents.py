@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position
 from schemactl.inference.paths import ELEMENT
-from schemactl.inference.resolve import NullConflict, resolve
-from schemactl.inference.stated_documents import stated_documents
+from schemactl.inference.resolve import NullConflict, resolve, stated_documents
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.survival.target import TargetType
+from schemactl.inference.survival import TargetType
 from schemactl.schema.types import DataType
 
 TARGETS = (

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from survival_samples import SCALARS, TARGETS, evidence_of
 
 from schemactl.inference.classes import classify, kind_of
-from schemactl.inference.survival.classes import Verdict, judge_class
-from schemactl.inference.survival.target import TargetType
-from schemactl.inference.survival.values import survives
+from schemactl.inference.survival import TargetType, Verdict, judge_class, survives
 from schemactl.schema.types import DataType
 
 

@@ -11,8 +11,7 @@ from dlt.common.data_types.type_helpers import coerce_value, py_type_to_sc_type
 from hypothesis import given, settings
 from survival_samples import SCALARS, TARGETS
 
-from schemactl.inference.survival.target import TargetType
-from schemactl.inference.survival.values import survives
+from schemactl.inference.survival import TargetType, survives
 from schemactl.schema.types import DataType
 
 

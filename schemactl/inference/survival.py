@@ -1,0 +1,421 @@
+"""Decide which data survives a new type of its column: by value, by class of evidence, and rows without a value.
+
+A value survives where dlt coerces it into the type (docs/dlt.md §6.3), the type has room for it, and nothing of it is
+lost: dlt itself checks no value against a precision or a scale (docs/dlt.md §6.4), and takes some with loss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final
+
+from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
+from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
+from schemactl.inference.paths import Path, row_path
+from schemactl.inference.resolve import Resolution, Taken
+from schemactl.inference.taking import variant_bases
+from schemactl.inference.values import is_coercible, kind
+from schemactl.schema.coercion import can_coerce, coerce
+from schemactl.schema.types import DataType
+
+LONGEST_DOUBLE: Final = 24
+"""Characters of the longest text that Python makes of a double."""
+
+EXACT_INTEGERS: Final = 2**53
+"""Doubles hold every integer up to here."""
+
+MICROSECOND_DIGITS: Final = 6
+"""Digits of a second's fraction that a moment has."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetType:
+    """The type that values are to survive in, defaults applied.
+
+    Attributes:
+        precision: bits of a bigint, digits of a decimal or wei, characters of a text, bytes of a binary, digits of a
+            second's fraction; None for no limit.
+        scale: digits after the point of a decimal or wei.
+    """
+
+    data_type: DataType
+    precision: int | None = None
+    scale: int | None = None
+
+    @property
+    def integer_digits(self) -> int | None:
+        """Digits before the point of a decimal or wei, None for no limit."""
+        return None if self.precision is None else self.precision - (self.scale or 0)
+
+
+def integer_limit(bits: int) -> int:
+    """Return the first integer that a signed one of ``bits`` bits does not hold."""
+    return 1 << max(bits - 1, 0)
+
+
+MAX_EXAMPLES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Values that were looked at and those that are bad, with some of the latter and the place of the first."""
+
+    values: int = 0
+    bad: int = 0
+    examples: tuple[Any, ...] = ()
+    first: Position | None = None
+
+
+def add(tallies: Iterable[Tally]) -> Tally:
+    """Return the sum of tallies of different values."""
+    tallies = list(tallies)
+    known = sorted((tally for tally in tallies if tally.first is not None), key=_first)
+    examples = distinct(example for tally in known for example in tally.examples)
+    # Bad values without a place may stand before all others.
+    is_placed = all(tally.first is not None for tally in tallies if tally.bad)
+    return Tally(
+        values=sum(tally.values for tally in tallies),
+        bad=sum(tally.bad for tally in tallies),
+        examples=examples,
+        first=known[0].first if known and is_placed else None,
+    )
+
+
+def _first(tally: Tally) -> Position:
+    assert tally.first is not None
+    return tally.first
+
+
+def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the first few values that differ as JSON: ``1``, ``1.0`` and ``true`` do."""
+    return tuple({json.dumps(value): value for value in values}.values())[:MAX_EXAMPLES]
+
+
+def shown(value: Any) -> Any:
+    """Return a value for an example: long texts are cut."""
+    return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else value
+
+
+def survives(value: Any, target: TargetType) -> bool:
+    """Return whether a JSON value that is not null can be stored as ``target`` with nothing of it lost."""
+    if not is_coercible(value, target.data_type):
+        return False
+    holds = _HOLDS.get(target.data_type)
+    return holds is None or holds(value, target)
+
+
+def _coerced(value: Any, data_type: DataType) -> Any:
+    own = kind(value)
+    if type(value) is int and own is DataType.WEI:
+        return coerce(Decimal(value), DataType.DECIMAL, data_type)
+    return coerce(str(value) if own is DataType.TEXT else value, own, data_type)
+
+
+def _holds_text(value: Any, target: TargetType) -> bool:
+    return target.precision is None or len(_coerced(value, DataType.TEXT)) <= target.precision
+
+
+def _holds_integer(value: Any, target: TargetType) -> bool:
+    number = _coerced(value, DataType.BIGINT)
+    return target.precision is None or -integer_limit(target.precision) <= number < integer_limit(target.precision)
+
+
+def _holds_decimal(value: Any, target: TargetType) -> bool:
+    number = _coerced(value, target.data_type)
+    if not number.is_finite():
+        return False
+    whole, places = _digits(number)
+    has_room = target.integer_digits is None or whole <= target.integer_digits
+    return has_room and places <= (target.scale or 0)
+
+
+def _digits(number: Decimal) -> tuple[int, int]:
+    """Return how many digits stand before and after the point, zeros at both ends left out."""
+    if not number:
+        return 0, 0
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    last = next(at for at, digit in enumerate(reversed(digits)) if digit)
+    return max(number.adjusted() + 1, 0), max(-exponent - last, 0)
+
+
+def _holds_double(value: Any, _target: TargetType) -> bool:
+    """Return whether the double reads as the same number again."""
+    if isinstance(value, float):
+        return True
+    own = DataType.TEXT if isinstance(value, str) else DataType.BIGINT
+    if not can_coerce(value, own, DataType.DECIMAL):
+        return True
+    number: Decimal = coerce(value, own, DataType.DECIMAL)
+    return not number.is_finite() or Decimal(repr(_coerced(value, DataType.DOUBLE))) == number
+
+
+def _holds_bool(value: Any, _target: TargetType) -> bool:
+    return isinstance(value, str) or value in (0, 1)
+
+
+def _holds_fraction(value: Any, target: TargetType) -> bool:
+    if target.precision is None or target.precision >= MICROSECOND_DIGITS:
+        return True
+    moment = _coerced(value, target.data_type)
+    return bool(moment.microsecond % 10 ** (MICROSECOND_DIGITS - max(target.precision, 0)) == 0)
+
+
+_SECONDS_OF_DAY: Final = 86_400
+
+
+def _holds_day(value: Any, _target: TargetType) -> bool:
+    if isinstance(value, int | float):
+        return value % _SECONDS_OF_DAY == 0
+    if not can_coerce(value, DataType.TEXT, DataType.TIMESTAMP):
+        return True
+    moment = _coerced(value, DataType.TIMESTAMP)
+    in_utc = (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None)
+    # Python's dates overlook the end of `2024010203`, whose day is another one as seconds since 1970.
+    return bool(in_utc == datetime.combine(_coerced(value, DataType.DATE), time()))
+
+
+def _holds_binary(value: Any, target: TargetType) -> bool:
+    return target.precision is None or len(_coerced(value, DataType.BINARY)) <= target.precision
+
+
+_HOLDS: Final[Mapping[DataType, Callable[[Any, TargetType], bool]]] = {
+    DataType.TEXT: _holds_text,
+    DataType.BIGINT: _holds_integer,
+    DataType.DECIMAL: _holds_decimal,
+    DataType.WEI: _holds_decimal,
+    DataType.DOUBLE: _holds_double,
+    DataType.BOOL: _holds_bool,
+    DataType.TIMESTAMP: _holds_fraction,
+    DataType.TIME: _holds_fraction,
+    DataType.DATE: _holds_day,
+    DataType.BINARY: _holds_binary,
+}
+
+
+class Verdict(Enum):
+    """What evidence of a class says of its values; ``OPEN`` where some may survive and others not."""
+
+    ALL = "all"
+    NONE = "none"
+    OPEN = "open"
+
+
+def judge_class(name: str, seen: ClassEvidence, target: TargetType) -> Verdict:
+    """Return which values of a class survive, as far as their number, lengths and range show."""
+    own, _, stated = name.partition(":")
+    answers = frozenset(stated.split(","))
+    if own in (OBJECT, LIST):
+        if target.data_type is DataType.TEXT:
+            return Verdict.ALL if target.precision is None else Verdict.OPEN
+        return Verdict.ALL if target.data_type is DataType.JSON else Verdict.NONE
+    if answers & _BEYOND:
+        return Verdict.NONE if target.data_type is DataType.BIGINT else Verdict.OPEN
+    if target.data_type not in (own, DataType.TEXT) and target.data_type not in answers:
+        return Verdict.NONE
+    judge = _JUDGES.get(target.data_type)
+    return Verdict.ALL if judge is None else judge(own, answers, seen, target)
+
+
+_BEYOND: Final = frozenset({"wide", "beyond-wei"})
+"""Marks of integers that dlt cannot read; their own class says too little."""
+
+
+def _judge_text(own: str, _answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+    if target.precision is None:
+        return Verdict.ALL
+    match own:
+        case DataType.TEXT if seen.shortest is not None and seen.longest is not None:
+            return _judge_span(seen.shortest, seen.longest, target.precision)
+        case DataType.BOOL:
+            return _judge_span(len("True"), len("False"), target.precision)
+        case DataType.BIGINT if _is_exact(seen):
+            longest = max(len(str(int(end))) for end in (seen.least, seen.greatest) if end is not None)
+            return _judge_span(1, longest, target.precision)
+        case _:
+            return Verdict.ALL if target.precision >= LONGEST_DOUBLE else Verdict.OPEN
+
+
+def _judge_span(shortest: int, longest: int, limit: int) -> Verdict:
+    if longest <= limit:
+        return Verdict.ALL
+    return Verdict.NONE if shortest > limit else Verdict.OPEN
+
+
+def _is_exact(seen: ClassEvidence) -> bool:
+    """Return whether the range is known, and its ends are no rounded integers."""
+    ends = (seen.least, seen.greatest)
+    return all(end is not None and abs(end) <= EXACT_INTEGERS for end in ends)
+
+
+def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+    if target.precision is None:
+        return Verdict.ALL
+    past = integer_limit(target.precision)
+    if own == DataType.TEXT:
+        # As digits, or as hexadecimal ones after `0x`.
+        longest = seen.longest or 0
+        return Verdict.ALL if max(10**longest, 16 ** max(longest - 2, 0)) <= past else Verdict.OPEN
+    if "uint64" in answers:
+        return Verdict.ALL if past >= integer_limit(65) else Verdict.NONE
+    if own == DataType.BIGINT and past >= integer_limit(64):
+        return Verdict.ALL
+    return _judge_range(seen, past)
+
+
+def _judge_range(seen: ClassEvidence, past: int) -> Verdict:
+    """Judge whether numbers are below ``past`` and above its negative; ends past 2^53 may be rounded."""
+    if seen.least is None or seen.greatest is None:
+        return Verdict.OPEN
+    if -past < seen.least and seen.greatest < past:
+        return Verdict.ALL
+    return Verdict.NONE if seen.least > past or seen.greatest < -past else Verdict.OPEN
+
+
+def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+    is_whole = own == DataType.BIGINT or (own == DataType.DOUBLE and DataType.BIGINT in answers)
+    if not is_whole:
+        return Verdict.OPEN
+    if target.integer_digits is None:
+        return Verdict.ALL
+    return _judge_range(seen, 10 ** max(target.integer_digits, 0))
+
+
+def _judge_double(own: str, answers: frozenset[str], seen: ClassEvidence, _target: TargetType) -> Verdict:
+    if own == DataType.TEXT:
+        is_small = DataType.BIGINT in answers and (seen.longest or 0) <= _SURE_DIGITS
+        return Verdict.ALL if is_small else Verdict.OPEN
+    return Verdict.ALL if own == DataType.DOUBLE or _is_exact(seen) else Verdict.OPEN
+
+
+_SURE_DIGITS: Final = 13
+"""Characters of an integer that is exact as a double, also of a hexadecimal one."""
+
+
+def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target: TargetType) -> Verdict:
+    if own in (DataType.TEXT, DataType.BOOL):
+        return Verdict.ALL
+    if seen.least is None or seen.greatest is None:
+        return Verdict.OPEN
+    if seen.least > 1 or seen.greatest < 0:
+        return Verdict.NONE
+    is_bit = own == DataType.BIGINT and seen.least >= 0 and seen.greatest <= 1
+    return Verdict.ALL if is_bit else Verdict.OPEN
+
+
+def _judge_fraction(own: str, _answers: frozenset[str], _seen: ClassEvidence, target: TargetType) -> Verdict:
+    is_fine = target.precision is None or target.precision >= MICROSECOND_DIGITS or own == DataType.BIGINT
+    return Verdict.ALL if is_fine else Verdict.OPEN
+
+
+def _judge_day(_own: str, _answers: frozenset[str], _seen: ClassEvidence, _target: TargetType) -> Verdict:
+    return Verdict.OPEN
+
+
+def _judge_binary(own: str, _answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+    longest = seen.longest if own == DataType.TEXT else _BYTES_OF_INTEGER
+    has_room = target.precision is None or (longest is not None and longest <= target.precision)
+    return Verdict.ALL if has_room else Verdict.OPEN
+
+
+_BYTES_OF_INTEGER: Final = 8
+_JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, TargetType], Verdict]]] = {
+    DataType.TEXT: _judge_text,
+    DataType.BIGINT: _judge_integer,
+    DataType.DECIMAL: _judge_decimal,
+    DataType.WEI: _judge_decimal,
+    DataType.DOUBLE: _judge_double,
+    DataType.BOOL: _judge_bool,
+    DataType.TIMESTAMP: _judge_fraction,
+    DataType.TIME: _judge_fraction,
+    DataType.DATE: _judge_day,
+    DataType.BINARY: _judge_binary,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What evidence says of a column's values.
+
+    Attributes:
+        tally: of all values but the scalars at the open paths.
+        open_paths: where the values themselves have to be looked at.
+    """
+
+    tally: Tally
+    open_paths: tuple[Path, ...] = ()
+
+
+def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
+    """Return what of the data is for a column: what it takes, and what went to its variants instead."""
+    bases = variant_bases(resolution.schema)
+    beside = [origin for origin, base in bases.items() if origin[0] == table and base == column]
+    origins = [(table, column), *beside]
+    return tuple(dict.fromkeys(each for origin in origins for each in resolution.taken.get(origin, ())))
+
+
+def judge_values(evidence: Evidence, fed: Iterable[Taken], target: TargetType) -> Judged | None:
+    """Judge the values of a column by evidence; None where objects or lists may be too long for a text.
+
+    Args:
+        evidence: what the data, or a part of it, holds.
+        fed: paths and classes of the column's values (``feeds``).
+        target: the column's new type.
+    """
+    known = [(path, name, evidence.paths[path][name]) for path, name in fed if name in evidence.paths.get(path, {})]
+    verdicts = [(path, name, seen, judge_class(name, seen, target)) for path, name, seen in known]
+    open_paths = dict.fromkeys(path for path, _, _, verdict in verdicts if verdict is Verdict.OPEN)
+    if any(verdict is Verdict.OPEN and not _is_scalar(name) for _, name, _, verdict in verdicts):
+        return None
+    tallies = [
+        Tally(seen.count, seen.count, tuple(_examples(name, seen)), seen.first)
+        if verdict is Verdict.NONE
+        else Tally(seen.count)
+        for path, name, seen, verdict in verdicts
+        if not (path in open_paths and _is_scalar(name))
+    ]
+    return Judged(add(tallies), tuple(open_paths))
+
+
+def _is_scalar(name: str) -> bool:
+    return kind_of(name) not in (OBJECT, LIST)
+
+
+def _examples(name: str, seen: ClassEvidence) -> Iterator[Any]:
+    is_text = kind_of(name) == DataType.TEXT
+    yield from seen.examples if is_text else map(json.loads, seen.examples)
+
+
+def is_in_rows(path: Path, rows: Iterable[Path]) -> bool:
+    """Return whether the values at ``path`` stand in rows made of the values at ``rows``: no list is between."""
+    return row_path(path) in rows
+
+
+def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[Taken]) -> Tally:
+    """Count the rows of a table that have no value for a column.
+
+    The first of them is reported where evidence knows it: where no row has a value, or every missing one is a null.
+
+    Args:
+        evidence: what the data, or a part of it, holds.
+        rows: paths whose values make the rows (``Resolution.rows``).
+        fed: paths and classes of the column's values, at most one a row.
+    """
+    rows, fed = tuple(rows), tuple(fed)
+    made = [seen for path in rows for seen in evidence.paths.get(path, {}).values()]
+    total = sum(seen.count for seen in made)
+    held = sum(evidence.paths[path][name].count for path, name in fed if name in evidence.paths.get(path, {}))
+    nulls = [found[NULL] for path in {path for path, _ in fed} if NULL in (found := evidence.paths.get(path, {}))]
+    bad = total - held
+    if not bad:
+        return Tally(total)
+    if not held:
+        return Tally(total, bad, first=min(seen.first for seen in made))
+    if sum(seen.count for seen in nulls) == bad:
+        return Tally(total, bad, first=min(seen.first for seen in nulls))
+    return Tally(total, bad)
