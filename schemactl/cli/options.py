@@ -421,8 +421,8 @@ class DataOptions(SparkCommandOptions):
         """
         from schemactl.flows.request import InferRequest
         from schemactl.flows.typing import find_typing
-        from schemactl.store.beside import file_beside, schema_for
         from schemactl.store.folder import SchemasFolder
+        from schemactl.store.sources import file_beside, schema_for
 
         if not self.all_sources():
             hint = "name files, folders or patterns, or `--table TABLE=SOURCE`"

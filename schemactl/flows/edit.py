@@ -18,8 +18,7 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, new_file
 from schemactl.store.lock import locked_schemas
-from schemactl.store.replace import replace_text
-from schemactl.store.text import read_text
+from schemactl.store.text import read_text, replace_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, chain_of
 from schemactl.store.folder import SchemasFolder
-from schemactl.store.replace import replace_text
+from schemactl.store.text import replace_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
 from schemactl.schema.hash import bump
 from schemactl.store.folder import ENDINGS, SchemasFolder, TextFile, list_names, read_schema
-from schemactl.store.replace import replace_text
-from schemactl.store.text import read_text
+from schemactl.store.text import read_text, replace_text
 
 
 def list_schemas(schemas: Path) -> tuple[Meaning, ...]:

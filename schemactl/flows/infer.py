@@ -33,8 +33,8 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
-from schemactl.store.replace import replace_text
 from schemactl.store.sources import LeftOutWarning
+from schemactl.store.text import replace_text
 
 MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""

@@ -9,8 +9,7 @@ from schemactl.normalization.lineage import ENDING, Lineage, from_json, lineage_
 from schemactl.normalization.plan import Plan
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.lock import locked_schemas
-from schemactl.store.replace import replace_text
-from schemactl.store.text import read_text
+from schemactl.store.text import read_text, replace_text
 
 
 def read_lineage(folder: SchemasFolder, name: str) -> Lineage:

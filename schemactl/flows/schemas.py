@@ -26,8 +26,7 @@ from schemactl.store.folder import (
     schema_name,
 )
 from schemactl.store.lock import locked_schemas
-from schemactl.store.replace import remove_leftovers, replace_text
-from schemactl.store.text import read_text
+from schemactl.store.text import read_text, remove_leftovers, replace_text
 
 _TABLE_MARKS = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 _COLUMN_MARKS = frozenset(("x-normalizer",))

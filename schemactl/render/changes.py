@@ -57,6 +57,11 @@ def place(change: Change) -> tuple[str | None, str | None]:
             assert_never(change)
 
 
+def full_name(change: Change) -> str:
+    """Return ``orders.note``, ``orders``, or nothing for a change of the schema itself."""
+    return ".".join(part for part in place(change) if part)
+
+
 def describe(change: Change) -> str:
     """Return what happened at the place of a change, names in backquotes, not yet escaped for any output."""
     match change:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from schemactl.errors import Problem
-from schemactl.render.changes import describe, place
+from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, Look, counted, print_sections
 from schemactl.render.harmless import escape
 from schemactl.render.reviews.json import location_document
@@ -65,7 +65,7 @@ def print_edit(name: str, path: Path, changes: Sequence[Change], look: Look) -> 
         return print_sections([[Text(f"{escape(str(path))} states that already")]], look)
     lines = [Text(f"wrote {escape(str(path))}")]
     for change in changes:
-        where = ".".join(part for part in place(change) if part)
+        where = full_name(change)
         lines.append(Text(escape(f"  {where}: {describe(change)}" if where else f"  {describe(change)}")))
     lines.append(Text(escape(f"`schemactl sync {name}` takes it over")))
     return print_sections([lines], look)

@@ -1,21 +1,24 @@
-"""What ``schemactl import`` prints: what changed in the schema, what was forbidden, what was written."""
+"""What ``schemactl import``, ``export`` and ``sync`` print: what changes, is dropped, or fits no format."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from schemactl.render.changes import describe, place
-from schemactl.render.console import ERROR, NAME, Look, counted, indented, print_sections
+from schemactl.formats import Loss
+from schemactl.formats._losses import describe_loss
+from schemactl.render.changes import describe, full_name
+from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections
 from schemactl.render.harmless import escape, show_name
 from schemactl.render.reviews.json import change_document
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import naming_of
+from schemactl.schema.takeover import Synced
 from schemactl.schema.types import Schema
 
 
@@ -84,6 +87,11 @@ def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -
         return line.append(f": new schema, {_size(after)}, hash {escape(after.version_hash)}")
     if not changes:
         return line.append(": no changes")
+    return _versions(before, after)
+
+
+def _versions(before: Schema, after: Schema) -> Text:
+    line = Text().append(show_name(after.name), style=NAME)
     versions = f"version {before.version} -> {after.version}"
     return line.append(f": {versions}, hash {escape(before.version_hash)} -> {escape(after.version_hash)}")
 
@@ -96,7 +104,8 @@ def _size(schema: Schema) -> str:
 
 
 def _change(change: Change, look: Look) -> RenderableType:
-    line = Text(escape(f"{_where(change)}{describe(change)}"))
+    name = full_name(change)
+    line = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
     # A padding fills lines up to the width, which is a million where other programs read: that takes long.
     return Text("  ").append(line) if look.width is None else indented(line)
 
@@ -116,6 +125,87 @@ def _nothing_written(
         yield Text("nothing written: the schema would change")
 
 
-def _where(change: Change) -> str:
-    name = ".".join(part for part in place(change) if part)
-    return f"{name}: " if name else ""
+def print_sync(found: Sequence[Synced], look: Look) -> str:
+    """Return a section for each schema whose import file was edited; quiet, only what was not written."""
+    pending = [each for each in found if each.is_pending]
+    if look.is_quiet:
+        return print_sections([[line for each in pending for line in _not_written(each)]], look)
+    if not pending:
+        return print_sections([[Text("up to date")]], look)
+    return print_sections([list(_section(each, look)) for each in pending], look)
+
+
+def question(found: Sequence[Synced]) -> str:
+    """Return what is asked before columns that data brought are dropped."""
+    names = [f"`{name}`" for each in found for name in each.dropped]
+    return f"drop {', '.join(names)}, which data brought"
+
+
+def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
+    """Return what ``schemactl sync --format json`` prints."""
+    return {
+        "schemas": [
+            {
+                "name": each.after.name,
+                "before": _version(each.before) if each.before else None,
+                "after": _version(each.after),
+                "is_pending": each.is_pending and not each.written,
+                "changes": [change_document(change) for change in each.changes],
+                "dropped": list(each.dropped),
+                "open_questions": list(each.open_questions),
+                "written": list(each.written),
+            }
+            for each in found
+        ]
+    }
+
+
+def _section(each: Synced, look: Look) -> Iterator[RenderableType]:
+    before, after = each.before, each.after
+    if before is None:
+        line = Text().append(show_name(after.name), style=NAME)
+        yield line.append(f": new schema, version {after.version}, hash {escape(after.version_hash)}")
+    else:
+        yield _versions(before, after)
+    for change in each.changes:
+        name = full_name(change)
+        text = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
+        is_dropped = name in each.dropped
+        text.append(" (data brought it)" if is_dropped else "", style=WARNING)
+        # A padding fills lines up to the width, which is a million where other programs read: that takes long.
+        yield Text("  ").append(text) if look.width is None else indented(text)
+    if each.written:
+        yield Text(escape(f"wrote {', '.join(each.written)}"))
+    else:
+        yield from _not_written(each)
+
+
+def _not_written(each: Synced) -> Iterator[Text]:
+    for question in each.open_questions:
+        yield Text("not taken over", style=ERROR).append(escape(f": {question}"), style="default")
+    if each.open_questions:
+        yield Text(f"only data can say: `schemactl infer SOURCE --name {each.after.name}`")
+    elif not each.written:
+        yield Text(f"{show_name(each.after.name)}: the import file was edited and is not taken over", style=WARNING)
+
+
+_SHOWN: Final = 3
+
+
+def print_losses(losses: Sequence[Loss], holder: str) -> str:
+    """Return what is lost, nothing where nothing is.
+
+    Args:
+        losses: what is lost.
+        holder: what cannot hold it: a format, or the schema.
+    """
+    by_property: dict[str, list[Loss]] = {}
+    for loss in losses:
+        by_property.setdefault(loss.what, []).append(loss)
+    return "".join(f"not in {holder}: {escape(_line(found))}\n" for found in by_property.values())
+
+
+def _line(losses: Sequence[Loss]) -> str:
+    shown = ", ".join(map(describe_loss, losses[:_SHOWN]))
+    more = len(losses) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -15,7 +15,7 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
 from schemactl.render import plan_words as words
-from schemactl.render.changes import describe, place
+from schemactl.render.changes import describe, full_name
 from schemactl.render.console import WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 
@@ -124,7 +124,7 @@ def _statement(statement: str) -> Text:
 
 
 def _reason(planned: PlannedStep) -> Text:
-    name = ".".join(part for part in place(planned.reason) if part)
+    name = full_name(planned.reason)
     return Text(escape(f"`{name}`: {describe(planned.reason)}"), overflow="fold")
 
 

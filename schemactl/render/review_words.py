@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.render.changes import describe_type, show_value, what_changed
+from schemactl.render.harmless import escape
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
@@ -209,3 +210,31 @@ _MODES: Final = {
     Compatibility.FULL: "those who read or write by the older schema get along with the head; compared with ",
     Compatibility.NONE: "nothing but the contract of the base is asked for; compared with ",
 }
+
+
+def finding_title(finding: Finding) -> str:
+    """Return the rule's id and title; a broken contract is named so."""
+    return ("contract violation: " if finding.is_violation else "") + f"{finding.rule} {finding.title}"
+
+
+def finding_sentence(finding: Finding) -> str:
+    """Return what happened, and which older version it breaks where it is not the base."""
+    against = f" (breaks the older version {escape(finding.against)})" if finding.against else ""
+    return escape(finding.message) + against
+
+
+def finding_facts(finding: Finding) -> list[str]:
+    """Return the sentence, what the data said where it was asked, how to state or refuse a guess: a line each."""
+    data = counted(finding)
+    return [finding_sentence(finding), *(escape(each) for each in (data, finding.advice) if each)]
+
+
+def finding_details(finding: Finding) -> list[str]:
+    """Return the facts, and the fix or why it is accepted: a line each."""
+    last = f"fix: {escape(finding.fix)}" if finding.silence is None else silence_text(finding.silence)
+    return [*finding_facts(finding), last]
+
+
+def silence_text(silence: Silence) -> str:
+    """Return why a finding is accepted, and until when."""
+    return escape(silenced(silence))

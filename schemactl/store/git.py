@@ -148,3 +148,20 @@ def failure(what: str, result: subprocess.CompletedProcess[bytes]) -> InputError
     said = fatal.partition(": ")[2] or "; ".join(lines) or f"exit code {result.returncode}"
     is_partial = any("promisor" in line or "lazy fetching" in line for line in lines)
     return InputError(f"{what}: {said}", hint=PARTIAL if is_partial else None)
+
+
+_SAME, _DIFFERENT = 0, 1
+
+
+def text_diff(base: Path | None, head: Path | None) -> str:
+    """Return a unified diff of two files; None stands for a file that is not there.
+
+    Raises:
+        InputError: git is absent or cannot read a file.
+    """
+    files = [str(path) if path else os.devnull for path in (base, head)]
+    quiet = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color")
+    result = run_git(Path.cwd(), "diff", *quiet, "--", *files)
+    if result.returncode not in (_SAME, _DIFFERENT):
+        raise failure(f"git cannot compare `{files[0]}` and `{files[1]}`", result)
+    return result.stdout.decode("utf-8", "backslashreplace")

@@ -1,6 +1,7 @@
-"""Folders for the time of a command, which no killed command leaves for ever: the next one removes them.
+"""Folders of this user's processes: one for the time of a command, and one that all share and nobody else may read.
 
-Beside each folder stands a file with a lock, which the operating system frees when the last process that holds it ends.
+No killed command leaves its folder for ever: the next one removes it. Beside each folder stands a file with a lock,
+which the operating system frees when the last process that holds it ends.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import socket
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from schemactl.errors import EngineError
+from schemactl.errors import EngineError, InputError
 
 PREFIX: Final = "schemactl-"
 _WAIT_SECONDS: Final = 1.0
@@ -142,3 +143,35 @@ def _lock_file(folder: Path) -> Path:
 def _machine() -> str:
     """Return eight digits that distinguish this machine from others that share a folder with it."""
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def private_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Return the folder, made where it is not there: below ``XDG_RUNTIME_DIR``, else below the temporary folder.
+
+    Args:
+        environment: where ``XDG_RUNTIME_DIR`` is looked up; the process's own by default.
+
+    Raises:
+        InputError: it cannot be made, or what has its name is a link, another user's, or open to others.
+    """
+    environment = os.environ if environment is None else environment
+    stated = environment.get("XDG_RUNTIME_DIR", "")
+    user = os.getuid() if hasattr(os, "getuid") else environment.get("USERNAME", "user")
+    has_runtime = Path(stated).is_absolute() and Path(stated).is_dir()
+    folder = Path(stated, "schemactl") if has_runtime else Path(tempfile.gettempdir(), f"schemactl-{user}")
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _check(folder)
+    except OSError as error:
+        raise InputError(f"cannot use the folder `{folder}`: {error.strerror or error}") from error
+    return folder
+
+
+def _check(folder: Path) -> None:
+    """Raise InputError where another user could have made the folder, or can look into it."""
+    found = folder.lstat()
+    is_own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    if stat.S_ISDIR(found.st_mode) and is_own and (os.name == "nt" or not found.st_mode & 0o077):
+        return
+    hint = "remove it, or name a folder of mode 0700 in `XDG_RUNTIME_DIR`"
+    raise InputError(f"`{folder}` is no folder of this user alone: what lies in it could be another's", hint=hint)

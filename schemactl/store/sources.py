@@ -1,13 +1,15 @@
-"""What the SOURCE arguments of a command say by themselves, before anything is read."""
+"""What the SOURCE arguments of a command say before anything is read: names, and a schema file beside the data."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
-from schemactl.errors import CommandWarning
+from schemactl.errors import CommandWarning, InputError
 from schemactl.redaction import redact
+from schemactl.store.folder import ENDINGS
 
 TABLE_PREFIX: Final = "table:"
 
@@ -38,3 +40,45 @@ def table_name(sources: Sequence[str], default: str) -> str:
         return source.removeprefix(TABLE_PREFIX).rpartition(".")[2]
     name = source.rpartition("/")[2].partition(".")[0]
     return re.sub(r"[*?\[\]]+", "", name).strip("-_ ") or default
+
+
+_WAY_OUT = "name the schema: `--name NAME`"
+
+
+def schema_for(sources: Sequence[str]) -> str:
+    """Return the name of the schema of a source: its own, as an identifier.
+
+    >>> schema_for(["data/orders-2024.jsonl"])
+    'orders_2024'
+
+    Raises:
+        InputError: there are several sources, or the one has no name that a schema can have.
+    """
+    if len(sources) != 1:
+        what = "several sources do not name a schema" if sources else "nothing names a schema"
+        raise InputError(what, hint=_WAY_OUT)
+    name = re.sub(r"\W+", "_", _name_of(sources[0])).strip("_").lower()
+    if not name.isidentifier():
+        raise InputError(f"`{sources[0]}` does not name a schema", hint=_WAY_OUT)
+    return name
+
+
+def file_beside(source: str) -> Path | None:
+    """Return the schema file that lies beside a source: ``shop.schema.yaml`` or ``shop_schema.yml`` of ``shop.csv``.
+
+    Raises:
+        InputError: there are several.
+    """
+    if not is_local(source):
+        return None
+    name = _name_of(source)
+    names = (*(f"{name}.schema.{ending}" for ending in ENDINGS), f"{name}_schema.yml", f"{name}_schema.yaml")
+    found = [path for each in names if name and (path := Path(source).parent / each).is_file()]
+    if len(found) > 1:
+        files = ", ".join(f"`{path}`" for path in found)
+        raise InputError(f"`{source}` has several schema files beside it: {files}", hint="keep one of them")
+    return found[0] if found else None
+
+
+def _name_of(source: str) -> str:
+    return table_name([str(Path(source).resolve()) if is_local(source) and Path(source).is_dir() else source], "")

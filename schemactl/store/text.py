@@ -1,8 +1,12 @@
-"""Reads texts from files and streams: UTF-8, of a bounded size, with line ends as they are."""
+"""Read texts from files and streams (UTF-8, of a bounded size, line ends kept), and replace text files in one step."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from contextlib import suppress
 from pathlib import Path
 
 from schemactl.errors import InputError, Location
@@ -48,3 +52,87 @@ def decode(content: bytes, path: str) -> str:
         is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
         hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8; is it a text file at all?"
         raise InputError("the text is not UTF-8", at=place, hint=hint) from error
+
+
+_PREFIX = ".schemactl-"
+_SUFFIX = ".tmp"
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8 to ``path``, in place of what is there; missing folders are made.
+
+    The text goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
+    A symbolic link stays and its target is replaced; mode and, where allowed, owner stay. A device or a pipe is
+    written to, and stays what it is.
+
+    Raises:
+        InputError: the file is write-protected or a folder, or the system refuses the write (rights, space).
+    """
+    try:
+        # A link that points to itself is refused by the calls below, in words of the system.
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        previous = _status(target)
+        if previous is not None and not os.access(target, os.W_OK):
+            # A rename needs no right on the file itself; the protection is the user's wish all the same.
+            raise InputError(f"`{path}` is write-protected", hint=f"chmod u+w {path}")
+        if previous is not None and not stat.S_ISREG(previous.st_mode):
+            target.write_text(text, encoding="utf-8")
+        else:
+            _write_and_rename(target, text.encode("utf-8"), previous)
+    except OSError as error:
+        raise InputError(f"cannot write `{path}`: {error.strerror or error}") from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of commands that were killed; call it only while no other command can write."""
+    for leftover in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with suppress(OSError):
+            leftover.unlink()
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError(f"`{path}` is a folder, not a file")
+    return status
+
+
+def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | None) -> None:
+    temporary = target.with_name(f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+    # 0o666 less the umask is what any new file gets; a file that is replaced hands its own mode on.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            if previous is not None:
+                _hand_on(temporary, previous)
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _hand_on(temporary: Path, previous: os.stat_result) -> None:
+    own = temporary.stat()
+    if (own.st_uid, own.st_gid) != (previous.st_uid, previous.st_gid):
+        with suppress(OSError):
+            os.chown(temporary, previous.st_uid, previous.st_gid)
+    temporary.chmod(stat.S_IMODE(previous.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    # Without it a power cut may undo the rename; not every file system can do it.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

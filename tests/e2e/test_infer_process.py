@@ -199,7 +199,7 @@ def test_two_commands_at_once_both_have_their_way(work: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import schemactl.store.replace as store
+import schemactl.store.text as store
 
 step = int(sys.argv.pop(1))
 done = 0

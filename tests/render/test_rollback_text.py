@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from schemactl.migration.reports import Outcome, RollbackReport, UndoneStep
 from schemactl.render.console import Look
-from schemactl.render.migrate_rollback import print_rollback
+from schemactl.render.migrate import print_rollback
 
 
 def _report() -> RollbackReport:

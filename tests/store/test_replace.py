@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.store.replace import remove_leftovers, replace_text
+from schemactl.store.text import remove_leftovers, replace_text
 
 AS_ROOT = os.geteuid() == 0
 
@@ -21,7 +21,7 @@ AS_ROOT = os.geteuid() == 0
 KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
-from schemactl.store import replace
+from schemactl.store.text import replace_text
 
 step, path, text = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 seen = 0
@@ -45,7 +45,7 @@ def counted(descriptor):
 
 os.fsync = counted
 sys.addaudithook(at)
-replace.replace_text(path, text)
+replace_text(path, text)
 """
 
 
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_the_old_text_and_no_litter(tmp_path):
         "import resource, signal, sys; from pathlib import Path\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "from schemactl.store.replace import replace_text; from schemactl.errors import InputError\n"
+        "from schemactl.store.text import replace_text; from schemactl.errors import InputError\n"
         "try: replace_text(Path(sys.argv[1]), 'x' * 100_000)\n"
         "except InputError as error: print(error)\n"
     )

@@ -127,7 +127,7 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     """Add the silences to the end of the settings file, a new one where there is none; return its path."""
     from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, find_file
     from schemactl.review.silences import write_silence
-    from schemactl.store.replace import replace_text
+    from schemactl.store.text import replace_text
 
     file = find_file(Path.cwd())
     path = file.path if file else Path.cwd() / FILE_NAME

@@ -189,7 +189,7 @@ def _review(options: Options, terminal: Terminal) -> ExitCode:
     if options.output is None:
         terminal.write(text)
     else:
-        from schemactl.store.replace import replace_text
+        from schemactl.store.text import replace_text
 
         replace_text(Path(options.output), text)
     return exit_code_of(report, options.fail_on)
@@ -203,8 +203,7 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode."""
     from schemactl.flows.diff import diff_files
     from schemactl.render.harmless import escape
-    from schemactl.store.git import colors_diffs
-    from schemactl.store.text_diff import text_diff
+    from schemactl.store.git import colors_diffs, text_diff
 
     if len(options.references) not in (_UNMERGED, _PLAIN, _RENAMED):
         raise InputError("git gives 7 arguments, or 9 where a file was renamed", hint="see docs/ci.md for the set-up")

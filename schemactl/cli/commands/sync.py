@@ -58,7 +58,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.asking import ask
     from schemactl.flows.sync import SyncRequest, sync_schemas
     from schemactl.render.console import Look
-    from schemactl.render.sync import print_sync, question, sync_document
+    from schemactl.render.imports import print_sync, question, sync_document
 
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
 

@@ -26,7 +26,7 @@ from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
-from schemactl.store.replace import remove_leftovers, replace_text
+from schemactl.store.text import remove_leftovers, replace_text
 
 if TYPE_CHECKING:
     import pyarrow

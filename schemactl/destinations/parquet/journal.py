@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.store.replace import replace_text
+from schemactl.store.text import replace_text
 
 FOLDER: Final = ".schemactl-load"
 """Where a load is gathered, in the dataset's folder."""

@@ -29,7 +29,7 @@ from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, schema_from_dict
-from schemactl.store.replace import replace_text
+from schemactl.store.text import replace_text
 
 Read = TypeVar("Read")
 

@@ -31,7 +31,7 @@ from schemactl.engine.session.launch import PACKAGE, find_classes, python_path, 
 from schemactl.engine.session.process import START_LIMIT_SECONDS, Gateway
 from schemactl.engine.session.settings import SparkOptions, driver_conf, driver_memory_mb
 from schemactl.errors import CommandWarning, EngineError, InputError
-from schemactl.store.private_folder import private_folder
+from schemactl.store.own_folder import private_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -34,7 +34,7 @@ from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import RenameColumn
 from schemactl.schema.types import Schema
-from schemactl.store.replace import replace_text
+from schemactl.store.text import replace_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from schemactl.render.finding_prose import tell_details, tell_title
 from schemactl.render.harmless import escape
 from schemactl.render.places import stated_place
-from schemactl.render.review_words import count, summary
+from schemactl.render.review_words import count, finding_details, finding_title, summary
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 
@@ -58,14 +57,14 @@ def _summary(report: Report, left: Mapping[str, int]) -> str:
 
 
 def _command(finding: Finding) -> str:
-    properties = {**_position(finding), "title": tell_title(finding)}
+    properties = {**_position(finding), "title": finding_title(finding)}
     stated = ",".join(f"{key}={_escape_property(escape(value))}" for key, value in properties.items())
     command = "notice" if finding.silence else _COMMANDS[finding.severity]
     return f"::{command} {stated}::{_escape_message(_message(finding))}"
 
 
 def _message(finding: Finding) -> str:
-    return "\n".join(tell_details(finding))
+    return "\n".join(finding_details(finding))
 
 
 def _position(finding: Finding) -> dict[str, str]:

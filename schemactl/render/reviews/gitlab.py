@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.render.finding_prose import tell_facts, tell_silence
 from schemactl.render.harmless import escape
 from schemactl.render.places import nearest_place
+from schemactl.render.review_words import finding_facts, silence_text
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 
@@ -49,8 +49,8 @@ def _issue(finding: Finding, review: Review, twins: int) -> dict[str, Any]:
 
 def _description(finding: Finding) -> str:
     prefix = "contract violation: " if finding.is_violation else ""
-    reason = [tell_silence(finding.silence)] if finding.silence else []
-    return prefix + "; ".join([*tell_facts(finding), *reason])
+    reason = [silence_text(finding.silence)] if finding.silence else []
+    return prefix + "; ".join([*finding_facts(finding), *reason])
 
 
 def _severity(finding: Finding) -> str:

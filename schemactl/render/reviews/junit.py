@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Final
 from xml.etree import ElementTree
 
-from schemactl.render.finding_prose import tell_details, tell_sentence, tell_silence, tell_title
 from schemactl.render.harmless import escape
 from schemactl.render.places import stated_place
+from schemactl.render.review_words import finding_details, finding_sentence, finding_title, silence_text
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 
@@ -35,7 +35,7 @@ def _suite(review: Review) -> ElementTree.Element:
     names: Counter[str] = Counter()
     for finding in review.findings:
         if not finding.is_cosmetic:
-            name = _clean(f"{tell_title(finding)}: {tell_sentence(finding)}")
+            name = _clean(f"{finding_title(finding)}: {finding_sentence(finding)}")
             names[name] += 1
             # Some readers keep only one of the cases that have the same name.
             suite.append(_case(finding, name if names[name] == 1 else f"{name} ({names[name]})"))
@@ -59,11 +59,11 @@ def _case(finding: Finding, name: str) -> ElementTree.Element:
     names = ".".join(part for part in (finding.schema, finding.table) if part)
     stated = {"classname": names, "name": name, "time": "0", **position}
     case = ElementTree.Element("testcase", {key: _clean(value) for key, value in stated.items()})
-    text = "\n".join((*tell_details(finding), f"why: {escape(finding.why)}"))
+    text = "\n".join((*finding_details(finding), f"why: {escape(finding.why)}"))
     if finding.silence:
-        ElementTree.SubElement(case, "skipped", {"message": _allowed(tell_silence(finding.silence))})
+        ElementTree.SubElement(case, "skipped", {"message": _allowed(silence_text(finding.silence))})
     elif finding.severity is Severity.ERROR:
-        failure = {"type": finding.rule, "message": _clean(tell_sentence(finding))}
+        failure = {"type": finding.rule, "message": _clean(finding_sentence(finding))}
         ElementTree.SubElement(case, "failure", failure).text = _allowed(text)
     else:
         ElementTree.SubElement(case, "system-out").text = _allowed(f"{_word(finding.severity)}: {text}")

@@ -10,11 +10,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import schemactl
-from schemactl.render.finding_prose import tell_details, tell_silence
 from schemactl.render.harmless import escape
 from schemactl.render.json import render_document
 from schemactl.render.places import Place, nearest_place
-from schemactl.render.review_words import count
+from schemactl.render.review_words import count, finding_details, silence_text
 from schemactl.render.reviews.json import counted_document, to_plain
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
@@ -94,11 +93,11 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
         "ruleIndex": rule_index,
         **kind,
         "level": _LEVELS[finding.severity],
-        "message": {"text": _without_links("\n".join(tell_details(finding)))},
+        "message": {"text": _without_links("\n".join(finding_details(finding)))},
         "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
         # SARIF asks that every result has the list, or none has.
-        "suppressions": [_suppression(tell_silence(finding.silence))] if finding.silence else [],
+        "suppressions": [_suppression(silence_text(finding.silence))] if finding.silence else [],
         "properties": _properties(finding),
     }
 

@@ -45,7 +45,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.asking import ask
     from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
     from schemactl.render.console import Look
-    from schemactl.render.migrate_state import print_baseline
+    from schemactl.render.migrate import print_baseline
 
     request = BaselineRequest(
         options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()

@@ -151,7 +151,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
 
         terminal.write(render_document(plan_report_document(report)))
     else:
-        from schemactl.render.migrate_script import print_script
+        from schemactl.render.migrate import print_script
 
         terminal.write(print_script(report, dialect))
     is_pending = options.check and bool(report.plan.steps)

@@ -54,7 +54,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.asking import ask
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.console import Look
-    from schemactl.render.migrate_rollback import print_rollback, print_rolled_back
+    from schemactl.render.migrate import print_rollback, print_rolled_back
     from schemactl.render.progress import show_progress
 
     if options.steps is not None and options.to_hash is not None:

@@ -55,7 +55,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         terminal.write(render_document(status_document(report)))
     else:
         from schemactl.render.console import Look
-        from schemactl.render.migrate_state import print_status
+        from schemactl.render.migrate import print_status
 
         look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
         terminal.write(print_status(report, look))

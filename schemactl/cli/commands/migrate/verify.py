@@ -76,7 +76,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         terminal.write(render_document(verify_document(report)))
     else:
         from schemactl.render.console import Look
-        from schemactl.render.migrate_state import print_verified
+        from schemactl.render.migrate import print_verified
 
         look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
         terminal.write(print_verified(report, look))
