@@ -14,7 +14,8 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import Judged, Tally, TargetType, add, judge_values
+from schemactl.inference.survival import Judged, TargetType, judge_values
+from schemactl.inference.survival.tallies import Tally, add
 from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import DataType

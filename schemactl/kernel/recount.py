@@ -10,7 +10,8 @@ from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import Path, values_at
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import MAX_EXAMPLES, Tally, TargetType, distinct, shown, survives
+from schemactl.inference.survival import TargetType, survives
+from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
 
 _MOST_REMEMBERED = 1 << 16
 

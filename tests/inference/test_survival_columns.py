@@ -8,7 +8,8 @@ from survival_samples import evidence_of
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.resolve import resolve
-from schemactl.inference.survival import Tally, TargetType, feeds, judge_values
+from schemactl.inference.survival import TargetType, feeds, judge_values
+from schemactl.inference.survival.tallies import Tally
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType
 

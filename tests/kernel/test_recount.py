@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT, values_at
-from schemactl.inference.survival import Tally, TargetType, survives
+from schemactl.inference.survival import TargetType, survives
+from schemactl.inference.survival.tallies import Tally
 from schemactl.kernel.parsing import parse_texts
 from schemactl.kernel.recount import Absences, Recount, Scalars
 from schemactl.schema.types import DataType
