@@ -111,8 +111,11 @@ def main() -> None:
 def duckdb_at(folder: Path) -> Iterator[Database]:
     import duckdb
 
+    from schemactl.destinations.duckdb.conversion import register
+
     with duckdb.connect(str(folder / "numbers.duckdb")) as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        register(connection)
         yield Database(
             lambda sql: connection.execute(sql).fetchall(), time.process_time, "range({rows})", "regexp_matches"
         )
@@ -183,7 +186,7 @@ def statements_of(kind: str, before: str, after: str) -> tuple[str, str, str]:
     """
     from importlib import import_module
 
-    from schemactl.destinations._migration.unguarded import look, quick_value
+    from schemactl.destinations.duckdb.migration import unguarded
     from schemactl.migration.steps import ChangeType
     from schemactl.schema.conversions import Conversion
     from schemactl.schema.types import Column, Table
@@ -192,10 +195,11 @@ def statements_of(kind: str, before: str, after: str) -> tuple[str, str, str]:
     step = ChangeType(TABLE, *columns, Conversion.DEPENDS)
     module = import_module(f"schemactl.destinations.{kind}.migration")
     (guarded,) = module.render(step, Table(TABLE, {"x": columns[0]}), DATASET)
-    value = quick_value(step, module.DIALECT)
-    if value is None:
+    found = unguarded(step, DATASET) if kind == "duckdb" else None
+    if found is None:
         return "", guarded, guarded
-    return look(step, module.DIALECT, DATASET), f"{guarded.partition(' USING ')[0]} USING {value}", guarded
+    (retype,) = found.statements
+    return found.query, retype, guarded
 
 
 def time_plans(folder: Path, tables: int, rounds: int) -> dict[str, float]:

@@ -59,7 +59,7 @@ def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignmen
 
     if isinstance(step, ChangeType):
         name = DIALECT.name(step.before.name)
-        value = convert_nulls_too(name, DIALECT.value(retype_of(step), name))
+        value = convert_nulls_too(name, DIALECT.convert(retype_of(step), name).value)
         return Assignment(step.before.name, {step.before.name: duckdb_type(step.before)}, value)
     found = assignment_of(step, DIALECT, Table(table, {name: Column(name) for name in columns}))
     value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
@@ -90,7 +90,7 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
         import duckdb
     except ModuleNotFoundError:
         raise missing_driver("duckdb", "duckdb") from None
-    from schemactl.destinations.duckdb._words import register
+    from schemactl.destinations.duckdb.conversion import register
 
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": ""}
     with duckdb.connect(config=offline) as connection:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.destinations._migration import moments, numbers, texts
-from schemactl.destinations._migration.coercing import is_spelled, write_retype
+from schemactl.destinations._migration.conversion import has_spellings, write_retype
 from schemactl.destinations._migration.words import FALSE, Converted, Maker, Retype, Words, conjoin, is_short
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
@@ -39,7 +39,7 @@ def convert(retype: Retype, value: str, words: Words) -> Converted:
     if after is DataType.TEXT:  # a cast would cut what is too long
         check = conjoin(found.check, is_short(retype, found.value, "length"))
         return replace(_cast(found, words.text), check=check)
-    return _cast(_or_anew(found, retype, value, words) if is_spelled(retype) else found, kind)
+    return _cast(_or_anew(found, retype, value, words) if has_spellings(retype) else found, kind)
 
 
 def _or_anew(found: Converted, retype: Retype, value: str, words: Words) -> Converted:

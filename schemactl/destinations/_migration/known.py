@@ -1,12 +1,13 @@
 """What an open transaction has found out about values: the retypes of which every value goes well.
 
-It holds until a step writes such values, and under the new names once a step renames a table or a column: the look is
-asked before the first step has run.
+Where nobody else writes, a guarded retype costs several times the cast itself: a migration looks at all values before
+its first step, in the transaction that then converts them. What was found holds until a step writes such values, and
+under the new names once a step renames a table or a column.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from schemactl.migration.steps import (
     Backfill,
@@ -19,6 +20,19 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Unguarded:
+    """A retype where every value goes well.
+
+    Attributes:
+        query: gives no row where every value goes well.
+        statements: do the step.
+    """
+
+    query: str
+    statements: tuple[str, ...]
 
 
 class Known:

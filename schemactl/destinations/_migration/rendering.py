@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from schemactl.destinations import _ddl
 from schemactl.destinations._migration.constants import constant
-from schemactl.destinations._migration.conversions import convert
+from schemactl.destinations._migration.conversion import Retype
 from schemactl.destinations._migration.ddl import quoted
-from schemactl.destinations._migration.words import FALSE, TRUE, Converted, Retype, Words
 from schemactl.errors import InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.steps import (
@@ -32,7 +31,7 @@ from schemactl.migration.steps import (
     primary_key,
     table_of,
 )
-from schemactl.schema.conversions import Conversion
+from schemactl.schema.conversions import Conversion as Verdict
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Table
 
@@ -42,6 +41,19 @@ COPY_PREFIX = "_schemactl_copy_"
 _NEW_COLUMN = "__new_"
 
 
+class Conversion(Protocol):
+    """The expressions of a value that is converted; see ``conversion.Converted``."""
+
+    @property
+    def fits(self) -> str: ...
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def or_null(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What one database's statements need.
@@ -49,22 +61,18 @@ class Dialect:
     Attributes:
         limits: what it makes of names.
         type_of: a column's type, checked.
-        fits: the condition that a value, not null, survives.
-        value: the value that a value, not null, becomes; what does not survive fails.
+        convert: how a value, not null, is converted.
         unhex: bytes of a text of hexadecimal digits.
         text: the type of texts.
         sql: sqlglot's name for its SQL.
-        converted: how a value, not null, is converted; None where functions of the session do it.
     """
 
     limits: NameLimits
     type_of: Callable[[Column], str]
-    fits: Callable[[Retype, str], str]
-    value: Callable[[Retype, str], str]
+    convert: Callable[[Retype, str], Conversion]
     unhex: Callable[[str], str]
     text: str
     sql: str
-    converted: Callable[[Retype, str], Converted] | None = None
 
     def shown(self, value: str, characters: int) -> str:
         """Return the start of a value, as the database writes it."""
@@ -84,42 +92,10 @@ class Dialect:
         return f"{self.name(dataset)}.{self.name(name)}"
 
 
-def dialect_of(words: Words, limits: NameLimits, sql: str) -> Dialect:
-    """Return what statements need of a database that converts values by itself.
-
-    Args:
-        words: how the database says things.
-        limits: what it makes of names.
-        sql: sqlglot's name for its SQL.
-    """
-
-    def found(retype: Retype, value: str) -> Converted:
-        return convert(retype, value, words)
-
-    def guarded(retype: Retype, value: str) -> str:
-        made = found(retype, value)
-        if made.fits == TRUE:
-            return made.value
-        if made.first == FALSE:
-            return refusing(retype, value)
-        if made.first == TRUE:
-            return made.quick
-        rest = convert_nulls_too(value, refusing(retype, value))
-        return f"CASE WHEN {made.first} THEN {made.quick} ELSE {rest} END"
-
-    def refusing(retype: Retype, value: str) -> str:
-        return found(retype, value).or_else(words.refuse(value, words.type_of(retype.after)))
-
-    def fits(retype: Retype, value: str) -> str:
-        return found(retype, value).fits
-
-    return Dialect(limits, words.type_of, fits, guarded, words.unhex, words.text, sql, found)
-
-
 def retype_of(step: ChangeType | Backfill) -> Retype:
     """Return what a step converts; digits may be lost where its verdict says that every value survives."""
     before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
-    return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Conversion.WHOLE)
+    return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Verdict.WHOLE)
 
 
 def alter(dialect: Dialect, dataset: str, table: str, action: str) -> str:
@@ -213,9 +189,7 @@ def assignment_of(step: Backfill | FillColumn, dialect: Dialect, table: Table | 
     if step.taken is Taken.UNFIT:
         filled = dialect.name(new_column(step, table))
         return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
-    retype = retype_of(step)
-    fits, value = dialect.fits(retype, source), dialect.value(retype, source)
-    return Assignment(into, f"CASE WHEN {fits} THEN {value} END", f"{source} IS NOT NULL")
+    return Assignment(into, dialect.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
 
 
 def render_of_values(
@@ -277,7 +251,7 @@ def by_one_copy(steps: Sequence[Step], dialect: Dialect, dataset: str, table: Ta
 
 def _copied(conversion: ChangeType | None, column: str, dialect: Dialect) -> str:
     name = dialect.name(column)
-    return name if conversion is None else convert_nulls_too(name, dialect.value(retype_of(conversion), name))
+    return name if conversion is None else convert_nulls_too(name, dialect.convert(retype_of(conversion), name).value)
 
 
 def is_keyed(column: Column, table: Table | None = None) -> bool:

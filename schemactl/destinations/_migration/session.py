@@ -9,12 +9,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
 from schemactl.destinations._migration import ledger
-from schemactl.destinations._migration.known import Known
+from schemactl.destinations._migration.known import Known, Unguarded
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
 from schemactl.destinations._migration.rendering import Dialect, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
-from schemactl.destinations._migration.unguarded import Unguarded
 from schemactl.destinations._session import Relation, qualify
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import ChangeType, Step, table_of

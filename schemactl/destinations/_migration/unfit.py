@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from schemactl.destinations._migration.coercing import is_spelled
+from schemactl.destinations._migration.conversion import Retype, has_spellings
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.rendering import Dialect, retype_of
-from schemactl.destinations._migration.words import Retype
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 
 _SHOWN_CHARACTERS = 200
@@ -53,13 +52,13 @@ def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[
         A query whose rows ``unfit_of`` reads; None where all values come back as they are.
     """
     retype = retype_of(step)
-    if not is_spelled(retype):
+    if not has_spellings(retype):
         return None
     name, back = dialect.name(column or step.before.name), Retype(step.after, step.before, is_strict=False)
-    again = f"CASE WHEN {dialect.fits(back, 'made')} THEN {dialect.value(back, 'made')} END"
+    again = dialect.convert(back, "made").or_null
     listed = "".join(f", CAST({dialect.name(key)} AS {dialect.text}) AS k{number}" for number, key in enumerate(keys))
     named = "".join(f", k{number}" for number in range(len(keys)))
-    converted = f"CASE WHEN {dialect.fits(retype, name)} THEN {dialect.value(retype, name)} END"
+    converted = dialect.convert(retype, name).or_null
     # Each in a part of its own: a conversion mentions its value many times.
     return (
         f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{listed} FROM {table} "
@@ -98,7 +97,7 @@ def _condition(step: Step, column: str | None, table: str, dialect: Dialect) -> 
             return _of_key([dialect.name(name) for name in step.columns], table, dialect)
         case _:
             return None
-    return name, f"{name} IS NOT NULL AND NOT coalesce({dialect.fits(retype_of(step), name)}, FALSE)"
+    return name, f"{name} IS NOT NULL AND NOT coalesce({dialect.convert(retype_of(step), name).fits}, FALSE)"
 
 
 def _of_key(names: Sequence[str], table: str, dialect: Dialect) -> tuple[str, str]:

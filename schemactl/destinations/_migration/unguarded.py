@@ -1,98 +1,60 @@
-"""Retypes with a guard, which fail on a value that does not survive; and without, where a look has found none.
-
-Where nobody else writes and a guard costs several times the conversion itself, a migration looks at all values before
-its first step, in the transaction that then converts them.
-"""
+"""Conversions that PostgreSQL does by ``words`` and ``conversions``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from schemactl.destinations._migration.rendering import Dialect, convert_nulls_too, retype_of
-from schemactl.destinations._migration.words import FALSE, TRUE, Converted
-from schemactl.migration.steps import ChangeType
+from schemactl.destinations._migration.conversion import FALSE, TRUE, Retype
+from schemactl.destinations._migration.conversions import convert
+from schemactl.destinations._migration.rendering import Dialect, convert_nulls_too
+from schemactl.destinations._migration.words import Converted, Words
+from schemactl.schema.structure import NameLimits
 
 
 @dataclass(frozen=True, slots=True)
-class Unguarded:
-    """A retype where every value goes well.
+class WordsConversion:
+    """See ``rendering.Conversion``."""
 
-    Attributes:
-        query: gives no row where every value goes well.
-        statements: do the step.
-    """
+    found: Converted
+    refusal: str
+    given: str
 
-    query: str
-    statements: tuple[str, ...]
+    @property
+    def fits(self) -> str:
+        return self.found.fits
+
+    @property
+    def value(self) -> str:
+        made = self.found
+        if made.fits == TRUE:
+            return made.value
+        if made.first == FALSE:
+            return made.or_else(self.refusal)
+        if made.first == TRUE:
+            return made.quick
+        rest = convert_nulls_too(self.given, made.or_else(self.refusal))
+        return f"CASE WHEN {made.first} THEN {made.quick} ELSE {rest} END"
+
+    @property
+    def or_null(self) -> str:
+        return f"CASE WHEN {self.fits} THEN {self.value} END"
 
 
-Once = Callable[[str, Callable[[str], str]], str]
-"""Returns an expression that mentions a value many times, in the way that costs least."""
+def dialect_of(words: Words, limits: NameLimits, sql: str) -> Dialect:
+    """Return what statements need of a database that converts values by ``Words``."""
+
+    def found(retype: Retype, value: str) -> WordsConversion:
+        refusal = words.refuse(value, words.type_of(retype.after))
+        return WordsConversion(convert(retype, value, words), refusal, value)
+
+    return Dialect(limits, words.type_of, found, words.unhex, words.text, sql)
 
 
-def _plainly(value: str, body: Callable[[str], str]) -> str:
-    return body(value)
-
-
-def guarded_value(step: ChangeType, dialect: Dialect, once: Once = _plainly) -> str:
-    """Return what a column's values become; what does not survive fails.
-
-    Args:
-        step: the retype.
-        dialect: of the database.
-        once: how its ALTER TABLE mentions a column.
-    """
-    name = dialect.name(step.before.name)
-    found = _converted(step, dialect)
-    if found is not None and TRUE in (found.goes_well, found.first):
+def guarded_value(retype: Retype, name: str, dialect: Dialect) -> str:
+    """Return what a column's values become; what does not survive fails."""
+    made = dialect.convert(retype, name)
+    assert isinstance(made, WordsConversion)
+    found = made.found
+    if found.quick and TRUE in (found.goes_well, found.first):
         return found.quick
-
-    def convert(each: str) -> str:
-        value = dialect.value(retype_of(step), each)
-        return convert_nulls_too(each, value) if found is None or found.first == FALSE else value
-
-    return once(name, convert)
-
-
-def tell_quick(value: str, step: ChangeType, dialect: Dialect, run: Callable[[str], str]) -> str:
-    """Return a guarded value with a comment: what is run in its place where a look finds that every value goes well.
-
-    Args:
-        value: the guarded one.
-        step: the retype.
-        dialect: of the database.
-        run: how it is run.
-    """
-    quick = quick_value(step, dialect)
-    if quick is None or quick == value or "/*" in quick or "*/" in quick:  # a name could end the comment
-        return value
-    return f"{value} /* {run(quick)} where a look at all values finds that it gives the same */"
-
-
-def quick_value(step: ChangeType, dialect: Dialect) -> str | None:
-    """Return what a column's values become where every one goes well; None where a look would say nothing."""
-    found = _converted(step, dialect)
-    return None if found is None or found.goes_well == TRUE else found.quick
-
-
-def look(step: ChangeType, dialect: Dialect, dataset: str) -> str:
-    """Return the query that gives a row where not every value goes well."""
-    name = dialect.name(step.before.name)
-    found = _converted(step, dialect)
-    well, usual = (found.goes_well, found.usual) if found else (FALSE, FALSE)
-    # As a part of its own, the quick condition is the one that a database asks first.
-    table, is_odd = dialect.table(dataset, step.table), f"{name} IS NOT NULL AND NOT coalesce({well}, FALSE)"
-    if usual == FALSE:
-        return f"SELECT 1 FROM {table} WHERE {is_odd} LIMIT 1"
-    # Apart, so that the quick condition alone is asked of most values: beside another one it costs twice as much.
-    rare = f"SELECT {name} FROM {table} WHERE ({usual}) IS NOT TRUE AND {name} IS NOT NULL"
-    return f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {is_odd} LIMIT 1"
-
-
-def _converted(step: ChangeType, dialect: Dialect) -> Converted | None:
-    """Return the conversion where it has a quick form."""
-    if dialect.converted is None:
-        return None
-    found = dialect.converted(retype_of(step), dialect.name(step.before.name))
-    return found if found.quick else None
+    return convert_nulls_too(name, made.value) if not found.quick or found.first == FALSE else made.value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
+from schemactl.destinations._migration.conversion import FALSE as FALSE
+from schemactl.destinations._migration.conversion import TRUE as TRUE
+from schemactl.destinations._migration.conversion import Retype as Retype
 from schemactl.schema.types import Column
-
-TRUE: Final = "TRUE"
-FALSE: Final = "FALSE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +80,6 @@ class Converted:
         """Return the value in the new type, ``refusal`` where it does not survive."""
         rest = f"coalesce({self.anew_value}, {refusal})" if self.anew else refusal
         return f"CASE WHEN {self.holds} THEN {self.value} ELSE {rest} END"
-
-
-@dataclass(frozen=True, slots=True)
-class Retype:
-    """What is converted.
-
-    Attributes:
-        before: the column as it is.
-        after: the column as it becomes.
-        counts_seconds: whether numbers are seconds since 1970.
-        is_strict: whether a value that loses digits, its time of day ... is unfit.
-    """
-
-    before: Column
-    after: Column
-    counts_seconds: bool = False
-    is_strict: bool = True
 
 
 class Words(Protocol):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
+from schemactl.destinations._migration.known import Unguarded
 from schemactl.destinations._migration.opening import choose, waiting
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._migration.rendering import (
@@ -17,7 +19,7 @@ from schemactl.destinations._migration.rendering import (
     alter,
     assignment_of,
     by_copy,
-    dialect_of,
+    convert_nulls_too,
     is_keyed,
     render_of_column,
     render_of_constraint,
@@ -25,8 +27,6 @@ from schemactl.destinations._migration.rendering import (
     retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._migration.unguarded import Unguarded, guarded_value, look, quick_value, tell_quick
-from schemactl.destinations._migration.words import TRUE
 from schemactl.destinations._session import Relation
 from schemactl.destinations.duckdb._hanging import (
     Hanging,
@@ -39,7 +39,7 @@ from schemactl.destinations.duckdb._nested import gains, structure_in
 from schemactl.destinations.duckdb._reader import read_connection
 from schemactl.destinations.duckdb._session import DuckDbSession, is_in_use, open_session
 from schemactl.destinations.duckdb._types import NAMES
-from schemactl.destinations.duckdb._words import FORGIVING_WORDS, WORDS, register
+from schemactl.destinations.duckdb.conversion import convert, has_texts, register, type_of
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
@@ -67,13 +67,13 @@ from schemactl.schema.types import Column, Table
 def _retype(before: Column, after: Column) -> Way:
     if is_keyed(before):
         return Way.COPY  # DuckDB changes the type of no such column
-    return Way.IN_PLACE if WORDS.type_of(before) == WORDS.type_of(after) else Way.REWRITE
+    return Way.IN_PLACE if type_of(before) == type_of(after) else Way.REWRITE
 
 
 ABILITIES: Final = Abilities(
     names=NAMES,
     retype=_retype,
-    has_texts=WORDS.has_texts,
+    has_texts=has_texts,
     add_unique=Way.COPY,
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
@@ -83,10 +83,7 @@ ABILITIES: Final = Abilities(
 )
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 
-DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "duckdb")
-
-_FORGIVING: Final[Dialect] = dialect_of(FORGIVING_WORDS, NAMES, "duckdb")
-"""Converts what does not survive to null."""
+DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"unhex({digits})", "VARCHAR", "duckdb")
 
 
 def _is_copied(step: Step, table: Table) -> bool:
@@ -135,16 +132,35 @@ def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
 
 
 def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
-    value = tell_quick(guarded_value(step, DIALECT, WORDS.once), step, DIALECT, _of_rows_there)
+    name, found = DIALECT.name(step.before.name), _converted(step)
+    if found.is_sure == TRUE:
+        return _change_type(step, dataset, found.cast)
+    value = _once(name, lambda each: convert_nulls_too(each, _converted(step, each).value))
+    if found.is_sure != FALSE and "/*" not in found.cast and "*/" not in found.cast:  # a name could end the comment
+        value += f" /* {_of_rows_there(found.cast)} where a look at all values finds that it gives the same */"
     return _change_type(step, dataset, value)
 
 
-def _unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
-    value = quick_value(step, DIALECT)
-    if value is None or is_keyed(step.before):
+def _converted(step: ChangeType, value: str | None = None) -> Converted:
+    return convert(retype_of(step), DIALECT.name(step.before.name) if value is None else value)
+
+
+def _once(value: str, body: Callable[[str], str]) -> str:
+    """Return an expression that mentions a value many times; ALTER TABLE reads a column anew for each."""
+    return f'list_transform([{value}], lambda "_value": {body(chr(34) + "_value" + chr(34))})[1]'
+
+
+def unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
+    """Return how a retype is done where a look finds that DuckDB's own cast is right for every value."""
+    found = _converted(step)
+    if found.is_sure in (TRUE, FALSE) or is_keyed(step.before):
         return None
+    name, table = DIALECT.name(step.before.name), DIALECT.table(dataset, step.table)
+    # Apart from the test for null: beside another condition, the first one costs twice as much.
+    rare = f"SELECT {name} FROM {table} WHERE ({found.is_sure}) IS NOT TRUE"
+    look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
     # Who has opened the file writes alone: what the look finds stays so.
-    return Unguarded(look(step, DIALECT, dataset), _change_type(step, dataset, _of_rows_there(value)))
+    return Unguarded(look, _change_type(step, dataset, _of_rows_there(found.cast)))
 
 
 def _of_rows_there(value: str) -> str:
@@ -191,7 +207,7 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
         """Return whether a guard would look at values that might not survive, and no row that is there has one."""
         if self.known.holds(step) or tuple(statements) != _retype_guarded(step, self.dataset):
             return False  # it goes without a guard, or what is run undoes the step
-        if DIALECT.fits(retype_of(step), DIALECT.name(step.before.name)) == TRUE:
+        if _converted(step).is_sure == TRUE:
             return False
         return not SqlMigration.unfit(self, step, step.table).count
 
@@ -221,7 +237,8 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
 
 def _convert_rows_there(step: ChangeType, dataset: str) -> tuple[str, ...]:
     """Return the statements of a retype of which every value survives, but those of rows that were deleted."""
-    return _change_type(step, dataset, _of_rows_there(guarded_value(step, _FORGIVING, WORDS.once)))
+    value = _once(DIALECT.name(step.before.name), lambda each: _converted(step, each).or_null)
+    return _change_type(step, dataset, _of_rows_there(value))
 
 
 def _dropped(steps: Sequence[Step]) -> list[str]:
@@ -256,9 +273,7 @@ def connect(
         session.execute("COMMIT")
         register(session.connection)
         dataset = choose(session, address.dataset, schema_name)
-        yield DuckDbMigration(
-            session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, _unguarded
-        )
+        yield DuckDbMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, unguarded)
 
 
 def _sampled(place: str, _: Relation, share: float) -> str:

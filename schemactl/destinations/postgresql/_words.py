@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from schemactl.destinations._migration.conversion import FALSE, TRUE
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.forms import NO, YES
-from schemactl.destinations._migration.words import FALSE, TRUE
 from schemactl.destinations._session import literal
 from schemactl.destinations.postgresql._types import column_type, has_texts
 from schemactl.schema.types import Column

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.coercing import is_spelled, spelled_anew
+from schemactl.destinations._migration.conversion import coerce_text, has_spellings
 from schemactl.destinations._migration.conversions import written_retype
 from schemactl.destinations._migration.opening import choose
 from schemactl.destinations._migration.records import Hindrance, Unfit
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
-    dialect_of,
     render_of_column,
     render_of_constraint,
     render_of_table,
@@ -24,7 +23,7 @@ from schemactl.destinations._migration.rendering import (
     retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._migration.unguarded import guarded_value
+from schemactl.destinations._migration.unguarded import dialect_of, guarded_value
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
 from schemactl.destinations.postgresql._hanging import find_hindrance, hanging_on
@@ -121,7 +120,11 @@ def _write_values(
 ) -> tuple[str, ...]:
     if not isinstance(step, ChangeType):
         return _with_functions(render_of_values(step, dialect, dataset, table))
-    value = "" if _is_cast(step.before, step.after) else guarded_value(step, dialect)
+    value = (
+        ""
+        if _is_cast(step.before, step.after)
+        else guarded_value(retype_of(step), DIALECT.name(step.before.name), dialect)
+    )
     return _with_functions(_change_type(step, dataset, value))
 
 
@@ -293,14 +296,14 @@ class PostgresMigration(SqlMigration[PostgresSession]):
 
     def _spellings(self, step: Step, column: str | None, place: str) -> Mapping[str, str]:
         """Return the texts of a column that PostgreSQL does not read and dlt's coercion does, spelled anew."""
-        if not isinstance(step, ChangeType | Backfill) or not is_spelled(retype := retype_of(step)):
+        if not isinstance(step, ChangeType | Backfill) or not has_spellings(retype := retype_of(step)):
             return {}
         name = DIALECT.name(column or retype.before.name)
-        is_odd = f"NOT coalesce({self.dialect.fits(retype, name)}, FALSE)"
+        is_odd = f"NOT coalesce({self.dialect.convert(retype, name).fits}, FALSE)"
         with self.database.telling("look for texts that are spelled in other ways"):
             rows = self.database.query(f"SELECT DISTINCT {name} FROM {place} WHERE {name} IS NOT NULL AND {is_odd}")
         written = written_retype(retype, WORDS)
-        found = {text: spelled for (text,) in rows if (spelled := spelled_anew(text, written)) is not None}
+        found = {text: spelled for (text,) in rows if (spelled := coerce_text(text, written)) is not None}
         return {text: spelled for text, spelled in found.items() if r"\u0000" not in spelled}  # jsonb holds none
 
     def _try(self, step: ChangeType) -> str | None:

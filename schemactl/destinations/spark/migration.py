@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
-from schemactl.destinations._migration.coercing import is_spelled
+from schemactl.destinations._migration.conversion import Retype, has_spellings
 from schemactl.destinations._migration.records import (
     MOST_EXAMPLES,
     Example,
@@ -23,7 +23,6 @@ from schemactl.destinations._migration.records import (
     Unfit,
     Version,
 )
-from schemactl.destinations._migration.words import Retype
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import ledger
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
@@ -196,7 +195,7 @@ class SparkMigration:
         return self._unfit(table_of(step), step, None, share)
 
     def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        if not is_spelled(Retype(step.before, step.after)):
+        if not has_spellings(Retype(step.before, step.after)):
             return Unfit()
         return self._unfit(table or step.table, step, column, 1.0, is_undone=True)
 

@@ -11,45 +11,47 @@ from decimal import Decimal
 from math import copysign
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._migration.coercing import coerced, plain_number, read_retype, write_retype
-from schemactl.destinations._migration.words import Retype
+from schemactl.destinations._migration.conversion import (
+    FALSE,
+    Converted,
+    Retype,
+    coerced,
+    plain_number,
+    read_retype,
+    write_retype,
+)
 from schemactl.destinations._session import literal
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-FITS: Final = "_schemactl_fits"
-VALUE: Final = "_schemactl_value"
+COERCED: Final = "_schemactl_coerced"
+CHECKED: Final = "_schemactl_checked"
 
 _KEPT: Final = ("data_type", "timezone")
 
 
 def register(connection: Connection) -> None:
     """Make the functions known to a connection."""
-    connection.create_function(FITS, 2, _fits, deterministic=True)
-    connection.create_function(VALUE, 2, _value, deterministic=True)
+    connection.create_function(COERCED, 2, _coerced, deterministic=True)
+    connection.create_function(CHECKED, 2, _checked, deterministic=True)
 
 
-def fits_call(retype: Retype, value: str) -> str:
-    """Return the condition that a value survives."""
-    return f"{FITS}({value}, {literal(write_retype(retype, _KEPT))})"
+def convert(retype: Retype, value: str) -> Converted:
+    """Return how SQLite converts a value: by dlt's coercion alone."""
+    arguments = f"({value}, {literal(write_retype(retype, _KEPT))})"
+    return Converted(FALSE, value, f"{COERCED}{arguments}", f"{CHECKED}{arguments}")
 
 
-def value_call(retype: Retype, value: str) -> str:
-    """Return the value in its new type; it fails where the value does not survive."""
-    return f"{VALUE}({value}, {literal(write_retype(retype, _KEPT))})"
-
-
-def _fits(stored: Any, spec: str) -> bool:
+def _coerced(stored: Any, spec: str) -> Any:
     try:
-        convert_stored(stored, read_retype(spec))
+        return None if stored is None else convert_stored(stored, read_retype(spec))
     except (ValueError, ArithmeticError):
-        return False
-    return True
+        return None
 
 
-def _value(stored: Any, spec: str) -> Any:
+def _checked(stored: Any, spec: str) -> Any:
     return convert_stored(stored, read_retype(spec))
 
 

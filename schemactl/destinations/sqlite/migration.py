@@ -42,7 +42,7 @@ from schemactl.destinations.sqlite._trial import (
     unreadable,
 )
 from schemactl.destinations.sqlite._types import NAMES, column_type
-from schemactl.destinations.sqlite._values import fits_call, value_call
+from schemactl.destinations.sqlite._values import convert
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.spelling import spelled_as
@@ -89,7 +89,7 @@ def _type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-DIALECT: Final = Dialect(NAMES, _type_of, fits_call, value_call, lambda digits: f"X{digits}", "TEXT", "sqlite")
+DIALECT: Final = Dialect(NAMES, _type_of, convert, lambda digits: f"X{digits}", "TEXT", "sqlite")
 
 
 def _is_copied(step: Step, table: Table | None) -> bool:

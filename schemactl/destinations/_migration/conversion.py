@@ -1,19 +1,22 @@
-"""Converts single values by ``schema.coercion``, the rule for all that a database does not read as dlt does.
+"""Converts stored values to another type: by a database's own cast where that gives the same, else by dlt's coercion.
 
-A database converts the usual spellings by itself. Each other text is spelled anew from what dlt's coercion makes of
-it, in a form that every database casts to the same value: ``1e-5`` as ``0.00001``, ``2026-W01-1`` as a day and a time.
+``schema.coercion`` is the rule. A database casts by itself the values of which it is sure that its cast gives what the
+coercion gives; it hands every other value over as a text, and gets the text of the coerced value back, in a form that
+every database casts to the same value: ``1e-5`` as ``0.00001``, ``2026-W01-1`` as a day and a time. Each database's own
+casts stand in the ``conversion`` module of its destination. Decimals become texts without the zeros that a column's
+scale pads them with, as their source most likely wrote them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from schemactl.destinations._migration.words import Retype
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.types import Column, DataType
 
@@ -23,7 +26,75 @@ _MIDNIGHT: Final = time()
 _KEPT: Final = ("data_type", "timezone", "precision", "scale")
 _MICROSECONDS: Final = 6
 
+L = TypeVar("L", str, bytes)
 M = TypeVar("M", datetime, time)
+
+TRUE: Final = "TRUE"
+FALSE: Final = "FALSE"
+
+
+@dataclass(frozen=True, slots=True)
+class Retype:
+    """A conversion of the values of a column.
+
+    Attributes:
+        before: the column as it is.
+        after: the column as it becomes.
+        counts_seconds: whether numbers are seconds since 1970.
+        is_strict: whether a value that loses digits, its time of day ... is refused.
+    """
+
+    before: Column
+    after: Column
+    counts_seconds: bool = False
+    is_strict: bool = True
+
+
+def conjoin(*conditions: str) -> str:
+    """Return the condition that all of some conditions hold."""
+    stated = [each for each in conditions if each != TRUE]
+    return f"({' AND '.join(stated)})" if stated else TRUE
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A conversion in SQL of a value that is not null.
+
+    Attributes:
+        is_sure: the condition that ``cast`` gives what dlt's coercion gives; it never fails, and null means no.
+        cast: the value in its new type by the database's own cast; null of a null.
+        coerced: the value in its new type by dlt's coercion; null where it does not survive, and of a null.
+        checked: the same, but it fails where the value does not survive.
+    """
+
+    is_sure: str
+    cast: str
+    coerced: str
+    checked: str
+
+    @property
+    def fits(self) -> str:
+        """The condition that the value survives."""
+        return self._choose(TRUE, f"{self.coerced} IS NOT NULL")
+
+    @property
+    def value(self) -> str:
+        """The value in its new type; it fails where the value does not survive."""
+        return self._choose(self.cast, self.checked)
+
+    @property
+    def or_null(self) -> str:
+        """The value in its new type, null where it does not survive, and of a null."""
+        return self._choose(self.cast, self.coerced)
+
+    def _choose(self, sure: str, other: str) -> str:
+        match self.is_sure:
+            case "TRUE":
+                return sure
+            case "FALSE":
+                return other
+            case _:
+                return f"CASE WHEN {self.is_sure} THEN {sure} ELSE {other} END"
 
 
 def coerced(value: Any, retype: Retype) -> Any:
@@ -95,34 +166,62 @@ def read_retype(written: str) -> Retype:
     return Retype(Column("", before), Column("", after), counts_seconds, is_strict)
 
 
-def is_spelled(retype: Retype) -> bool:
-    """Return whether there are other spellings of the values: of texts that become something else."""
+def has_spellings(retype: Retype) -> bool:
+    """Return whether one value may be spelled in several ways: where texts become something else."""
     before, after = retype.before.data_type, retype.after.data_type
     return before is DataType.TEXT and after is not None and after is not DataType.TEXT
 
 
 @lru_cache(maxsize=4096)
-def spelled_anew(text: str, written: str) -> str | None:
-    """Return the text of what dlt's coercion makes of a text, as a database casts it.
+def coerce_text(text: str, written: str) -> str | None:
+    """Return what dlt's coercion makes of a value.
 
     Args:
-        text: of a column of texts.
+        text: the value, as ``read_value`` reads it.
         written: from what to what, see ``write_retype``.
 
     Returns:
-        None where the coercion refuses the text, or the new column does not hold its value.
+        The text that a database casts to the new type; digits of base 16 for bytes. None where the coercion refuses
+        the value, or the new column does not hold it.
     """
     retype = read_retype(written)
-    assert retype.after.data_type is not None
-    if not can_coerce(text, DataType.TEXT, retype.after.data_type):
+    before, after = retype.before.data_type, retype.after.data_type
+    if after is None or (before is DataType.TEXT and not can_coerce(text, before, after)):
         return None
     try:
-        return _spelled(coerced(text, retype), retype.after)
+        return _written(coerced(read_value(text, retype.before), retype), retype.after)
     except (ValueError, ArithmeticError):
         return None
 
 
-def _spelled(value: Any, column: Column) -> str:
+def read_value(text: str, column: Column) -> Any:
+    """Return a column's value from the text that a database casts it to; bytes are digits of base 16.
+
+    Raises:
+        ValueError: Python has no such value (a date before the year 1).
+        ArithmeticError: the same.
+    """
+    if column.data_type is None:
+        raise ValueError("dlt has no type for it")
+    return _READERS[column.data_type](text)
+
+
+_READERS: Final[Mapping[DataType, Callable[[str], Any]]] = {
+    DataType.TEXT: str,
+    DataType.BIGINT: int,
+    DataType.DOUBLE: float,
+    DataType.DECIMAL: lambda text: plain_number(Decimal(text)),
+    DataType.WEI: lambda text: plain_number(Decimal(text)),
+    DataType.BOOL: lambda text: text == "true",
+    DataType.BINARY: bytes.fromhex,
+    DataType.JSON: json.loads,
+    DataType.TIMESTAMP: datetime.fromisoformat,
+    DataType.DATE: date.fromisoformat,
+    DataType.TIME: time.fromisoformat,
+}
+
+
+def _written(value: Any, column: Column) -> str:
     """Return a value's text.
 
     Raises:
@@ -130,7 +229,8 @@ def _spelled(value: Any, column: Column) -> str:
     """
     match value:
         case _ if column.data_type is DataType.JSON:
-            return json.dumps(value)
+            text: str = coerce(value, DataType.JSON, DataType.TEXT)
+            return text
         case bool():
             return "true" if value else "false"
         case int():
@@ -146,11 +246,18 @@ def _spelled(value: Any, column: Column) -> str:
         case date():
             return value.isoformat()
         case bytes():
-            if len(value) > int(column.properties.get("precision") or len(value)):
-                raise ValueError("too long")
-            return value.hex()
+            return _in_length(value, column).hex()
+        case str():
+            return _in_length(value, column)
         case _:
             return str(value)
+
+
+def _in_length(value: L, column: Column) -> L:
+    limit = column.properties.get("precision")
+    if limit is not None and len(value) > int(limit):
+        raise ValueError("too long")
+    return value
 
 
 def _in_bits(number: int, column: Column) -> int:

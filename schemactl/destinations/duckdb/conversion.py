@@ -1,0 +1,309 @@
+"""DuckDB's own casts that give what dlt's coercion gives, and the function by which it calls the coercion.
+
+See ``destinations._migration.conversion`` for the rule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._migration.conversion import (
+    FALSE,
+    TRUE,
+    Converted,
+    Retype,
+    coerce_text,
+    conjoin,
+    write_retype,
+)
+from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._session import literal
+from schemactl.destinations._types import parse_type
+from schemactl.destinations.duckdb._types import column_type
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, DataType
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+COERCED: Final = "_schemactl_coerced"
+"""Calls ``coerce_text``: sessions that convert values have it, see ``register``."""
+
+_DECIMALS: Final = (DataType.DECIMAL, DataType.WEI)
+_WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM", "VARINT"))
+
+
+def register(connection: DuckDBPyConnection) -> None:
+    """Make dlt's coercion known to a connection as a function."""
+
+    def coerced(text: str | None, retype: str) -> str | None:
+        return None if text is None else coerce_text(text, retype)
+
+    handling: Any = "special"  # its enum has moved from version to version
+    connection.create_function(COERCED, coerced, ["VARCHAR", "VARCHAR"], "VARCHAR", null_handling=handling)
+
+
+def type_of(column: Column) -> str:
+    """Return a column's type, checked."""
+    return checked_type(column, column_type)
+
+
+def has_texts(kind: str) -> bool:
+    """Return whether each value of a type that dlt does not know has a text of its own; see ``Abilities``."""
+    return kind.upper() in _WITH_TEXTS or kind.upper().startswith("ENUM(")
+
+
+def convert(retype: Retype, value: str) -> Converted:
+    """Return how DuckDB converts a value.
+
+    Args:
+        retype: from what to what.
+        value: the expression of the value; not null.
+    """
+    before, after = retype.before, retype.after
+    kind = type_of(after)
+    refused = f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"
+    if before.data_type is None or after.data_type is None:
+        is_sure, cast = _cast_other(retype, value, kind)
+        return Converted(is_sure, cast, f"CAST(NULL AS {kind})", refused)
+    is_sure, cast = _cast_text(retype, value, kind) if before.data_type is DataType.TEXT else _cast(retype, value, kind)
+    text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(_sized(retype)))})"
+    match after.data_type:
+        case DataType.TEXT:
+            coerced = text
+        case DataType.BINARY:
+            coerced = f"unhex({text})"
+        case _:
+            coerced = f"CAST({text} AS {kind})"
+    return Converted(is_sure, cast, coerced, f"coalesce({coerced}, {refused})")
+
+
+def _as_text(value: str, column: Column) -> str:
+    """Return a value as ``conversion.read_value`` reads it."""
+    match column.data_type:
+        case DataType.TEXT:
+            return value
+        case DataType.BINARY:
+            return f"hex({value})"
+        case DataType.DOUBLE:  # a FLOAT has less digits
+            return f"CAST(CAST({value} AS DOUBLE) AS VARCHAR)"
+        case _:
+            return f"CAST({value} AS VARCHAR)"
+
+
+def _sized(retype: Retype) -> Retype:
+    """Return a retype whose decimals have the sizes that DuckDB gives them."""
+    column = retype.after
+    if column.data_type not in _DECIMALS:
+        return retype
+    precision, scale = _sizes_of(column)
+    sized = Column(column.name, {**column.properties, "precision": precision, "scale": scale})
+    return Retype(retype.before, sized, retype.counts_seconds, retype.is_strict)
+
+
+def _sizes_of(column: Column) -> tuple[int, int]:
+    parsed = parse_type(type_of(column))
+    assert parsed is not None  # decimals of dlt's have sizes
+    precision, scale = parsed.sizes
+    return precision, scale
+
+
+def _bits(column: Column) -> int:
+    return min(int(column.properties.get("precision") or 64), 64)
+
+
+def _cast_other(retype: Retype, value: str, kind: str) -> tuple[str, str]:
+    """Return how a value of a type that dlt does not know becomes a text, or the reverse."""
+    before, after = retype.before, retype.after
+    if after.data_type is DataType.TEXT and has_texts(before.properties.get(DATABASE_TYPE, "")):
+        return _is_short(f"CAST({value} AS VARCHAR)", after), f"CAST({value} AS VARCHAR)"
+    if before.data_type is DataType.TEXT and has_texts(after.properties.get(DATABASE_TYPE, "")):
+        return f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}", f"CAST({value} AS {kind})"
+    return FALSE, f"CAST(NULL AS {kind})"
+
+
+def _is_short(text: str, column: Column) -> str:
+    limit = column.properties.get("precision")
+    return TRUE if limit is None else f"length({text}) <= {int(limit)}"
+
+
+def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
+    """Return the condition under which DuckDB casts a text as dlt coerces it, and the cast."""
+    after = retype.after
+    cast, is_read = f"CAST({value} AS {kind})", f"TRY_CAST({value} AS {kind}) IS NOT NULL"
+    match after.data_type:
+        case DataType.TEXT:
+            return _is_short(value, after), value
+        case DataType.BIGINT:
+            is_same = f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}"
+            return conjoin(is_same, _in_bits(f"TRY_CAST({value} AS {kind})", after)), cast
+        case DataType.DOUBLE:
+            return conjoin(_begins_as_number(value), is_read), cast
+        case DataType.DECIMAL | DataType.WEI:
+            # More digits than the scale would be rounded, and so would what has a negative exponent.
+            is_long = f"{value} LIKE '%.{'_' * (_sizes_of(after)[1] + 1)}%'"
+            is_exact = f"NOT ({is_long}) AND {value} NOT LIKE '_%-%'"
+            return conjoin(_begins_as_number(value), is_exact, is_read), cast
+        case DataType.BOOL:
+            return is_read, cast
+        case DataType.DATE:
+            # The cast takes blanks around, days of one digit, and a year 0.
+            return f"({value} GLOB '[0-9]???-??-?[0-9]' AND {value} >= '0001' AND {is_read})", cast
+        case DataType.TIME:
+            # The cast takes ``24:00:00``, blanks around, and much else before and in a fraction.
+            return f"({value} GLOB '[0-9]?:??:?[0-9]' AND {value} < '24' AND {is_read})", cast
+        case DataType.TIMESTAMP:
+            # Besides, the cast takes a point without digits after it, and blanks before the time.
+            hours = ("[01]?", "2[0-3]")
+            is_shaped = " OR ".join(f"{value} GLOB '[0-9]???-??-??[T ]{hour}:??:?[0-9]*Z'" for hour in hours)
+            length = f"strlen({value}) <= 27 AND strlen({value}) <> 21"
+            is_moment = f"{length} AND ({is_shaped}) AND {value} >= '0001'"
+            naive = f"(TRY_CAST({value} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')"
+            sure = conjoin(is_moment, f"TRY_CAST({value} AS TIMESTAMPTZ) IS NOT NULL", _keeps_fraction(retype, naive))
+            zoned = f"CAST({value} AS TIMESTAMPTZ)"
+            return sure, zoned if _is_zoned(after) else f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})"
+        case _:
+            return FALSE, cast
+
+
+def _begins_as_number(text: str) -> str:
+    # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``. The colon
+    # comes after the nine: so ``0xff`` is left out, which dlt reads as a number.
+    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
+    return f"({' OR '.join(f'{text} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
+
+
+def _in_bits(number: str, column: Column) -> str:
+    bits = _bits(column)
+    # Types of other sizes hold more than the column may.
+    return TRUE if bits in (8, 16, 32, 64) else f"{number} BETWEEN {-(2 ** (bits - 1))} AND {2 ** (bits - 1) - 1}"
+
+
+def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
+    retype: Retype, value: str, kind: str
+) -> tuple[str, str]:
+    """Return the condition under which DuckDB casts a value that is no text as dlt coerces it, and the cast."""
+    before, after = retype.before, retype.after
+    there = type_of(before)
+    cast, tried = f"CAST({value} AS {kind})", f"TRY_CAST({value} AS {kind})"
+    match before.data_type, after.data_type:
+        case _, DataType.TEXT:
+            is_sure, text = _text_of(retype, value)
+            return conjoin(is_sure, _is_short(text, after)), text
+        case DataType.BIGINT, DataType.BIGINT:
+            is_wider = there == kind and _bits(before) <= _bits(after)
+            return TRUE if is_wider else conjoin(f"{tried} IS NOT NULL", _in_bits(tried, after)), cast
+        case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
+            precision, scale = _sizes_of(after)
+            return TRUE if precision - scale >= 19 else f"{tried} IS NOT NULL", cast
+        case DataType.BIGINT, DataType.DOUBLE:
+            return f"abs(CAST({value} AS HUGEINT)) <= {2**53}", cast
+        case DataType.BIGINT | DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.BOOL:
+            return f"{value} IN (0, 1)", f"{value} <> 0"
+        case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
+            in_calendar = f"{value} BETWEEN -62135596800 AND 253402300799"
+            return in_calendar, _moment(after, f"make_timestamp(CAST({value} AS BIGINT) * 1000000)", kind)
+        case DataType.DOUBLE, DataType.BIGINT:
+            return conjoin(f"{tried} = {value}", _in_bits(tried, after)), cast
+        case DataType.DOUBLE, DataType.DECIMAL | DataType.WEI:
+            text = _as_text(value, before)
+            made = f"TRY_CAST({text} AS {kind})"
+            is_same = f"CAST(CAST({made} AS VARCHAR) AS DOUBLE) = {value}"
+            return is_same if retype.is_strict else f"{made} IS NOT NULL", f"CAST({text} AS {kind})"
+        case DataType.DECIMAL | DataType.WEI, DataType.BIGINT:
+            return conjoin(f"TRY_CAST({tried} AS {there}) = {value}", _in_bits(tried, after)), cast
+        case DataType.DECIMAL | DataType.WEI, DataType.DOUBLE:
+            # By way of its text: DuckDB divides, and is wrong in the last digit.
+            number = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
+            return f"TRY_CAST(CAST({number} AS VARCHAR) AS {there}) = {value}", number
+        case DataType.DECIMAL | DataType.WEI, DataType.DECIMAL | DataType.WEI:
+            if there == kind:
+                return TRUE, value
+            is_same = f"TRY_CAST({tried} AS {there}) = {value}"
+            return is_same if retype.is_strict else f"{tried} IS NOT NULL", cast
+        case DataType.BINARY, DataType.BINARY:
+            limit = after.properties.get("precision")
+            return TRUE if limit is None else f"octet_length({value}) <= {int(limit)}", value
+        case DataType.TIMESTAMP | DataType.DATE | DataType.TIME, _:
+            return _cast_of_time(retype, value, kind)
+        case one, other:
+            return TRUE if one is other else FALSE, cast
+
+
+def _text_of(retype: Retype, value: str) -> tuple[str, str]:
+    """Return the condition under which DuckDB writes a value that is no text as Python does, and its text."""
+    before = retype.before
+    text = _as_text(value, before)
+    match before.data_type:
+        case DataType.BOOL:
+            return TRUE, f"CASE WHEN {value} THEN 'True' WHEN NOT {value} THEN 'False' END"
+        case DataType.BINARY:
+            return TRUE, f"to_base64({value})"
+        case DataType.JSON:
+            return TRUE, f"CAST(json({value}) AS VARCHAR)"
+        case DataType.DECIMAL | DataType.WEI:
+            plain = f"CASE WHEN {text} LIKE '%.%' THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
+            # Python writes numbers below a millionth with an exponent.
+            is_plain = f"({text} NOT LIKE '0.000000%' AND {text} NOT LIKE '-0.000000%')"
+            return TRUE if _sizes_of(before)[1] <= 6 else is_plain, plain
+        case DataType.TIMESTAMP:
+            naive = f"CAST({_naive(before, value)} AS TIMESTAMP)"
+            fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE strftime({naive}, '.%f') END"
+            zone = " || '+00:00'" if _is_zoned(before) else ""
+            return _in_calendar(naive), f"strftime({naive}, '%Y-%m-%dT%H:%M:%S') || {fraction}{zone}"
+        case DataType.DATE:
+            return _is_day(value), text
+        case DataType.TIME:
+            padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
+            return f"{text} NOT LIKE '24%'", padded
+        case _:
+            return TRUE, text
+
+
+def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
+    """Return the condition under which DuckDB casts a moment, a date or a time as dlt does, and the cast."""
+    before, after = retype.before, retype.after
+    match before.data_type, after.data_type:
+        case DataType.TIMESTAMP, DataType.TIMESTAMP:
+            naive = _naive(before, value)
+            return _keeps_fraction(retype, naive), _moment(after, naive, kind)
+        case DataType.TIMESTAMP, DataType.DATE:
+            naive = _naive(before, value)
+            is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
+            return conjoin(_in_calendar(naive), is_midnight), f"CAST({naive} AS DATE)"
+        case DataType.DATE, DataType.TIMESTAMP:
+            return _is_day(value), _moment(after, f"CAST({value} AS TIMESTAMP)", kind)
+        case DataType.TIME, DataType.TIME if retype.is_strict and after.properties.get("precision") not in (None, 6):
+            return f"CAST({value} AS {kind}) = {value}", value
+        case one, other:
+            return TRUE if one is other else FALSE, f"CAST({value} AS {kind})"
+
+
+def _is_zoned(column: Column) -> bool:
+    return column.properties.get("timezone") is not False
+
+
+def _naive(column: Column, value: str) -> str:
+    """Return a timestamp column's value in UTC, without its zone."""
+    return f"({value} AT TIME ZONE 'UTC')" if _is_zoned(column) else value
+
+
+def _moment(column: Column, naive: str, kind: str) -> str:
+    """Return a timestamp without a zone, in UTC, as a column has it."""
+    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if _is_zoned(column) else f"CAST({naive} AS {kind})"
+
+
+def _is_day(value: str) -> str:
+    return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+
+
+def _in_calendar(naive: str) -> str:
+    return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+
+
+def _keeps_fraction(retype: Retype, naive: str) -> str:
+    after = retype.after
+    if not retype.is_strict or after.properties.get("precision") in (None, 6):
+        return TRUE
+    sized = type_of(Column("", {**after.properties, "timezone": False}))
+    return f"CAST(TRY_CAST({naive} AS {sized}) AS TIMESTAMP) = {naive}"
