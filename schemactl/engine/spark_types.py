@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import MAPS
-from schemactl.normalization.stated_types import are_apart
+from schemactl.normalization.nested_schema import are_distinct
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.types import DataType
 
@@ -77,7 +77,7 @@ def _kept(data_type: T.DataType) -> NestedType:
     match data_type:
         case T.StructType():
             fields = tuple((field.name, _kept(field.dataType)) for field in data_type.fields)
-            return Struct(fields) if fields and are_apart(data_type.names) else Json()
+            return Struct(fields) if fields and are_distinct(data_type.names) else Json()
         case T.ArrayType():
             element = _kept(data_type.elementType)
             return element if isinstance(element, Json) else ListOf(element)

@@ -25,7 +25,7 @@ from schemactl.flows.unfilled import CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, merge, merge_all
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.report import InferenceReport, TypingFinding, together
+from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.schema.contract import Contract
@@ -146,7 +146,7 @@ def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
         evolutions: list[Evolution] = []
         for each in parts:
             evolutions.append(each.evolve(opened, evolutions[-1] if evolutions else None))
-        report = together([evolution.report for evolution in evolutions])
+        report = merge_reports([evolution.report for evolution in evolutions])
         if request.is_check or report.is_refused:
             return report
         last = evolutions[-1]

@@ -26,7 +26,7 @@ from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.report import TypingFinding
 from schemactl.normalization.choose import make_plan
 from schemactl.normalization.plan import Plan
-from schemactl.normalization.report import NormalizeReport, Outcome, together
+from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.normalization.request import PlanRequest
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
             basis = _Basis(data, opened, _evolve(data, opened, after), after)
             made = _try_make(call, basis, staging / str(attempt) / str(at))
             if isinstance(made, NormalizeReport):
-                return _stopped(together([*(each.report for each in rows), made]))
+                return _stopped(merge_reports([*(each.report for each in rows), made]))
             rows.append(made)
         last = rows[-1].evolution
         folder = staging / str(attempt) / "rejects"
@@ -106,7 +106,7 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
         package = package_of(last.stored, [(each.plan, each.made) for each in rows], kept, call.load, call.files)
         # Where another command was quicker: rows are made anew under the schema that it has saved.
         if (written := try_save(call.folder, opened, last.schema, last.hints)) is not None:
-            report = _with_written(together([each.report for each in rows]), written)
+            report = _with_written(merge_reports([each.report for each in rows]), written)
             return _deliver(call, report, [each.plan for each in rows], package, rejects, progress)
     raise unsteady(call.request.inference.name)
 

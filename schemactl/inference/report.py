@@ -232,7 +232,7 @@ class InferenceReport:
         return {**asdict(self), "changes_schema": self.changes_schema}
 
 
-def together(reports: Sequence[InferenceReport]) -> InferenceReport:
+def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     """Return the report of one call whose data went to several root tables, each evolving what those before it made."""
     first, last = reports[0], reports[-1]
     if first is last:

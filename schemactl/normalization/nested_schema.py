@@ -6,7 +6,7 @@ is nested in a column of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,6 @@ from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.inference.values import TYPED
 from schemactl.inference.widening import MAPS
-from schemactl.normalization.stated_types import are_apart, grown, stated_leaf, stated_map
 from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.nested_types import (
     BIGINT,
@@ -32,11 +31,100 @@ from schemactl.schema.nested_types import (
     NestedType,
     Struct,
     keeps_structure,
+    leaf_of,
+    read_type,
     stated_type,
     write_type,
 )
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
+
+_MOST_DIGITS: Final = 38
+_WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
+_DATES: Final = frozenset(("date", "timestamp", "timestamp_ntz"))
+
+
+def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
+    """Return the type that keeps scalars of all stated types without changing how they are written."""
+    if len(stated) > 1 and stated not in _WIDENED:
+        return Json()
+    return Json() if widest.get("precision", 0) > _MOST_DIGITS else leaf_of(widest)
+
+
+def stated_map(properties: Properties, levels: int) -> NestedType | None:
+    """Return the type that keeps all maps that sources state, None where they state something else.
+
+    Args:
+        properties: of one path, as in ``Evidence.typed``.
+        levels: how many are kept; what is below is JSON text.
+    """
+    stated = [read_type(text) for text in properties.get(MAPS, ())]
+    return _cut(_merge_types(stated, _widest), levels) if stated else None
+
+
+def merge_structures(old: NestedType, new: NestedType) -> NestedType:
+    """Return ``old`` with the fields of ``new``; where their types differ, JSON texts."""
+    return _merge_types((old, new), lambda names: Json() if len(names) > 1 else Leaf(*names))
+
+
+def are_distinct(names: Iterable[str]) -> bool:
+    """Return whether readers can distinguish fields: many ignore case, and Parquet has no blank names."""
+    known = list(names)
+    return len({name.lower() for name in known}) == len(known) and all(name and "\0" not in name for name in known)
+
+
+def _merge_types(types: Sequence[NestedType], leaf: Callable[[frozenset[str]], NestedType]) -> NestedType:
+    """Return the type that keeps values of all types, whatever their order; ``leaf`` decides for scalars."""
+    structs = [each for each in types if isinstance(each, Struct)]
+    lists = [each.element for each in types if isinstance(each, ListOf)]
+    maps = [each.value for each in types if isinstance(each, MapOf)]
+    leaves = [each.name for each in types if isinstance(each, Leaf)]
+    if len(structs) == len(types):
+        names = dict.fromkeys(name for each in structs for name, _ in each.fields)
+        inner = {name: [dict(each.fields)[name] for each in structs if name in dict(each.fields)] for name in names}
+        return Struct(tuple((name, _merge_types(found, leaf)) for name, found in inner.items()))
+    if len(lists) == len(types):
+        return _nest(ListOf, _merge_types(lists, leaf))
+    if len(maps) == len(types):
+        return _nest(MapOf, _merge_types(maps, leaf))
+    return leaf(frozenset(leaves)) if len(leaves) == len(types) else Json()
+
+
+def _nest(kind: type[ListOf] | type[MapOf], inner: NestedType) -> NestedType:
+    return inner if isinstance(inner, Json) else kind(inner)
+
+
+def _widest(names: frozenset[str]) -> NestedType:
+    """Return what keeps scalars within maps of all types, as ``stated_leaf`` does."""
+    if len(names) == 1:
+        return Leaf(*names)
+    if names == {BIGINT, DOUBLE}:
+        return Leaf(DOUBLE)
+    if names <= _DATES:
+        return Leaf("timestamp")
+    kinds = {name.partition("(")[0] for name in names}
+    sizes = [[int(size) for size in name.rstrip(")").partition("(")[2].split(",")] for name in names if "(" in name]
+    if kinds == {"time"}:
+        return Leaf(f"time({max(precision for (precision,) in sizes)})")
+    if kinds == {"decimal"}:
+        scale = max(scale for _, scale in sizes)
+        precision = scale + max(precision - scale for precision, scale in sizes)
+        return Leaf(f"decimal({precision},{scale})") if precision <= _MOST_DIGITS else Json()
+    return Json()
+
+
+def _cut(of: NestedType, levels: int) -> NestedType:
+    match of:
+        case Leaf() | Json():
+            return of
+        case _ if levels <= 0:
+            return Json()
+        case Struct(fields):
+            cut = tuple((name, _cut(inner, levels - 1)) for name, inner in fields)
+            return Struct(cut) if are_distinct(name for name, _ in fields) else Json()
+        case ListOf(inner) | MapOf(inner):
+            return _nest(type(of), _cut(inner, levels - 1))
+
 
 MOST_LEVELS: Final = 50
 """Levels that are kept; Arrow and its friends stop not much deeper. What is below is JSON text."""
@@ -234,7 +322,7 @@ class _Types:
         kinds = node.kinds - {DataType.JSON} if stated else node.kinds
         if isinstance(old, Json) or kinds or (node.is_list and (node.is_object or stated)) or levels <= 0:
             return Json()
-        old = grown(old, stated) if old and stated else old or stated
+        old = merge_structures(old, stated) if old and stated else old or stated
         if isinstance(old, MapOf) and not node.is_list:
             return self._map(node, path, old, levels)
         if node.is_object:
@@ -255,7 +343,7 @@ class _Types:
             for name in names
         }
         fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
-        return Struct(fields) if fields and are_apart(names) else Json()
+        return Struct(fields) if fields and are_distinct(names) else Json()
 
     def _map(self, node: Node, path: Path, old: MapOf, levels: int) -> NestedType:
         value: NestedType | None = old.value

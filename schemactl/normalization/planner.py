@@ -5,23 +5,170 @@ What ``inference.relational`` does with one document is done here for all docume
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.relational import LIST_KEY, Filters
-from schemactl.normalization.inherited import Inherited, handed_down
-from schemactl.normalization.keys import row_key
-from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows
+from schemactl.inference.values import ALWAYS_FITS, SOMETIMES_FITS
+from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, TargetColumn
 from schemactl.normalization.request import PlanRequest
-from schemactl.normalization.targets import Targets
 from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.contract import Mode
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgement import Judgement, Violation
+from schemactl.schema.naming import Naming
 from schemactl.schema.settings import UNLIMITED_NESTING, Settings
-from schemactl.schema.types import DataType, Schema, Table
+from schemactl.schema.types import Column, DataType, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """One value of a row above.
+
+    Attributes:
+        name: the column here.
+        path: where the value stands; of ``made`` values, the path of the rows that they are made for.
+        kinds: the types that were met there.
+        made: the column of dlt's own that holds it there, None for values of the data.
+    """
+
+    name: str
+    path: Path
+    kinds: frozenset[DataType]
+    made: str | None = None
+
+
+def propagate(
+    above: tuple[Inherited, ...], row: Iterable[Inherited], mapping: Mapping[str, str]
+) -> tuple[Inherited, ...]:
+    """Return the values that the rows below inherit (docs/dlt.md §5.5).
+
+    Args:
+        above: the values that the row inherited itself, which are passed on.
+        row: every value of the row under its name there, later ones over earlier ones.
+        mapping: the columns that the row copies down, with their names below.
+    """
+    values = tuple(row)
+    added = [
+        replace(value, name=target) for column, target in mapping.items() for value in values if value.name == column
+    ]
+    # dlt makes its values for every row, so nothing of those from further up is left; data may be missing.
+    covered = {value.name for value in added if value.made}
+    mixed = {value.name for value in added}
+    kept = [value for value in above if value.name not in covered and not (value.made and value.name in mixed)]
+    return (*kept, *added)
+
+
+_BY_PRIMARY_KEY: Final = frozenset(("upsert", "insert-only", "cdc"))
+_BY_CONTENT: Final = "scd2"
+
+
+def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
+    """Return how rows get their key, and for ``RowKey.PRIMARY_KEY`` the columns that it is made of.
+
+    A root table that is reached through a list makes keys as one that is not (docs/dlt.md §5.6).
+
+    Args:
+        table: as the schema has it.
+        row_id: the name of ``_dlt_id``.
+
+    Raises:
+        InputError: the merge strategy finds rows by a primary key, and there is none.
+    """
+    if table.is_nested:
+        return RowKey.PARENT, ()
+    merges = table.properties.get("write_disposition") == "merge"
+    strategy = table.properties.get("x-merge-strategy") if merges else None
+    if strategy in _BY_PRIMARY_KEY:
+        columns = tuple(name for name, column in table.columns.items() if column.properties.get("primary_key"))
+        if not columns:
+            hint = f"`{strategy}` finds rows by it: give a column `primary_key: true`"
+            raise InputError(f"the table `{table.name}` has no primary key", hint=hint)
+        return RowKey.PRIMARY_KEY, columns
+    version = next((name for name, column in table.columns.items() if column.properties.get("x-row-version")), None)
+    if strategy == _BY_CONTENT and version == row_id:
+        return RowKey.CONTENT, ()
+    return RowKey.RANDOM, ()
+
+
+class Targets:
+    """Finds the columns for values.
+
+    Args:
+        schema: with all that the data asks for.
+        judgement: what the contract says of it.
+        naming: the schema's naming convention.
+        coerces: whether values may change their type.
+    """
+
+    def __init__(self, schema: Schema, judgement: Judgement, naming: Naming, *, coerces: bool) -> None:
+        self._schema = schema
+        self._allowed = judgement.schema
+        self._naming = naming
+        self._coerces = coerces
+        self._refused = {(each.table, each.column): each for each in judgement.violations}
+
+    def refusal_of(self, table: str) -> Violation | None:
+        """Return the violation that rejects the rows of ``table``, None where there is none."""
+        return self._refused.get((table, None))
+
+    def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[TargetColumn, ...]]:
+        """Return the columns for each kind of value that stands where ``column`` is fed from, in a fixed order."""
+        return {str(kind): tuple(self._chain(table, column, kind)) for kind in sorted(kinds)}
+
+    def made(self, table: str, column: str, kind: DataType) -> TargetColumn | None:
+        """Return the column for values that dlt makes, unknown yet: one that accepts every value of a kind."""
+        return next((each for each in self._chain(table, column, kind) if self._is_total(each, kind)), None)
+
+    def _chain(self, table: str, name: str, kind: DataType) -> Iterator[TargetColumn]:
+        """Yield the columns that values of a kind are tried in, up to the first one that accepts every value."""
+        for column in self._candidates(table, name, kind):
+            target = TargetColumn(column, self._refused.get((table, column.name)))
+            if self._may_take(target, kind):
+                if (before := self._before(target, table)) is not None:
+                    yield before
+                yield target
+                if self._is_total(target, kind):
+                    return
+
+    def _candidates(self, table: str, name: str, kind: DataType) -> Iterator[Column]:
+        columns = self._schema.tables[table].columns if table in self._schema.tables else {}
+        if name in columns and columns[name].is_complete:
+            yield columns[name]
+        variant = self._naming.shorten_fragments(name, f"v_{kind}")
+        if kind is DataType.JSON:
+            old = self._naming.shorten_fragments(name, "v_complex")
+            variant = old if old in columns and columns[old].is_variant else variant
+        met = {name}
+        while variant in columns and columns[variant].is_complete and variant not in met:
+            yield columns[variant]
+            met.add(variant)
+            variant = self._naming.shorten_fragments(variant, f"v_{kind}")
+
+    def _before(self, asked: TargetColumn, table: str) -> TargetColumn | None:
+        """Return the column as it was, where the contract refuses its new size or time zone: some values fit it."""
+        known = self._allowed.tables[table].columns.get(asked.column.name) if table in self._allowed.tables else None
+        if asked.refusal is None or known is None or known.data_type is DataType.JSON:
+            return None
+        return TargetColumn(known, is_exact=True) if known.data_type is asked.column.data_type else None
+
+    def _may_take(self, target: TargetColumn, kind: DataType) -> bool:
+        data_type = target.column.data_type
+        if data_type is None or not self._coerces:
+            return data_type is kind
+        return data_type is kind or kind in SOMETIMES_FITS[data_type]
+
+    def _is_total(self, target: TargetColumn, kind: DataType) -> bool:
+        data_type = target.column.data_type
+        if target.is_exact:
+            return False
+        if data_type is None or not self._coerces:
+            return data_type is kind
+        return data_type is kind or kind in ALWAYS_FITS.get(data_type, frozenset())
+
 
 _NONE: frozenset[DataType] = frozenset()
 
@@ -62,7 +209,7 @@ def _loaded(rows: Rows) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """What rows take from the rows above them: the parts of their table's name, and values."""
+    """What rows inherit from the rows above them: the parts of their table's name, and values."""
 
     tables: tuple[str, ...] = ()
     inherited: tuple[Inherited, ...] = ()
@@ -227,7 +374,7 @@ class _Planner:
         return set() if is_keyed else {self.names.parent_id, self.names.list_index}
 
     def _passed(self, table: str, inherited: Iterable[Inherited]) -> tuple[tuple[Passed, ...], Violation | None]:
-        """Return the values made above, and what the contract has against the rows because of them."""
+        """Return the values made above, and the violation that rejects the rows because of them."""
         passed: list[Passed] = []
         for value in inherited:
             if not value.made or self._filters.drops(table, value.name):
@@ -255,7 +402,7 @@ class _Planner:
             *(value for value in (*values, *above.inherited) if value.name not in made),
             *(Inherited(name, path, _NONE, made=name) for name in made),
         ]
-        return handed_down(above.inherited, row, mapping)
+        return propagate(above.inherited, row, mapping)
 
 
 def _may_be_reached(found: _List, path: Path, cells: Iterable[Cell]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport, SourceWarning
-from schemactl.inference.report import together as inferred_together
+from schemactl.inference.report import merge_reports as merge_inference_reports
 
 
 class Outcome(StrEnum):
@@ -192,7 +192,7 @@ class NormalizeReport:
         }
 
 
-def together(reports: Sequence[NormalizeReport]) -> NormalizeReport:
+def merge_reports(reports: Sequence[NormalizeReport]) -> NormalizeReport:
     """Return the report of one load from those of each root table's data."""
     first = reports[0]
     if len(reports) == 1:
@@ -200,7 +200,7 @@ def together(reports: Sequence[NormalizeReport]) -> NormalizeReport:
     tables = sorted((each for report in reports for each in report.tables), key=lambda table: table.parent is not None)
     return replace(
         first,
-        inference=inferred_together([report.inference for report in reports if report.inference]),
+        inference=merge_inference_reports([report.inference for report in reports if report.inference]),
         tables=tuple(tables),
         unfit=tuple(each for report in reports for each in report.unfit),
         overwrites=tuple(each for report in reports for each in report.overwrites),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, merge_all, observe
 from schemactl.inference.widening import MAPS, widen
-from schemactl.normalization.stated_types import grown, stated_map
+from schemactl.normalization.nested_schema import merge_structures, stated_map
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, read_type, write_type
 from schemactl.schema.templates import new_schema
 
@@ -91,15 +91,15 @@ def test_what_is_below_the_last_level_is_json_text(levels, expected):
     ],
 )
 def test_a_type_grows_at_its_end_and_changes_in_no_place(old, new, expected):
-    assert write_type(grown(read_type(old), read_type(new))) == expected
+    assert write_type(merge_structures(read_type(old), read_type(new))) == expected
 
 
 @given(st.lists(MAP_TYPES, min_size=1, max_size=3), st.lists(MAP_TYPES, min_size=1, max_size=3))
 def test_the_same_maps_again_change_nothing(types, others):
     before = stated_map(column(*types), 50)
-    assert grown(before, stated_map(column(*types), 50)) == before
-    after = grown(before, stated_map(column(*others), 50))
-    assert grown(after, stated_map(column(*others), 50)) == after
+    assert merge_structures(before, stated_map(column(*types), 50)) == before
+    after = merge_structures(before, stated_map(column(*others), 50))
+    assert merge_structures(after, stated_map(column(*others), 50)) == after
 
 
 @given(MAP_TYPES, MAP_TYPES, MAP_TYPES)
