@@ -75,7 +75,7 @@ def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
 
 
 def _columns(spark: SparkSession, table: str) -> Mapping[str, str]:
-    from schemactl.engine.nested_types import sql_type
+    from schemactl.engine.stored_types import sql_type
 
     return {field.name: sql_type(field.dataType) for field in spark.table(table).schema.fields}
 
@@ -87,8 +87,7 @@ def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:
 
 def column_type(column: Column) -> str:
     """Return the type that a complete column is created with."""
-    from schemactl.engine.coercions.stored import stored_type
-    from schemactl.engine.nested_types import sql_type, structure_type
+    from schemactl.engine.stored_types import sql_type, stored_type, structure_type
     from schemactl.schema.nested_types import structure_of
 
     structure = structure_of(column)

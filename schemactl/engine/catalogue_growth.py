@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.nested import Converter
-from schemactl.engine.nested_types import ddl_of, sql_type, structure_type
 from schemactl.engine.sql import quoted
+from schemactl.engine.stored_types import ddl_of, sql_type, structure_type
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 
 Structures = Mapping[str, NestedType]

@@ -148,7 +148,7 @@ def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
 
 def stage_rows(target: Target, table: Table, rows: Sequence[Mapping[str, Any]]) -> Step:
     """Put rows of ours beside one of the tables in which loads are kept."""
-    from schemactl.engine.coercions.stored import stored_type
+    from schemactl.engine.stored_types import stored_type
 
     columns = complete(table)
     kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)

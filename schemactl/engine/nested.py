@@ -11,9 +11,9 @@ from typing import Final
 
 from pyspark.sql import types as T
 
-from schemactl.engine.nested_types import ddl_of, leaf_type, sql_type
 from schemactl.engine.spark_types import is_key
 from schemactl.engine.sql import field_of, literal
+from schemactl.engine.stored_types import ddl_of, leaf_type, sql_type
 from schemactl.schema.nested_types import LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {

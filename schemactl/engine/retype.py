@@ -11,12 +11,9 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from schemactl.engine.coercion import coerced
-from schemactl.engine.coercions import from_numbers, from_text
-from schemactl.engine.coercions.by_python import by_python
-from schemactl.engine.coercions.instants import DAY_SECONDS, MICROS, in_calendar, midnight
-from schemactl.engine.coercions.stored import stored_type
-from schemactl.engine.nested_types import ddl_of
+from schemactl.engine.coercion import OF_DOUBLE, OF_TEXT, coerced
+from schemactl.engine.python_coercion import by_python
+from schemactl.engine.stored_types import DAY_SECONDS, MICROS, ddl_of, in_calendar, midnight, stored_type
 from schemactl.schema import types
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.structure import DATABASE_TYPE
@@ -134,7 +131,7 @@ def _keeps_moment(
         case DataType.DATE, DataType.TIMESTAMP:
             return _is_day(own)
         case DataType.TEXT, DataType.DATE:
-            moment = from_text.COERCERS[DataType.TIMESTAMP](own)
+            moment = OF_TEXT[DataType.TIMESTAMP](own)
             return moment.isNull() | (moment == midnight(found))
         case DataType.TEXT, _:
             return ~own.rlike(_BELOW_MICROSECONDS)
@@ -148,7 +145,7 @@ def _keeps_as_double(own: Column, found: Column, before: types.Column) -> Column
             return own.between(-_EXACT_INTEGERS, _EXACT_INTEGERS)
         case DataType.DECIMAL | DataType.WEI:
             exact = stored_type(before)
-            digits = from_numbers.OF_DOUBLE[DataType.DECIMAL](found)
+            digits = OF_DOUBLE[DataType.DECIMAL](found)
             return digits.try_cast(exact) == own.try_cast(exact)
         case DataType.TEXT:
             return ~((F.abs(found) == float("inf")) & own.rlike("[0-9]"))  # digits beyond all doubles
@@ -158,7 +155,7 @@ def _keeps_as_double(own: Column, found: Column, before: types.Column) -> Column
 
 def _keeps_fraction(text: Column, found: Column, after: types.Column) -> Column:
     """Return whether a text has no more digits after the point than a decimal column, zeros left out."""
-    digits = from_text.COERCERS[DataType.DECIMAL](text)
+    digits = OF_TEXT[DataType.DECIMAL](text)
     fraction = F.rtrim(F.regexp_extract(digits, r"\.([0-9]+)", 1), F.lit("0"))
     _, _, scale = stored_type(after).simpleString().rstrip(")").partition(",")
     # What is too small to be written out comes as 0.

@@ -17,9 +17,9 @@ from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations._migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
-from schemactl.engine.coercions.stored import stored_type
 from schemactl.engine.retype import survivor
 from schemactl.engine.rewrite import configured
+from schemactl.engine.stored_types import stored_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration

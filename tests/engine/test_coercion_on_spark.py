@@ -21,9 +21,10 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.coercion import coerced, is_total, kind_type, stored_type
-from schemactl.engine.coercions.by_python import outcome
+from schemactl.engine.coercion import coerced
+from schemactl.engine.python_coercion import outcome
 from schemactl.engine.reading.typed import allow_all_types
+from schemactl.engine.stored_types import stored_type
 from schemactl.engine.udf import arrow_udf
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType
@@ -277,7 +278,7 @@ def stored_columns(frame, kind: DataType, *, naive: bool = False) -> dict[str, l
 
 
 def differences(frame, values: list[Any], kind: DataType, *, naive: bool = False) -> list[str]:
-    """Return where Spark's outcome is not that of a single value, or not what ``is_total`` says."""
+    """Return where Spark's outcome is not that of a single value."""
     found = []
     outcomes = stored_columns(frame, kind, naive=naive)
     for to in TARGETS:
@@ -285,8 +286,6 @@ def differences(frame, values: list[Any], kind: DataType, *, naive: bool = False
             right = expected(value, kind, to)
             if type(ours) is not type(right) or ours != right:
                 found.append(f"{value!r:.80} to {to.name}: {ours!r:.80}, not {right!r:.80}")
-            if ours is None and value is not None and is_total(kind, to):
-                found.append(f"{value!r:.80} to {to.name}: null, in spite of is_total")
     return found
 
 
@@ -387,31 +386,6 @@ def test_a_text_that_is_no_unicode_is_no_value_of_another_type(session):
     others = [to for to in TARGETS if to.data_type is not DataType.TEXT]
     done = frame.select(*(coerced(F.col("value"), DataType.TEXT, to).alias(to.name) for to in others)).toArrow()
     assert [set(column.to_pylist()) for column in done.columns] == [{None}] * len(others)
-
-
-def test_kinds_come_in_their_own_type():
-    assert {kind: kind_type(kind).simpleString() for kind in DataType} == {
-        "text": "string",
-        "double": "double",
-        "bool": "boolean",
-        "timestamp": "timestamp",
-        "bigint": "bigint",
-        "binary": "binary",
-        "json": "string",
-        "decimal": "decimal(38,9)",
-        "wei": "string",
-        "date": "date",
-        "time": "time(6)",
-    }
-
-
-def test_a_column_may_take_all_values_of_a_kind():
-    total = {(str(kind), to.name) for kind in DataType for to in TARGETS if is_total(kind, to)}
-    assert {("bigint", "decimal"), ("bigint", "wei"), ("double", "text"), ("date", "naive"), ("wei", "double")} <= total
-    assert (
-        not {("bigint", "bits_32"), ("bigint", "money"), ("wei", "wei"), ("text", "json"), ("bool", "bigint")} & total
-    )
-    assert {(str(kind), str(kind)) for kind in DataType} - total == {("decimal", "decimal"), ("wei", "wei")}
 
 
 def test_a_column_without_type_has_no_stored_type():

@@ -150,7 +150,7 @@ def whole_structure(written: str) -> NestedType | None:
 
     The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
     """
-    from schemactl.engine.nested_types import ddl_of
+    from schemactl.engine.stored_types import ddl_of
 
     found = structure_in(written)
     return found if found is not None and ddl_of(found) == written else None

@@ -54,7 +54,7 @@ def structures_after(table: Table, held: Mapping[str, str]) -> Mapping[str, Nest
 
 def _after(column: Column, there: str) -> NestedType | None:
     """Return the type that holds what is there and what comes; None where there is none, or no structure."""
-    from schemactl.engine.nested_types import ddl_of
+    from schemactl.engine.stored_types import ddl_of
 
     ours = structure_of(column)
     if ours is None:

@@ -8,20 +8,112 @@ What Spark raises inside the block leaves it as an `EngineError` or `InputError`
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from schemactl.engine.session.attach import attached, own_session, quiet
+from schemactl.engine.session.attach import MISLEADING, attached, environment, own_session, quiet
+from schemactl.engine.session.bounded import bounded, check_reachable, try_bounded
 from schemactl.engine.session.driver import Progress, started_driver
+from schemactl.engine.session.failure import explained
 from schemactl.engine.session.kept import can_keep, open_kept
-from schemactl.engine.session.remote import open_remote
-from schemactl.engine.session.settings import SparkOptions, check_options
-from schemactl.engine.session.tasks import watched
+from schemactl.engine.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
+from schemactl.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+CONNECT_LIMIT_SECONDS = 30
+
+
+@contextlib.contextmanager
+def open_remote(options: SparkOptions) -> Iterator[SparkSession]:
+    """Open a session on the server that the options name, and stop it at the end of the block."""
+    assert options.remote is not None
+    check_reachable("the Spark Connect server", options.remote, (parse_remote(options.remote),))
+    with environment(dict.fromkeys(MISLEADING)), explained(None):
+        from pyspark.sql import SparkSession
+
+        def connect() -> SparkSession:
+            builder = SparkSession.builder.remote(options.remote or "").appName("schemactl")
+            session: SparkSession = builder.config(map={**SESSION_CONF, **options.conf}).getOrCreate()
+            session.version  # noqa: B018 - asks the server, which the lines above need not have done
+            return session
+
+        try:
+            connected = bounded(connect, CONNECT_LIMIT_SECONDS)
+            if connected is None:
+                raise EngineError(f"the Spark Connect server `{options.remote}` does not answer")
+            spark = connected[0]
+            try:
+                yield spark
+            finally:
+                try_bounded(spark.interruptAll, spark.stop)
+        finally:
+            _forget_remote()
+
+
+def _forget_remote() -> None:
+    """Drop a session that did not connect or stop: at its exit Python would wait minutes for its server."""
+    from pyspark.sql.connect.session import SparkSession
+
+    spark = SparkSession._default_session
+    if spark is not None:
+        atexit.unregister(spark.client._on_exit)
+    SparkSession._default_session = None
+    SparkSession._active_session.session = None
+
+
+SECONDS_BETWEEN_LOOKS = 0.5
+_JOIN_SECONDS = 2
+
+
+@contextlib.contextmanager
+def watched(spark: SparkSession, report: Callable[[float], None]) -> Iterator[None]:
+    """Report the share of tasks done, time and again, of the jobs that this session runs in the block.
+
+    Args:
+        spark: a session that is no Spark Connect session: those know of no tasks.
+        report: is called from another thread, with 0 to 1.
+    """
+    # In a Spark that other commands work with as well, the jobs of this one have a group.
+    group = spark.sparkContext.getLocalProperty("spark.jobGroup.id")
+    is_over = threading.Event()
+
+    def look() -> None:
+        from py4j.protocol import Py4JError
+
+        while not is_over.wait(SECONDS_BETWEEN_LOOKS):
+            try:
+                share = share_done(spark, group)
+            except (Py4JError, OSError):
+                return  # Java is gone; who waits for an answer of it says so
+            if share is not None and not is_over.is_set():
+                report(share)
+
+    watcher = threading.Thread(target=look, daemon=True, name="schemactl-tasks")
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join(_JOIN_SECONDS)
+
+
+def share_done(spark: SparkSession, group: str | None) -> float | None:
+    """Return how much of the tasks of running jobs is done, None where no job runs."""
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    running = [job for job in jobs if job is not None and job.status == "RUNNING"]
+    stages = [tracker.getStageInfo(stage) for job in running for stage in job.stageIds]
+    # A stage that another job has done already is listed, and never begins.
+    known = [stage for stage in stages if stage is not None and stage.numActiveTasks + stage.numCompletedTasks]
+    total = sum(stage.numTasks for stage in known)
+    return sum(stage.numCompletedTasks for stage in known) / total if total else None
 
 
 @contextlib.contextmanager

@@ -16,12 +16,57 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from schemactl.engine.session.failure import explain_start
 from schemactl.engine.session.launch import Launch, connection_file, java_command, java_environment, write_files
-from schemactl.engine.session.watch import ended_with_us
 from schemactl.errors import EngineError
 from schemactl.store.own_folder import held_descriptors
+
+GRACE_SECONDS: Final = 5
+"""How long the process has to end by itself."""
+
+# `read` returns when the other end of the pipe is closed, by whatever end of this process. A group of that number can
+# be no other one: it is looked for each second until it is gone.
+_SCRIPT: Final = """
+read -r _
+left="$2"
+while [ "$left" -gt 0 ]; do
+    kill -s 0 -- "-$1" || exit 0
+    sleep 1
+    left=$((left - 1))
+done
+kill -s KILL -- "-$1"
+"""
+
+
+@contextlib.contextmanager
+def ended_with_us(group: int) -> Iterator[None]:
+    """Have a group of processes killed if this process is gone before the block's end; on Windows do nothing.
+
+    Args:
+        group: the id of the group, which is that of the process that leads it.
+    """
+    watch = None if os.name == "nt" else _start_watch(group)
+    try:
+        yield
+    finally:
+        if watch is not None:
+            # Before the group is ended: its number may be another's then.
+            watch.kill()
+            watch.communicate()
+
+
+def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
+    null = subprocess.DEVNULL
+    # A session of its own: what ends all processes of a terminal does not end it.
+    with contextlib.suppress(OSError):  # without a shell, Java ends by itself as soon as it can
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _SCRIPT, "sh", str(group), str(GRACE_SECONDS)],
+            stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True,
+        )  # fmt: skip
+    return None
+
 
 START_LIMIT_SECONDS = 120
 EXIT_LIMIT_SECONDS = 5

@@ -263,13 +263,13 @@ def test_a_cluster_that_is_not_there_is_told_at_once(place: Place, options: str)
 def test_a_connect_server_that_does_not_speak_is_told_in_bounded_time(place: Place) -> None:
     script = """
         import socket
-        from schemactl.engine.session import remote
-        remote.CONNECT_LIMIT_SECONDS = 3
+        from schemactl.engine.session import opening
+        opening.CONNECT_LIMIT_SECONDS = 3
         mute = socket.create_server(("127.0.0.1", 0))
         try:
             with open_session(SparkOptions(remote=f"sc://127.0.0.1:{mute.getsockname()[1]}")):
                 pass
-        except remote.EngineError as error:
+        except opening.EngineError as error:
             print(error.message)
     """
     code, out, err = place.run(script)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from schemactl.engine.session.tasks import share_done, watched
+from schemactl.engine.session.opening import share_done, watched
 
 pytestmark = pytest.mark.spark
 

@@ -1,20 +1,48 @@
-"""Coercion by the functions of ``schema.coercion``, for values that no Spark expression is sure of."""
+"""Coerce values by ``schema.coercion`` where no Spark expression is sure, and write JSON as dlt does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import json
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from schemactl.engine.udf import arrow_udf
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import DataType
+
+_MAY_BE_LARGE: Final = re.compile(rb"[0-9]{19}")
+
+
+def canonical_json(text: Column) -> Column:
+    """Return JSON texts as dlt writes their values, null of texts that are no JSON."""
+    return arrow_udf(rewrite_json, "string")(text)
+
+
+def rewrite_json(text: bytes) -> str | None:
+    """Return a JSON text as dlt writes its value, None where it is no JSON."""
+    try:
+        written: str = coerce(read_json(text), DataType.JSON, DataType.TEXT)
+    except ValueError:
+        return None
+    return written
+
+
+def read_json(text: bytes) -> Any:
+    """Read a JSON text, all digits of its integers included.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    import orjson
+
+    value = orjson.loads(text)
+    # orjson makes doubles of integers past 64 bits
+    return json.loads(text) if _MAY_BE_LARGE.search(text) else value
+
 
 _PLAIN_TYPES: Final = {
     DataType.TEXT: "string",
@@ -37,28 +65,6 @@ _SMALLEST_EXPONENT: Final = -39
 """Of decimals that Spark's can hold, or that it rounds up to such."""
 
 
-_IS_ASKED: ContextVar[bool] = ContextVar("whether Python is asked", default=True)
-_REFUSAL: Final = "schemactl asks Python about such a value"
-
-
-@contextmanager
-def without_python() -> Iterator[None]:
-    """Have the columns that are made in the block ask no Python, and Spark fail where it had to be (``is_refused``).
-
-    To send rows through Python takes a fifth of a table's time, and most data has no value that it is needed for.
-    """
-    token = _IS_ASKED.set(False)
-    try:
-        yield
-    finally:
-        _IS_ASKED.reset(token)
-
-
-def is_refused(error: Exception) -> bool:
-    """Return whether Spark failed on a value that Python had to be asked about."""
-    return _REFUSAL in str(error)
-
-
 def by_python(value: Column, kind: DataType, to: DataType) -> Column:
     """Return what ``coerce`` makes of a value: null where it refuses, or where Spark has no such value.
 
@@ -70,8 +76,6 @@ def by_python(value: Column, kind: DataType, to: DataType) -> Column:
         kind: the value's data type: text, double or decimal.
         to: the column's data type.
     """
-    if not _IS_ASKED.get():
-        return F.when(value.isNotNull(), F.raise_error(_REFUSAL)).cast(_PLAIN_TYPES[to])
 
     def convert(value: Any) -> Any:
         return outcome(value, kind, to)
