@@ -1,15 +1,23 @@
-"""Schemas of Spark's catalogues: which tables they hold, rows of small ones, and how SQL writes their names."""
+"""Schemas of Spark's catalogues: their tables, rows of small ones, and copies of tables that get other columns.
+
+A table of files can be made, renamed, dropped, and given new columns. For all else it is copied: a table named
+``_schemactl_copy_NAME`` takes its rows, then the old one is dropped and the copy gets its name. A copy beside its table
+may be half done, and is dropped by the next migration or load; one whose table is gone is whole, and is that table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
-from schemactl.engine.sql import quoted
-from schemactl.schema.types import Column
+from schemactl.engine.sql import literal, quoted
+from schemactl.errors import DestinationError
+from schemactl.schema import types
 
 SESSION_CATALOGUE: Final = "spark_catalog"
 """Spark's own catalogue, whose tables are files of a format."""
@@ -85,10 +93,298 @@ def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:
     return [row.asDict() for row in spark.sql(query).collect()]
 
 
-def column_type(column: Column) -> str:
+def column_type(column: types.Column) -> str:
     """Return the type that a complete column is created with."""
     from schemactl.engine.stored_types import sql_type, stored_type, structure_type
     from schemactl.schema.nested_types import structure_of
 
     structure = structure_of(column)
     return stored_type(column).simpleString() if structure is None else sql_type(structure_type(structure))
+
+
+COPY: Final = "_schemactl_copy_"
+"""How the name of a table begins that takes another one's rows, and then its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of one schema.
+
+    Attributes:
+        stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
+        lines: the last line of each table that counts its lines, as far as it is known.
+    """
+
+    spark: SparkSession
+    namespace: Namespace
+    stranded: Mapping[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def full(self, name: str) -> str:
+        """Return the full name of a table as it is there, in SQL."""
+        return self.namespace.table(self.stranded.get(name, name))
+
+    def has(self, name: str) -> bool:
+        """Return whether a table is there."""
+        return bool(self.spark.catalog.tableExists(self.full(name)))
+
+    def frame(self, name: str) -> DataFrame:
+        """Return the rows of a table."""
+        return self.spark.table(self.full(name))
+
+
+def stranded(names: Collection[str]) -> Mapping[str, str]:
+    """Return the copies among names of tables that a killed migration had yet to rename, by their tables' names."""
+    copies = [name for name in names if name.startswith(COPY)]
+    return {name.removeprefix(COPY): name for name in copies if name.removeprefix(COPY) not in names}
+
+
+def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
+    """Return the tables of a schema as they are; nothing is written."""
+    return Tables(spark, namespace, stranded(_names(spark, namespace)))
+
+
+def mend_tables(spark: SparkSession, namespace: Namespace) -> Tables:
+    """Finish or drop the copies that a killed migration left; return the tables."""
+    names = _names(spark, namespace)
+    for name, copy in stranded(names).items():
+        spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {new_name(namespace, name)}")
+    for name in names:
+        if name.startswith(COPY) and name.removeprefix(COPY) in names:
+            spark.sql(f"DROP TABLE {namespace.table(name)}")
+    return Tables(spark, namespace)
+
+
+def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
+    if not is_there(spark, namespace):
+        return frozenset()
+    shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
+    return frozenset(row.tableName for row in shown if not row.isTemporary)
+
+
+def make_schema(tables: Tables) -> None:
+    """Make the schema if it is not there."""
+    tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {tables.namespace}")
+
+
+BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
+"""What to do with a table that is not copied."""
+
+_HIVE: Final = "hive"
+_VALUE: Final = "_schemactl_value_"
+_OWN_PROPERTIES: Final = frozenset(("owner", "provider", "location", "comment", "external", "is_managed_location"))
+"""What Spark says of a table among its properties, and takes as none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A column of a copy.
+
+    Attributes:
+        field: its name and type.
+        value: what it holds, of the old table's columns.
+        refusal: what is said where ``value`` is null and ``needs`` is not, and nothing is copied then.
+    """
+
+    field: StructField
+    value: Column
+    needs: Column | None = None
+    refusal: str = ""
+
+
+Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
+"""Makes the columns of a copy of rows, and of what a table says of their columns."""
+
+
+def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
+    """Give a table other columns, with the rows that it has, by one copy.
+
+    Args:
+        tables: of the schema.
+        name: the table's.
+        changes: each of what those before it have made.
+
+    Raises:
+        DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
+    """
+    rows = tables.frame(name)
+    # Those of `rows` say less after a change: of nulls, comments, lengths.
+    fields = list(rows.schema.fields)
+    for change in changes:
+        columns = change(rows, fields)
+        rows, fields = _filled(rows, columns), [each.field for each in columns]
+    replace_table(tables, name, StructType(fields), rows)
+
+
+def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
+    # Values that are looked at twice get a projection of their own: they may have cost a call of Python.
+    known = {f"{_VALUE}{at}": each.value for at, each in enumerate(columns) if each.needs is not None}
+    made = old.select("*", *(value.alias(name) for name, value in known.items()))
+    values = [
+        _refusing(each, F.col(quoted(f"{_VALUE}{at}"))) if each.needs is not None else each.value
+        for at, each in enumerate(columns)
+    ]
+    return made.select(*(value.alias(each.field.name) for value, each in zip(values, columns, strict=True)))
+
+
+def _refusing(column: Filled, value: Column) -> Column:
+    if column.needs is None:
+        return value
+    refused = F.raise_error(F.lit(column.refusal)).cast(column.field.dataType)
+    return F.when(value.isNull() & column.needs.isNotNull(), refused).otherwise(value)
+
+
+def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
+    """Put a new table in the place of an old one; killed at any point, one of them is whole."""
+    copy = f"{COPY}{name}"
+    fill_copy(tables, name, copy, kinds, rows)
+    take_place(tables, name, copy)
+
+
+def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: DataFrame) -> None:
+    """Make a table with rows beside another one, with all that is said of that one but its columns.
+
+    Args:
+        tables: of the schema.
+        name: the table that is there.
+        copy: the new one's name; what is there under it goes.
+        kinds: its columns.
+        rows: with these columns, in their order.
+
+    Raises:
+        DestinationError: the table is one of those that ``copy_obstacle`` tells.
+    """
+    spark, made = tables.spark, tables.namespace.table(copy)
+    layout = _layout(tables, name)
+    spark.sql(f"DROP TABLE IF EXISTS {made}")  # of a step that failed
+    spark.catalog.createTable(made, source=layout.provider, schema=kinds, description=layout.comment)
+    if layout.properties:
+        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({layout.properties})")
+    try:
+        rows.write.insertInto(made)
+    except Exception:
+        spark.sql(f"DROP TABLE IF EXISTS {made}")
+        raise
+
+
+def take_place(tables: Tables, name: str, copy: str) -> None:
+    """Drop a table, if it is there, and give its name to another one."""
+    if tables.has(name):
+        tables.spark.sql(f"DROP TABLE {tables.full(name)}")
+    tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {new_name(tables.namespace, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What a copy takes over beside the columns; ``properties`` as SQL."""
+
+    provider: str
+    comment: str | None
+    properties: str
+
+
+def _layout(tables: Tables, name: str) -> _Layout:
+    description = _describe(tables, name)
+    if (flaw := _flaw(description)) is not None:
+        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
+    shown = tables.spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
+    properties = [f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
+    return _Layout(description.provider, description.said.get("Comment"), ", ".join(properties))
+
+
+def copy_obstacle(tables: Tables, name: str) -> str | None:
+    """Return why a copy cannot take a table's place, None where it can; ``BY_HAND`` is the way out."""
+    flaw = _flaw(_describe(tables, name))
+    return None if flaw is None else _uncopied(name, flaw)
+
+
+def _uncopied(name: str, flaw: str) -> str:
+    return f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What Spark tells of a table: lines with a title, and headings."""
+
+    said: Mapping[str, str]
+    headings: frozenset[str]
+    is_partitioned: bool
+
+    @property
+    def provider(self) -> str:
+        return str(self.said.get("Provider") or "").lower()
+
+
+def _describe(tables: Tables, name: str) -> _Description:
+    shown = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
+    rows = [(row[0], row[1]) for row in shown]
+    start = next((at for at, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))
+    headings = frozenset(title for title, _ in rows if title.startswith("# "))
+    has_partitions = any(title.startswith("# Partition") for title in headings)
+    return _Description(dict(rows[start + 1 :]), headings, has_partitions and ("Not partitioned", "") not in rows)
+
+
+def _flaw(described: _Description) -> str | None:
+    kind = described.said.get("Type", "MANAGED")
+    flaws = {
+        "is a view": kind == "VIEW",
+        "is an external table": kind not in ("MANAGED", "VIEW"),
+        "is partitioned": described.is_partitioned,
+        "is clustered": "# Clustering Information" in described.headings or "Num Buckets" in described.said,
+        "is a table of Hive's own": described.provider == _HIVE,
+        "has a format that Spark does not tell": kind == "MANAGED" and not described.provider,
+    }
+    return next((flaw for flaw, has in flaws.items() if has), None)
+
+
+_MOST_BRANCHES: Final = 200
+
+
+def append_rows(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Append rows to a table: all of them, or none.
+
+    Args:
+        tables: of the schema.
+        name: the table's.
+        columns: names; other columns of the table are null.
+        rows: their values.
+    """
+    listed = ", ".join(quoted(column) for column in columns)
+    marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in rows)
+    # One task writes one file, which is there or not.
+    query = f"SELECT /*+ COALESCE(1) */ * FROM VALUES {marks}"
+    values = [value for row in rows for value in row]
+    tables.spark.sql(f"INSERT INTO {tables.full(name)} ({listed}) {query}", args=values)
+
+
+def remove_rows(tables: Tables, name: str, column: str, value: str) -> None:
+    """Remove the rows of a small table that have a value; killed at any point, all rows are there, or the others."""
+    rows = tables.frame(name)
+    goes = F.col(quoted(column)).eqNullSafe(F.lit(value))
+    if rows.where(goes).take(1):
+        replace_table(tables, name, rows.schema, rows.where(~goes))
+
+
+def next_line(tables: Tables, name: str, column: str) -> int:
+    """Return a number that is greater than all in a column of a table to which nobody else writes."""
+    if name not in tables.lines:
+        found = tables.frame(name).agg(F.max(F.col(quoted(column))).alias("line")).collect()[0].line
+        tables.lines[name] = found or 0
+    tables.lines[name] += 1
+    return tables.lines[name]
+
+
+def row_count(tables: Tables, name: str) -> int:
+    """Return how many rows a table holds."""
+    return tables.frame(name).count()
+
+
+def empty_tables(tables: Tables, names: Iterable[str]) -> frozenset[str]:
+    """Return those of some tables that hold no rows; one query asks for two hundred of them."""
+    asked = list(names)
+    parts = [f"SELECT {at} AS held FROM (SELECT 1 FROM {tables.full(name)} LIMIT 1)" for at, name in enumerate(asked)]
+    held: set[int] = set()
+    for start in range(0, len(parts), _MOST_BRANCHES):
+        rows = tables.spark.sql(" UNION ALL ".join(parts[start : start + _MOST_BRANCHES])).collect()
+        held.update(row.held for row in rows)
+    return frozenset(name for at, name in enumerate(asked) if at not in held)

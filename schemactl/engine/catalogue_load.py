@@ -1,33 +1,108 @@
 """Loads Parquet into tables of a Spark catalogue, which commits each table on its own.
 
-So a load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``),
-the rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, tells the
-steps: from then on the load is certain, and ``catalogue_pending`` takes the steps. What is left of a load that was
-killed before is dropped, after it is carried out.
+A load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``), the
+rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, holds the steps:
+from then on the load is certain, and ``catalogue_pending`` takes the steps. What is left of a load that was killed
+before is dropped, after it is carried out.
+
+Tables of Spark's own catalogue are files, and no statement gives a struct in them another field (4.3: ``ALTER TABLE``
+refuses such columns, with and without Hive): a table with all rows takes the old one's place. Other catalogues take a
+statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, column_type
-from schemactl.engine.catalogue_copy import fill_copy
-from schemactl.engine.catalogue_growth import Structures, added_fields, as_grown, grown_schema, grows
+from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, Tables, column_type, fill_copy
 from schemactl.engine.catalogue_pending import NEW, Step, Target, create_table, refreshed
-from schemactl.engine.catalogue_tables import Tables
 from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
+from schemactl.engine.nested import Converter
 from schemactl.engine.sql import quoted
-from schemactl.schema.nested_types import read_type
+from schemactl.engine.stored_types import ddl_of, sql_type, structure_type
+from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct, read_type
 from schemactl.schema.types import Table
+
+Structures = Mapping[str, NestedType]
+"""What columns of a table keep their objects and lists in, by their names; texts of JSON are plain texts in it."""
+
+
+def grows(held: Mapping[str, str], structures: Structures) -> bool:
+    """Return whether a table has a column of another type than it is to have.
+
+    Args:
+        held: the types of the table's columns, as Spark writes them.
+        structures: as they are to be.
+    """
+    return any(name in held and held[name] != ddl_of(of) for name, of in structures.items())
+
+
+def as_grown(frame: DataFrame, structures: Structures) -> DataFrame:
+    """Return rows with the types that ``structures`` has: fields that a value lacks are null in it."""
+    return frame.select(*(_grown(field, structures.get(field.name)) for field in frame.schema.fields))
+
+
+def _grown(field: T.StructField, of: NestedType | None) -> Column:
+    name = quoted(field.name)
+    if of is None or sql_type(field.dataType) == ddl_of(of):
+        return F.col(name)
+    return F.expr(Converter().of_typed(field.dataType, of, name)).alias(field.name)
+
+
+def grown_schema(schema: T.StructType, structures: Structures) -> T.StructType:
+    """Return a table's columns with the types that ``structures`` has, all else as it is."""
+    fields = [
+        T.StructField(
+            field.name,
+            structure_type(structures[field.name]) if field.name in structures else field.dataType,
+            field.nullable,
+            field.metadata,
+        )
+        for field in schema.fields
+    ]
+    return T.StructType(fields)
+
+
+def added_fields(column: str, there: NestedType, of: NestedType) -> Iterator[str]:
+    """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that a type has and another lacks.
+
+    Args:
+        column: its name.
+        there: the type that lacks fields.
+        of: the type that has them.
+
+    >>> from schemactl.schema.nested_types import read_type
+    >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
+    ['`c`.element.`b` double']
+    """
+    yield from _added(quoted(column), there, of)
+
+
+def _added(place: str, there: NestedType, of: NestedType) -> Iterator[str]:
+    match there, of:
+        case Struct(), Struct():
+            known = dict(there.fields)
+            for name, inner in of.fields:
+                if name in known:
+                    yield from _added(f"{place}.{quoted(name)}", known[name], inner)
+                else:
+                    yield f"{place}.{quoted(name)} {ddl_of(inner)}"
+        case ListOf(), ListOf():
+            yield from _added(f"{place}.element", there.element, of.element)
+        case MapOf(), MapOf():
+            yield from _added(f"{place}.value", there.value, of.value)
+        case _:
+            pass
 
 
 @dataclass(frozen=True, slots=True)

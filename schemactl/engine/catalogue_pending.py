@@ -15,9 +15,7 @@ from typing import Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, held_tables, select
-from schemactl.engine.catalogue_copy import take_place
-from schemactl.engine.catalogue_tables import Tables
+from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, Tables, held_tables, select, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StructField
 
-from schemactl.engine.catalogue_copy import Change, Filled
+from schemactl.engine.catalogue import Change, Filled
 from schemactl.engine.coercion import coerced
 from schemactl.engine.retype import spark_type, survivor
 from schemactl.engine.sql import quoted

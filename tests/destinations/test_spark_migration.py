@@ -17,8 +17,8 @@ from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations._migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
+from schemactl.engine.merge import configured
 from schemactl.engine.retype import survivor
-from schemactl.engine.rewrite import configured
 from schemactl.engine.stored_types import stored_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -622,12 +622,12 @@ def test_a_migration_that_broke_off_goes_on(moved: Moved, rows: Any, dying: Any,
 
 
 def test_a_table_is_copied_once_for_steps_next_to_each_other(moved: Moved, rows: Any, monkeypatch: Any) -> None:
-    from schemactl.engine import catalogue_copy
+    from schemactl.engine import catalogue
 
     copied = []
-    real = catalogue_copy.replace_table
+    real = catalogue.replace_table
     monkeypatch.setattr(
-        catalogue_copy, "replace_table", lambda tables, name, *args: (copied.append(name), real(tables, name, *args))
+        catalogue, "replace_table", lambda tables, name, *args: (copied.append(name), real(tables, name, *args))
     )
     memo = {"data_type": "text", "x-renamed-from": "note"}
     wanted = after(FIRST, id={"data_type": "text"}, note=None, memo=memo)

@@ -16,7 +16,7 @@ from staged_loads import line, lines, order, orders, package, quiet, shop
 from schemactl.destinations import spark as destination
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.engine import catalogue_load, catalogue_pending
-from schemactl.engine.catalogue_growth import added_fields
+from schemactl.engine.catalogue_load import added_fields
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, DropColumn
 from schemactl.schema.nested_types import read_type

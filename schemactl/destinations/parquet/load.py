@@ -170,7 +170,7 @@ def _appended(listing: Listing, package: LoadPackage, staged: StagedTable) -> _C
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
     # Imported here: only merges need Spark.
-    from schemactl.engine.rewrite import Rewrite, rewrite_tables
+    from schemactl.engine.merge import Rewrite, rewrite_tables
 
     rewrites = []
     for table in chain.tables:

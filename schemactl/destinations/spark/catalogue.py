@@ -93,7 +93,7 @@ def read_namespace(spark: Any, namespace: Namespace) -> Catalogue | None:
 
 def _visible(held: Mapping[str, HeldTable]) -> tuple[Mapping[str, HeldTable], Mapping[str, str]]:
     """Return the tables without our own, and the copies that stand for tables which a killed migration left."""
-    from schemactl.engine.catalogue_tables import stranded
+    from schemactl.engine.catalogue import stranded
 
     copies = stranded(held)
     there = {name: table for name, table in held.items() if not name.startswith(OURS)}

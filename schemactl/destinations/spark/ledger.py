@@ -20,7 +20,7 @@ from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, Table, schema_from_dict
 
 if TYPE_CHECKING:
-    from schemactl.engine.catalogue_tables import Tables
+    from schemactl.engine.catalogue import Tables
 
 _LINE: Final = "line"
 _VERSION_COLUMNS: Final = ("version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema")
@@ -62,8 +62,7 @@ def _last(lines: Iterable[Mapping[str, Any]], key: Sequence[str]) -> Iterable[Ma
 
 
 def _add_lines(tables: Tables, name: str, rows: Sequence[Row]) -> None:
-    from schemactl.engine.catalogue import using
-    from schemactl.engine.catalogue_rows import append_rows, next_line
+    from schemactl.engine.catalogue import append_rows, next_line, using
 
     if not tables.has(name):
         kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
@@ -114,7 +113,7 @@ def read_schema(tables: Tables, version_hash: str) -> Schema | None:
 
 def write_version(tables: Tables, schema: Schema) -> None:
     """Write a schema into dlt's ledger, as the last one; a line with its hash gives way."""
-    from schemactl.engine.catalogue_rows import append_rows
+    from schemactl.engine.catalogue import append_rows
 
     kept = bookkeeping_of(schema)
     for table in (kept.versions, kept.loads):
@@ -143,7 +142,7 @@ def _kinds(table: Table) -> str:
 
 def forget_version(tables: Tables, version_hash: str) -> None:
     """Remove the schema of a hash from dlt's ledger, where it is there."""
-    from schemactl.engine.catalogue_rows import remove_rows
+    from schemactl.engine.catalogue import remove_rows
 
     if tables.has(VERSION_TABLE):
         remove_rows(tables, VERSION_TABLE, "version_hash", version_hash)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from schemactl.engine.catalogue import Namespace
-    from schemactl.engine.catalogue_growth import Structures
-    from schemactl.engine.catalogue_load import Brought
+    from schemactl.engine.catalogue_load import Brought, Structures
     from schemactl.engine.catalogue_pending import Step, Target
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -131,10 +130,10 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         DestinationError: Spark failed, or what is there does not go with the rows.
         EngineError: Spark cannot be started.
     """
+    from schemactl.engine.catalogue import mend_tables
     from schemactl.engine.catalogue_load import prepare
     from schemactl.engine.catalogue_pending import Pending, Target, commit, forget, recover, refreshed
-    from schemactl.engine.catalogue_tables import mend_tables
-    from schemactl.engine.rewrite import configured
+    from schemactl.engine.merge import configured
     from schemactl.engine.session.running import running_session
 
     package = package_as_stored(package)
@@ -276,9 +275,8 @@ def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
 
 def _check_growth(table: str, field: str, target: Target) -> None:
     """Refuse a new field inside a column of a table whose place no copy can take."""
-    from schemactl.engine.catalogue_copy import copy_obstacle
+    from schemactl.engine.catalogue import Tables, copy_obstacle
     from schemactl.engine.catalogue_load import grows_by_copy
-    from schemactl.engine.catalogue_tables import Tables
 
     if not grows_by_copy(target.namespace):
         return

@@ -38,7 +38,7 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
-    from schemactl.engine.catalogue_tables import Tables
+    from schemactl.engine.catalogue import Tables
 
 ORIGIN: Final = "spark:"
 
@@ -80,9 +80,9 @@ def connect(
     Who may write first finishes what a killed migration or load has left. Nobody is locked out, so ``patience`` says
     nothing.
     """
+    from schemactl.engine.catalogue import find_tables, mend_tables
     from schemactl.engine.catalogue_pending import Target, recover, refreshed
-    from schemactl.engine.catalogue_tables import find_tables, mend_tables
-    from schemactl.engine.rewrite import configured
+    from schemactl.engine.merge import configured
     from schemactl.engine.session.running import running_session, telling
 
     namespace = read_address(url)
@@ -141,7 +141,7 @@ class SparkMigration:
 
     def run_together(self, steps: Sequence[Step]) -> None:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
-        from schemactl.engine.catalogue_copy import rewrite
+        from schemactl.engine.catalogue import rewrite
         from schemactl.engine.catalogue_steps import changes_of
         from schemactl.engine.session.running import telling
 
@@ -154,7 +154,7 @@ class SparkMigration:
         return copy_statements(steps, table, self.dataset)
 
     def _make_schema(self) -> None:
-        from schemactl.engine.catalogue_tables import make_schema
+        from schemactl.engine.catalogue import make_schema
         from schemactl.engine.session.running import telling
 
         if self.is_read_only:
@@ -163,14 +163,14 @@ class SparkMigration:
             make_schema(self.tables)
 
     def row_count(self, table: str) -> int:
-        from schemactl.engine.catalogue_rows import row_count
+        from schemactl.engine.catalogue import row_count
         from schemactl.engine.session.running import telling
 
         with telling("count rows"):
             return row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        from schemactl.engine.catalogue_rows import empty_tables
+        from schemactl.engine.catalogue import empty_tables
         from schemactl.engine.session.running import telling
 
         with telling("look for rows"):
@@ -181,7 +181,7 @@ class SparkMigration:
         return self._unfit(name, step, column, 1.0)
 
     def obstacle(self, step: Step) -> Hindrance | None:
-        from schemactl.engine.catalogue_copy import BY_HAND, copy_obstacle
+        from schemactl.engine.catalogue import BY_HAND, copy_obstacle
         from schemactl.engine.session.running import telling
 
         if way_of(step, ABILITIES) is not Way.COPY:

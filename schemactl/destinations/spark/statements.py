@@ -133,7 +133,7 @@ def copy_statements(steps: Sequence[Step], table: Table | None, dataset: str) ->
     Raises:
         InputError: the table is not there; a name, a type or a value cannot be written.
     """
-    from schemactl.engine.catalogue_tables import COPY
+    from schemactl.engine.catalogue import COPY
 
     name = table_of(steps[0])
     if table is None:
