@@ -111,7 +111,7 @@ class Brought:
 
     Attributes:
         files: new rows; none where the table is emptied, or is merged with others that have some.
-        key: the column that tells the rows; None where all columns do.
+        key: the column that identifies the rows; None where all columns do.
         overwrites: the old rows go.
         structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
         superseded: files of rows that do not come; in a merge, old rows with their merge keys go all the same.
@@ -195,7 +195,7 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
     old = _old_rows(target, each)
     takes_place = name in target.held and grows(target.held[name].columns, each.structures)
     if not overwrites and old is not None and (takes_place or _shares_key(frame, old, each.key)):
-        # Rows are not told from those that an earlier step of this load has appended: all are written anew.
+        # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
     make = partial(_create_grown, target, each) if takes_place else partial(create_table, target, f"{NEW}{name}")
     return Step(name, make(frame), overwrites, each.key, takes_place)

@@ -1,4 +1,4 @@
-"""Loads into a Spark catalogue that are certain: a table beside the others tells their steps, until all are taken.
+"""Loads into a Spark catalogue that are certain: a table beside the others holds their steps until all are taken.
 
 Each step can be taken again, by the next load where one was killed: rows are appended unless their key is there, tables
 are overwritten, or the new one takes the old one's name. ``catalogue_load`` makes the steps.
@@ -69,8 +69,8 @@ def read_pending(target: Target) -> Pending | None:
     rows = [row for table in tables for row in select(target.spark, f"SELECT load FROM {table}")]
     if not rows:
         return None  # none, or killed as it was made
-    told = json.loads(rows[0]["load"])
-    return Pending(told["load_id"], told["schema_name"], tuple(Step(**step) for step in told["steps"]))
+    load = json.loads(rows[0]["load"])
+    return Pending(load["load_id"], load["schema_name"], tuple(Step(**step) for step in load["steps"]))
 
 
 def recover(target: Target) -> Target:
@@ -134,7 +134,7 @@ def _drop(target: Target, head: str) -> None:
 
 
 def place_of(target: Target) -> tuple[str, ...]:
-    """Return what tells a schema from those of other catalogues of the same name."""
+    """Return what distinguishes a schema from those of other catalogues with its name."""
     settings = ("spark.sql.warehouse.dir", "spark.hadoop.hive.metastore.uris")
     return (str(target.namespace), *(str(target.spark.conf.get(name, "")) for name in settings))
 

@@ -194,7 +194,7 @@ def count_unfit(step: Step, frame: DataFrame, column: str | None, key: str | Non
         step: what is to be done.
         frame: the table's rows.
         column: the name of the step's column now, where it is another one than the step finds.
-        key: the column that tells the rows; None where none does.
+        key: the column that identifies the rows; None where none does.
         most: examples.
 
     Returns:
@@ -230,10 +230,10 @@ def _counted(
     frame: DataFrame, value: Column, is_bad: Column, key: str | None, most: int, again: Column | None = None
 ) -> Counted:
     shown = F.hex(value) if isinstance(_kind(frame, value), BinaryType) else value.cast("string")
-    told = _value(key).cast("string") if key else F.lit(None).cast("string")
+    row_key = _value(key).cast("string") if key else F.lit(None).cast("string")
     becomes = F.lit(None).cast("string") if again is None else again.cast("string")
     cut, becomes = (F.substring(each, 1, _SHOWN_CHARACTERS) for each in (shown, becomes))
-    looked = frame.select(cut.alias("shown"), told.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
+    looked = frame.select(cut.alias("shown"), row_key.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
     total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
     rows = looked.where("is_bad").limit(most).collect() if total.bad else []
     return Counted(total.bad, total.rows, tuple((row.key, row.shown, row.becomes) for row in rows))
@@ -245,7 +245,7 @@ def sampled(frame: DataFrame, share: float, key: str | None) -> DataFrame:
     Args:
         frame: the table's rows.
         share: of the rows, from 0 to 1; 1 for all.
-        key: the column that tells the rows; None where none does.
+        key: the column that identifies the rows; None where none does.
     """
     if share >= 1:
         return frame

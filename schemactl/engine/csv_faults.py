@@ -1,7 +1,7 @@
 """Looks through files of CSV for what Spark reads without a word: quotes that do not close, line ends of two kinds.
 
-Whether there is anything is told at the speed of the disk, from the octets beside each quote; only a file that has
-something is read row by row (``csv_rows``). Of what Spark alone can read it is told whether its quotes are even.
+Whether there is anything is found at the speed of the disk, from the octets beside each quote; only a file that has
+something is read row by row (``csv_rows``). Of what Spark alone can read, only whether its quotes are even is checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, Any, Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.csv_rows import KEY_CHARACTERS, UNTOLD, BrokenCell, read_rows
+from schemactl.engine.csv_rows import IGNORED, KEY_CHARACTERS, BrokenCell, read_rows
 from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes, shown_path
 from schemactl.engine.input_warnings import warn
 from schemactl.engine.reading.texts import read_lines
@@ -27,7 +27,7 @@ from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import shown
 
 MOST_BROKEN: Final = 10_000
-"""Broken cells of a file that are told apart."""
+"""Broken cells of a file that are reported one by one."""
 
 _BLOCK: Final = 1 << 22
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
@@ -55,7 +55,7 @@ class CsvFaults:
 
 @dataclass(slots=True)
 class _Look:
-    """What the octets of a file tell, block by block; the last two of a block are looked at with the next one."""
+    """What the octets of a file show, block by block; the last two of a block are looked at with the next one."""
 
     separator: bytes
     line_end: bytes
@@ -111,7 +111,7 @@ def find_csv_faults(
         skipped: lines before the header.
 
     Raises:
-        InputError: the file is not in its encoding, or more is wrong than can be told apart.
+        InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
     suffix = Path(file.path).suffix
     if not file.is_local or (suffix in COMPRESSIONS and suffix not in _UNPACKED):
@@ -131,7 +131,7 @@ def find_csv_faults(
         raise InputError("the file cannot be read", at=Location(file.path)) from error
 
 
-def tell_fault(cell: BrokenCell) -> str:
+def fault_text(cell: BrokenCell) -> str:
     """Return a broken cell in words, its place first; no JSON."""
     until = "takes the rest of the file" if cell.is_open else f"goes on to line {cell.last_line}"
     shown = " ".join(cell.text.split())[:_SHOWN]
@@ -139,7 +139,7 @@ def tell_fault(cell: BrokenCell) -> str:
 
 
 def read_fault(text: str, path: str) -> Problem | None:
-    """Return the problem that ``tell_fault`` has told, None for other texts."""
+    """Return the problem that ``fault_text`` has written, None for other texts."""
     found = _TOLD.match(text)
     if found is None:
         return None
@@ -155,7 +155,7 @@ def key_of(cell: BrokenCell) -> str:
 
 def key_column(value: str) -> Column:
     """Return the same as ``key_of`` for the values of a column as Spark reads them."""
-    bare = F.translate(value, UNTOLD, "")
+    bare = F.translate(value, IGNORED, "")
     return F.concat(F.length(bare), F.lit(":"), F.substring(bare, 1, KEY_CHARACTERS))
 
 

@@ -13,11 +13,11 @@ from typing import Final
 
 KEY_CHARACTERS: Final = 100
 """Of a broken cell's beginning that are kept."""
-UNTOLD: Final = '"\r\n'
+IGNORED: Final = '"\r\n'
 """What is left out of a broken cell's text, as Spark changes it."""
 
 _KEPT: Final = 400
-_WITHOUT_UNTOLD = str.maketrans("", "", UNTOLD)
+_WITHOUT_IGNORED = str.maketrans("", "", IGNORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class _Cell:
     def add(self, text: str) -> None:
         if len(self.text) < KEY_CHARACTERS:
             self.text += ("\n" if self.text else "") + text[:KEY_CHARACTERS]
-        bare = text.translate(_WITHOUT_UNTOLD)
+        bare = text.translate(_WITHOUT_IGNORED)
         self.letters += len(bare)
         self.start += bare[: KEY_CHARACTERS - len(self.start)]
 

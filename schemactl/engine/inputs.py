@@ -1,4 +1,4 @@
-"""From the SOURCE arguments of a command to the inputs that Spark reads: files found, formats told apart."""
+"""From the SOURCE arguments of a command to the inputs that Spark reads: files found, formats detected."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
 
     Args:
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
-        input_format: the format of all files; None to tell each from its ending and first bytes.
+        input_format: the format of all files; None to detect each from its ending and first bytes.
 
     Raises:
-        InputError: there is no such file, a glob or folder holds none, or a format cannot be told.
+        InputError: there is no such file, a glob or folder holds none, or a format cannot be detected.
     """
     if input_format is not None and input_format not in INPUT_FORMATS:
         if input_format.lower() not in _OTHER_NAMES:
@@ -179,7 +179,7 @@ def _shown(path: Path) -> str:
 
 
 def _absolute(path: Path) -> Path:
-    """Return the path as Spark will tell it: links are kept, but what leads up through ``..`` is resolved."""
+    """Return the path as Spark will report it: links are kept, but what leads up through ``..`` is resolved."""
     parts = (Path.cwd() / path).parts
     up = max((at for at, part in enumerate(parts, start=1) if part == os.pardir), default=0)
     return Path(*parts[:up]).resolve() / Path(*parts[up:]) if up else Path(*parts)
@@ -198,10 +198,10 @@ def _names_beside(path: Path) -> list[str]:
 
 
 def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:
-    """Return what is read of a path; None for a file that was only found, and of which no format can be told.
+    """Return what is read of a path; None for a file that was only found, and whose format cannot be detected.
 
     Raises:
-        InputError: the file cannot be read, or the user names it and no format can be told.
+        InputError: the file cannot be read, or the user names it and its format cannot be detected.
     """
     if path.startswith(TABLE_PREFIX):
         return Input(path, "table")
@@ -222,7 +222,7 @@ def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | No
 def _check_file(path: str, is_named: bool) -> None:
     """Refuse what cannot be looked into: a pipe is read once only, and Spark does not unpack all that is packed.
 
-    That a packed file is data tells its name, as in ``a.jsonl.zip``, or the user who names it.
+    A packed file is data by its name, as in ``a.jsonl.zip``, or the user who names it.
     """
     if not Path(path).is_file():
         raise InputError("this is no file: what is read has to stay", at=Location(path), hint="save it to a file first")

@@ -105,7 +105,7 @@ def _upsert(family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
     # A row that is marked goes where there is one to delete; else it is put in, as dlt's statement has it.
     put = _unmarked(new, merge).unionByName(_without(_marked(new, merge), root.old, key))
     merged = {root.table.name: _without(root.old, new, key).unionByName(put)}
-    # Below, rows are told by the key of their root row, which is made of the primary key and so stays.
+    # Below, rows are identified by the key of their root row, which is made of the primary key and so stays.
     touched = root.new.select(_col(row)).unionByName(_with(root.old, new, key).select(_col(row)))
     gone, come = {root.table.name: touched}, {root.table.name: _unmarked(new, merge)}
     for rows in nested:
@@ -190,7 +190,7 @@ _RANK = "__schemactl_rank"
 
 
 def _hashable(frame: DataFrame, name: str) -> Column:
-    """Return a column as Spark hashes it, which it does not with maps; texts of JSON tell these apart as well."""
+    """Return a column as Spark hashes it, which it does not with maps; texts of JSON distinguish these as well."""
     has_maps = "map<" in frame.schema[name].dataType.simpleString()
     return F.to_json(F.struct(_col(name))) if has_maps else _col(name)
 

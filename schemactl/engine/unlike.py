@@ -38,7 +38,7 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
 
 
 def first_keys(each: Input) -> frozenset[str]:
-    """Return the keys of a file's first records; none where they cannot be told."""
+    """Return the keys of a file's first records; none where they cannot be found out."""
     try:
         match each.format:
             case "parquet":

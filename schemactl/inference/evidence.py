@@ -284,7 +284,7 @@ def _cut(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvide
         firsts: the classes that the document is the first of.
         paths: all classes.
     """
-    # Most values are no first: to tell the class of each takes a minute in rows of 10,000 columns.
+    # Most values are no first: to classify each takes a minute in rows of 10,000 columns.
     is_first = path in firsts and ((name := classify(value)) in firsts[path] or name not in paths[path])
     match value:
         case dict():

@@ -18,8 +18,8 @@ class Match:
     Attributes:
         sentence: what a person reads: what happened, names in backquotes, no advice, no full stop.
         table, column: names in the head schema, or in the base schema where the thing is gone.
-        keys: where in the stored schema it stands: ``("tables", "orders", "columns", "note", "data_type")``. Keys
-            that one side lacks are no fault: messages point to what would hold them.
+        keys: where it is stated in the stored schema: ``("tables", "orders", "columns", "note", "data_type")``; by
+            default the column, or the table. Keys may be missing on one side: messages point to what would hold them.
         before, after: what it was and is, as plain JSON data.
         aspect: what distinguishes it from other matches of the rule with the same keys; no two have one fingerprint.
         impact: in place of the rule's own.
@@ -41,6 +41,11 @@ class Match:
     question: Literal["type", "null", "field"] | None = None
     field: FieldPath = ()
     advice: str = ""
+
+    def __post_init__(self) -> None:
+        if self.table is not None and not self.keys:
+            column = () if self.column is None else ("columns", self.column)
+            object.__setattr__(self, "keys", ("tables", self.table, *column))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What becomes of the values of a column when its data type changes (measured on dlt 1.31, docs/dlt.md §6.3)."""
+"""How values survive when the data type of their column changes (measured on dlt 1.31, docs/dlt.md §6.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemactl.schema.types import DataType
 
 
 class Conversion(StrEnum):
-    """What becomes of the values of one type in a column of another; the values stand in the grid below."""
+    """How values of one type survive in a column of another; the members are the letters of the grid below."""
 
     WHOLE = "w"
     """Every value survives."""
@@ -95,7 +95,7 @@ _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE))
 
 
 def conversion(before: DataType, after: DataType, *, counts_seconds: bool = False) -> Conversion:
-    """Return what becomes of values of type ``before`` in a column of type ``after``.
+    """Return how values of type ``before`` survive in a column of type ``after``.
 
     Args:
         before: the type so far.

@@ -215,7 +215,7 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
         view="tree",
         zip_ordered_iterables=True,
         ignore_private_variables=False,  # it takes keys that start with `__` for private
-        threshold_to_diff_deeper=0,  # or else it tells two mappings with few keys in common as wholes
+        threshold_to_diff_deeper=0,  # or else it reports two mappings with few keys in common as wholes
     )
     leaves = [_detail(kind, level) for kind, levels in found.items() for level in levels]
     # Positions are compared as numbers, and keys that are no text have a place as well.

@@ -1,4 +1,4 @@
-"""What becomes of a change of a schema under the contracts of the schema as it was (docs/dlt.md §7.2)."""
+"""Judge changes of a schema by the contracts of the schema as it was (docs/dlt.md §7.2)."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def own_folder(kind: str, above: Path | None = None, log: str | None = None) -> 
 def remove_left(above: Path) -> None:
     """Remove the folders in ``above`` whose commands have ended without removing them.
 
-    Those of other users and machines stay (a network's file system may not tell one machine of another's locks), those
-    that a process holds, and whatever is a link.
+    Those of other users and machines stay (a network's file system may not show one machine the locks of another),
+    those that a process holds, and whatever is a link.
     """
     for lock_file in above.glob(f".{PREFIX}*-{_machine()}-*.lock"):
         if not _is_own(lock_file, stat.S_IFREG):

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from schemactl.engine.csv_faults import CsvFaults, find_csv_faults, key_column, key_of, tell_fault, warn_of_csv
+from schemactl.engine.csv_faults import CsvFaults, fault_text, find_csv_faults, key_column, key_of, warn_of_csv
 from schemactl.engine.csv_rows import BrokenCell
 from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
@@ -122,16 +122,16 @@ def _read_rows(
 
 def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[str]) -> Column:
     """Return the words for a row with a quote that does not close, null for other rows."""
-    # Spark has two spellings of a place on this machine, and tells that of each row in the short one.
+    # Spark has two spellings of a place on this machine, and reports that of each row in the short one.
     uris = {shown_path(uri): re.sub(r"^file:/+", "file:/", uri) for uri in rows.inputFiles()}
-    told = {
-        f"{uris[path]} {cell.index} {key_of(cell)}": tell_fault(cell)
+    by_place = {
+        f"{uris[path]} {cell.index} {key_of(cell)}": fault_text(cell)
         for path, found in faults.items()
         for cell in found.broken
     }
     broken_in = sorted({cell.index for found in faults.values() for cell in found.broken if cell.index < len(columns)})
     # As one text: each literal that is made from here is a call to Java.
-    by_key = F.from_json(F.lit(json.dumps(told)), "map<string,string>")
+    by_key = F.from_json(F.lit(json.dumps(by_place)), "map<string,string>")
     return F.coalesce(
         F.lit(None).cast("string"),
         *(
@@ -144,7 +144,7 @@ def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[
 def _header_as_document(spark: SparkSession, file: Input, cell: BrokenCell) -> Documents:
     """Return a bad record for a file whose header goes on and on: nothing in it has a name."""
     lines = spark.read.text(file.address)
-    lines = lines.select(*place_columns(lines), F.lit(tell_fault(cell)).alias("text"))
+    lines = lines.select(*place_columns(lines), F.lit(fault_text(cell)).alias("text"))
     return Documents(lines.limit(1))
 
 

@@ -1,4 +1,4 @@
-"""Rows of texts as JSON documents: what is known about a table of texts is what its texts tell."""
+"""Rows of texts as JSON documents: nothing is known of a table of texts but its texts."""
 
 from __future__ import annotations
 

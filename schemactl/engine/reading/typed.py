@@ -44,7 +44,7 @@ def _known_columns(frame: DataFrame) -> list[Column]:
 
 
 def _warn_of_losses(frame: DataFrame, losses: Mapping[str, Column]) -> None:
-    """Count the values that lose nanoseconds, and tell of them."""
+    """Count the values that lose nanoseconds, and warn of them."""
     counts = frame.agg(*losses.values()).first() if losses else None
     if counts is not None:
         warn_of_nanoseconds({name: count for name, count in zip(losses, counts, strict=True) if count})

@@ -20,7 +20,7 @@ from schemactl.store.own_folder import own_folder
 CACHE_LIMIT_SECONDS = 300
 
 Progress = Callable[[str, float | None], None]
-"""Is told what is being done and how much of it is (0 to 1, None where that is not known)."""
+"""Reports what is being done, and how much of it is done (0 to 1, None where that is not known)."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def started_driver(options: SparkOptions, progress: Progress = lambda *_: None) 
 
     Args:
         options: which Spark.
-        progress: told of what takes long after the block.
+        progress: reports what takes long after the block.
 
     Raises:
         EngineError: there is no Java, it cannot be started, or the cluster cannot be reached.

@@ -146,7 +146,7 @@ def explain_start(message: str, log: Path) -> SchemactlError:
     """Return the error to show for a Java process that ended before Spark was there.
 
     Args:
-        message: what is said where the log tells no more.
+        message: the message where the log has no better one.
         log: what the process has written; it need not be there.
     """
     text, where = _tail(log), f"Spark's log: {log}"

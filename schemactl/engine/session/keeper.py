@@ -269,10 +269,10 @@ def keep(place: Path, options: SparkOptions) -> None:
 
 def main() -> None:
     """Keep what standard input says."""
-    told = json.load(sys.stdin)
-    stated = told["options"]
+    request = json.load(sys.stdin)
+    stated = request["options"]
     cache = Path(stated["java_cache"]) if stated["java_cache"] else None
-    keep(Path(told["place"]), SparkOptions(**{**stated, "java_cache": cache}))
+    keep(Path(request["place"]), SparkOptions(**{**stated, "java_cache": cache}))
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ class Launch:
 
 
 def java_options(launch: Launch) -> tuple[str, ...]:
-    """Return what Java is told before it is told what to run."""
+    """Return Java's options that stand before the class to run."""
     conf, folder = launch.conf, launch.folder
     wanted = shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
     return (
@@ -171,7 +171,7 @@ def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, 
 
 
 def write_classes(path: Path, parts: tuple[str, ...]) -> None:
-    """Write a file that tells Java the class path: some hundred jars are too much for Windows' command line."""
+    """Write a file with Java's class path: some hundred jars are too much for Windows' command line."""
     joined = os.pathsep.join(parts).replace("\\", "\\\\").replace('"', '\\"')
     path.write_bytes(os.fsencode(f'-cp "{joined}"\n'))
 

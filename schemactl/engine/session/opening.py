@@ -124,7 +124,7 @@ def open_session(options: SparkOptions, progress: Progress = lambda *_: None) ->
 
     Args:
         options: which Spark.
-        progress: told how much of a job is done, and what takes long after the block.
+        progress: reports how much of a job is done, and what takes long after the block.
 
     Raises:
         InputError: the options are wrong, or Spark says that the input is.
@@ -151,7 +151,7 @@ def begun(options: SparkOptions, progress: Progress = lambda *_: None) -> Iterat
 
     Args:
         options: which Spark.
-        progress: told of what takes long after the block.
+        progress: reports what takes long after the block.
 
     Returns:
         The options to open the session with, in the block.

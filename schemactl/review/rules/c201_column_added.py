@@ -20,7 +20,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"column {typed(column)} is new in `{change.table}`{waits}",
             table=change.table,
             column=column.name,
-            keys=("tables", change.table, "columns", column.name),
             after=column.to_dict(),
         )
 

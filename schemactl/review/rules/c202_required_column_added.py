@@ -18,7 +18,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"column {typed(change.column)} is new in `{change.table}`, and may not be null",
             table=change.table,
             column=change.column.name,
-            keys=("tables", change.table, "columns", change.column.name),
             after=change.column.to_dict(),
         )
 

@@ -20,7 +20,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             f"stored rows get {value}",
             table=change.table,
             column=change.column.name,
-            keys=("tables", change.table, "columns", change.column.name),
             after=change.column.to_dict(),
         )
 

@@ -32,7 +32,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"column `{name}` is gone from `{table}`{until}{untyped}",
             table=table,
             column=name,
-            keys=("tables", table, "columns", name),
             before=change.column.to_dict(),
             impact=(_WHERE_FROZEN if is_frozen else None) if has_rows else _NEVER_STORED,
         )

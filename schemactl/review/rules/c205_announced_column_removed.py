@@ -20,7 +20,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}",
             table=change.table,
             column=name,
-            keys=("tables", change.table, "columns", name),
             before=change.column.to_dict(),
         )
 

@@ -26,7 +26,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             impact=_TAKEN if is_taken else None,
             table=change.table,
             column=change.after,
-            keys=("tables", change.table, "columns", change.after),
             before=change.before,
             after=change.after,
             advice="" if change.is_stated else advice(change.before, change.after),

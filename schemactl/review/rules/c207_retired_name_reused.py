@@ -20,7 +20,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
         yield Match(
             sentence=f"table `{name}` is new, but the name is retired since {since}",
             table=name,
-            keys=("tables", name),
             after=added.table.to_dict(),
         )
     for change in added_columns(comparison, Addition.REVIVED):
@@ -30,7 +29,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}",
             table=change.table,
             column=column.name,
-            keys=("tables", change.table, "columns", column.name),
             after=column.to_dict(),
         )
 

@@ -23,7 +23,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"variant {typed(change.column)} is new in `{change.table}`{beside}",
             table=change.table,
             column=change.column.name,
-            keys=("tables", change.table, "columns", change.column.name),
             after=change.column.to_dict(),
         )
 

@@ -24,7 +24,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 f"({shown(column.properties.get('data_type'))}) has to hold its values",
                 table=change.table,
                 column=of,
-                keys=("tables", change.table, "columns", of),
                 before=change.column.to_dict(),
                 after=column.to_dict(),
                 question="type",

@@ -27,7 +27,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=both if reshape.keeps_column else gone,
             table=reshape.table,
             column=reshape.column,
-            keys=("tables", reshape.table, "columns", reshape.column),
             before={"column": reshape.column},
             after={"tables": list(reshape.tables)},
             impact=_BESIDE if reshape.keeps_column else None,

@@ -22,7 +22,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 sentence=f"{where} is new and may not be null; the rows of {place(change.table)} have none",
                 table=change.table,
                 column=change.column.name,
-                keys=("tables", change.table, "columns", change.column.name),
                 after=change.column.to_dict(),
             )
 

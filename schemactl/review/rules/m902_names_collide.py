@@ -23,7 +23,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             yield Match(
                 sentence=f"under `{change.after}` the tables {listed(tables)} become one: `{name}`",
                 table=tables[0],
-                keys=("tables", tables[0]),
                 before=tables,
                 after=name,
             )
@@ -33,7 +32,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
                     sentence=f"under `{change.after}` the columns {listed(columns)} of `{table}` become one: `{name}`",
                     table=table,
                     column=columns[0],
-                    keys=("tables", table, "columns", columns[0]),
                     before=list(columns),
                     after=name,
                 )

@@ -22,14 +22,13 @@ def find(comparison: Comparison) -> Iterator[Match]:
 def _in_schema(schema: Schema, limits: NameLimits) -> Iterator[Match]:
     # Tables stand in any order in a file, columns in that of the table.
     for name, kind, phrase in _troubles(sorted(schema.tables), limits):
-        yield Match(sentence=f"table `{name}` {phrase}", table=name, keys=("tables", name), aspect=kind)
+        yield Match(sentence=f"table `{name}` {phrase}", table=name, aspect=kind)
     for table in schema.tables.values():
         for name, kind, phrase in _troubles(table.columns, limits):
             yield Match(
                 sentence=f"column `{name}` of `{table.name}` {phrase}",
                 table=table.name,
                 column=name,
-                keys=("tables", table.name, "columns", name),
                 aspect=kind,
             )
 

@@ -27,7 +27,6 @@ def _match(table: str, column: str | None) -> Iterator[Match]:
             sentence=f"{place(table, column)} is a reserved word in {', '.join(warehouses)}",
             table=table,
             column=column,
-            keys=("tables", table) if column is None else ("tables", table, "columns", column),
             after=name,
         )
 

@@ -21,7 +21,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             yield Match(
                 sentence=f"table `{table}` differs from `{other}` in case alone",
                 table=table,
-                keys=("tables", table),
                 after=other,
             )
     for table, column in columns_newly_named(comparison):
@@ -32,7 +31,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
                 sentence=f"{place(table, column)} differs from `{other}` in case alone",
                 table=table,
                 column=column,
-                keys=("tables", table, "columns", column),
                 after=other,
             )
 

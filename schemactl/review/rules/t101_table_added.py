@@ -19,7 +19,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
         yield Match(
             sentence=f"table `{table.name}` is new, with {counted(len(table.columns), 'column')}{nested}",
             table=table.name,
-            keys=("tables", table.name),
             after=table.to_dict(),
         )
 

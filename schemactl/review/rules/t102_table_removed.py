@@ -31,7 +31,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
         yield Match(
             sentence=f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}",
             table=table.name,
-            keys=("tables", table.name),
             before=table.to_dict(),
             impact=None if _is_missed(comparison, table) else _BREAKS_NOBODY,
         )

@@ -19,7 +19,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
         yield Match(
             sentence=f"table `{name}` is gone, as announced: its last day was {last_day}",
             table=name,
-            keys=("tables", name),
             before=change.table.to_dict(),
         )
 

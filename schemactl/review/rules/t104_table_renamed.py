@@ -31,7 +31,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=f"table `{change.before}` {verb} called `{change.after}` now{ending}{nested}",
             impact=_TAKEN if is_taken else None,
             table=change.after,
-            keys=("tables", change.after),
             before=change.before,
             after=change.after,
             advice="" if change.is_stated else advice(change.before, change.after),

@@ -23,7 +23,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
             sentence=_phrases(reshape),
             table=reshape.table,
             column=reshape.column,
-            keys=("tables", reshape.table, "columns", reshape.column),
             before=spread if collapsed else json_column,
             after=json_column if collapsed else spread,
         )

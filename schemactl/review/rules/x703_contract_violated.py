@@ -27,12 +27,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 
 def _match(violation: Violation) -> Match:
-    column = () if violation.column is None else ("columns", violation.column)
     return Match(
         sentence=_phrases(violation),
         table=violation.table,
         column=violation.column,
-        keys=("tables", violation.table, *column),
         before=violation.expected,
         after=violation.found,
     )

@@ -255,8 +255,8 @@ def _with_our_errors(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*names)
         # what dlt's base class raises: blank names and bad Unicode, no room for the tag
         except (ValueError, AssertionError) as error:
-            told = ", ".join(f"`{name}`" for name in names)
-            raise InputError(f"the naming convention refuses {told}: {error or type(error).__name__}") from error
+            refused = ", ".join(f"`{name}`" for name in names)
+            raise InputError(f"the naming convention refuses {refused}: {error or type(error).__name__}") from error
 
     return call
 
