@@ -35,18 +35,21 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file; line and column count from 1, None where unknown.
+    """A place in a file; line, column and row count from 1, None where unknown.
 
+    A row is one as a spreadsheet counts them: the header is one, and breaks within cells begin none.
     As text it never begins as a command that a CI system takes from a log: ``./::error.yaml`` is the same file.
     """
 
     path: str
     line: int | None = None
     column: int | None = None
+    row: int | None = None
 
     def __str__(self) -> str:
         path = f"./{self.path}" if self.path.lstrip().startswith(LOG_COMMANDS) else self.path
-        return ":".join(str(part) for part in (path, self.line, self.column) if part is not None)
+        place = ":".join(str(part) for part in (path, self.line, self.column) if part is not None)
+        return place if self.row is None else f"{place}, row {self.row}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,8 @@ def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
 
 def _by_number(record: BadRecord, file: Input | None) -> Problem:
     number, path = record.position.number, record.position.file
-    if file is not None and file.format == "ndjson":
-        return Problem(f"this cannot be read{_quote(record.text)}", Location(path, number))
+    if file is not None and (file.format == "ndjson" or record.position.location.row):
+        return Problem(f"this cannot be read{_quote(record.text)}", record.position.location)
     return Problem(f"record {number:,} cannot be read{_quote(record.text)}", Location(path))
 
 
@@ -285,7 +285,9 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
             header = header or row
             if number in wanted and _is_too_long(row, header) and _is_of(row, wanted[number], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"
-                found[number] = Problem(f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line))
+                found[number] = Problem(
+                    f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line, row=number + 1)
+                )
             if number >= max(wanted):
                 break
     return found

@@ -8,7 +8,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.errors import InputError, did_you_mean
 from schemactl.examples import shown
 from schemactl.flows.demands import Demand, find_demands, judge_both, states_types
 from schemactl.flows.evidence import (
@@ -185,7 +185,7 @@ class _Survey:
 
     def _counted(self, question: Question, tally: Tally) -> Counted:
         first = tally.first
-        place = None if first is None else Location(first.file, first.number)
+        place = None if first is None else first.location
         # A mark that the head takes away still holds.
         is_of_person = is_personal(self._base, *self._origin(question)) or is_personal(
             self._head, question.table, question.column

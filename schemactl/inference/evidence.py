@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from schemactl.errors import Location
 from schemactl.inference.classes import NULL, OBJECT, classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import widen
@@ -30,8 +32,17 @@ class Position:
     file: str
     number: int
 
+    @property
+    def location(self) -> Location:
+        """The place as people look it up: the line; of CSV and TSV the row, after the header."""
+        return Location(self.file, row=self.number + 1) if _ROWS.search(self.file) else Location(self.file, self.number)
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.number}"
+        return str(self.location)
+
+
+_ROWS: Final = re.compile(r"\.(?:csv|tsv|tab)(?:\.\w+)?$", re.IGNORECASE)
+"""How names of files end whose records are rows below a header; they may be compressed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from schemactl.inference.evidence import Position
 from schemactl.inference.report import (
     CollisionFinding,
     FileFinding,
@@ -89,7 +90,7 @@ def _read_of(documents: int, records: int) -> str:
 
 def show_bad_records(file: FileFinding) -> Text:
     """Return a line on the records of a file that could not be read."""
-    first = "" if file.first_bad is None else f", the first is {escape(file.path)}:{file.first_bad}"
+    first = "" if file.first_bad is None else f", the first is {escape(str(Position(file.path, file.first_bad)))}"
     where = f"in {escape(file.path)}" if file.first_bad is None else ""
     what = f"{counted(file.bad, 'record')} could not be read{first or ' ' + where}"
     return warning("warning", f"{what}; skipped")

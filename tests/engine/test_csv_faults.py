@@ -126,7 +126,7 @@ def test_quotes_that_are_not_doubled_are_warned_of(spark: SparkSession) -> None:
 
 def test_cells_that_escape_by_backslash_and_fall_apart_are_told_by_line(spark: SparkSession) -> None:
     _, bad, _ = outcome(spark, "a.csv", 'id,name,z\n"1\n",a,b\n1,"say \\"hi, you\\"",x\n')
-    assert bad == ['a.csv:4: this row has more cells (4) than columns (3): 1,"say \\"hi, you\\"",x']
+    assert bad == ['a.csv:4, row 3: this row has more cells (4) than columns (3): 1,"say \\"hi, you\\"",x']
 
 
 @pytest.mark.parametrize(

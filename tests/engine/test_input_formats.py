@@ -239,7 +239,7 @@ def test_the_line_in_which_excel_states_the_separator_is_no_header(spark: SparkS
     Path("d.csv").write_text("sep=;\nid;name\n1;a\n2;b;c\n")
     found = scan(spark, "d.csv")
     (problem,) = explain_bad_records(found.bad_records, found.inputs)
-    assert str(problem) == "d.csv:4: this row has more cells (3) than columns (2): 2;b;c"
+    assert str(problem) == "d.csv:4, row 3: this row has more cells (3) than columns (2): 2;b;c"
 
 
 def test_csv_files_of_several_headers_are_read_by_their_own(spark: SparkSession) -> None:

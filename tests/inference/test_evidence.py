@@ -219,3 +219,16 @@ def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
     assert together == merge(parts[0], merge(parts[1], parts[2])) == merge_all(parts[::-1])
     assert together.stated_types(("b",)) == {"bool"}
     assert together.stated_types(("c",)) == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"),
+    [
+        ("in/a.csv", "in/a.csv, row 8"),
+        ("a.TSV.gz", "a.TSV.gz, row 8"),
+        ("a.jsonl", "a.jsonl:7"),
+        ("csv/a.jsonl.gz", "csv/a.jsonl.gz:7"),
+    ],
+)
+def test_places_in_csv_are_rows_below_the_header(file: str, shown: str) -> None:
+    assert str(Position(file, 7)) == shown

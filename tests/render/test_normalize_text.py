@@ -249,9 +249,9 @@ def test_texts_that_could_not_be_typed_are_told_with_what_becomes_of_them(loaded
     ]
     typed = replace(loaded, outcome=Outcome.STOPPED, inference=replace(loaded.inference, typing=tuple(found)))
     told = print_load(typed, Look(200))
-    assert "2 texts of `born`, first in a.csv:7: Unable to convert 'x' to date (null, see `_errors`)" in told
+    assert "2 texts of `born`, first in a.csv, row 8: Unable to convert 'x' to date (null, see `_errors`)" in told
     assert "Unable to convert 'x' to date (rejected)" in told
-    assert "1 text of `id`, first in a.csv:9: Non-null value expected (no null allowed)" in told
+    assert "1 text of `id`, first in a.csv, row 10: Non-null value expected (no null allowed)" in told
     assert "texts could not be typed" in told
     document = json.loads(render_document(typed.to_dict()))
     jsonschema.validate(document, read_schema("normalize"))

@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 from review_samples import EVIL, broken, clean, cosmetic, hostile
 
+from schemactl.errors import Location
 from schemactl.render.json import read_schema
-from schemactl.render.reviews.json import render
+from schemactl.render.reviews.json import location_document, render
 from schemactl.review.report import Compatibility, Report
 from schemactl.schema.changes import ABSENT, Change, HeaderChanged
 
@@ -178,3 +179,8 @@ def test_hostile_names_come_back_unchanged_and_steer_nothing() -> None:
 
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", printed)
     assert json.loads(printed)["reviews"][0]["name"] == EVIL
+
+
+def test_a_row_is_stated_where_the_data_has_rows() -> None:
+    assert location_document(Location("a.csv", row=3)) == {"path": "a.csv", "line": None, "column": None, "row": 3}
+    assert location_document(Location("a.jsonl", 3)) == {"path": "a.jsonl", "line": 3, "column": None}

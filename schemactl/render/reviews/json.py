@@ -135,4 +135,4 @@ def _silence(silence: Silence) -> dict[str, Any]:
 
 def location_document(at: Location | None) -> dict[str, Any] | None:
     """Return a place in a file as JSON data."""
-    return asdict(at) if at else None
+    return {key: value for key, value in asdict(at).items() if key != "row" or value is not None} if at else None
