@@ -14,9 +14,10 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import Judged, TargetType, judge_values
+from schemactl.inference.survival import Judged, judge_values
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.review.nested_retypes import leaf_full_type
+from schemactl.schema.full_types import FullType
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import DataType
 
@@ -31,7 +32,7 @@ class Demand:
     """
 
     fed: tuple[Taken, ...]
-    target: TargetType | None
+    target: FullType | None
 
 
 def find_demands(evidence: Evidence, fed: Sequence[Taken], column: NestedType, field: FieldPath) -> tuple[Demand, ...]:
@@ -99,10 +100,10 @@ class _Data:
     def demands(self, paths: Sequence[Path], of: NestedType) -> Iterator[Demand]:
         match of:
             case Json():
-                yield self._all(paths, TargetType(DataType.TEXT))
+                yield self._all(paths, FullType(DataType.TEXT))
             case Leaf():
                 full = leaf_full_type(of)
-                yield self._all(paths, None if full is None else TargetType(full.data_type, full.precision, full.scale))
+                yield self._all(paths, full)
             case Struct(fields):
                 yield from self._containers(paths, OBJECT)
                 for name, _ in fields:
@@ -111,13 +112,13 @@ class _Data:
                 yield from self._containers(paths, LIST if isinstance(of, ListOf) else OBJECT)
                 yield from self.demands(*self.below(paths, of, None))
 
-    def _all(self, paths: Sequence[Path], target: TargetType | None) -> Demand:
+    def _all(self, paths: Sequence[Path], target: FullType | None) -> Demand:
         return Demand(tuple(self._values(paths)), target)
 
     def _containers(self, paths: Sequence[Path], kind: str) -> Iterator[Demand]:
         """Yield the values that are objects, or lists, as they should be, and those that are not."""
         values = list(self._values(paths))
-        yield Demand(tuple(each for each in values if kind_of(each[1]) == kind), TargetType(DataType.JSON))
+        yield Demand(tuple(each for each in values if kind_of(each[1]) == kind), FullType(DataType.JSON))
         yield Demand(tuple(each for each in values if kind_of(each[1]) != kind), None)
 
     def _values(self, paths: Sequence[Path]) -> Iterator[Taken]:

@@ -26,14 +26,14 @@ from schemactl.inference.findings import find_collisions
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.survival import TargetType, feeds, is_in_rows, judge_absences
+from schemactl.inference.survival import feeds, is_in_rows, judge_absences
 from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
-from schemactl.schema.full_types import full_type
+from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import FieldPath, stated_type
 from schemactl.schema.personal import is_personal
@@ -210,14 +210,14 @@ class _Survey:
             # A field that the data never holds has no values, which is an answer as well.
             return find_demands(evidence, fed, kept, question.field) or (Demand((), None),)
         full = full_type(column.properties)
-        return (Demand(fed, TargetType(full.data_type, full.precision, full.scale)),) if full else ()
+        return (Demand(fed, full),) if full else ()
 
 
 def _count_unfit(
     asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
 ) -> dict[Question, Tally]:
     known: dict[Question, list[Tally]] = {}
-    open_values: list[tuple[Question, tuple[paths.Path, ...], TargetType]] = []
+    open_values: list[tuple[Question, tuple[paths.Path, ...], FullType]] = []
     for question, demands in asked.items():
         judged = [judge_both(saved, scanned, each) for each in demands]
         found = [both for both in judged if both is not None]

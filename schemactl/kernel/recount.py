@@ -10,8 +10,9 @@ from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import Path, values_at
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import TargetType, survives
+from schemactl.inference.survival import survives
 from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
+from schemactl.schema.full_types import FullType
 
 _MOST_REMEMBERED = 1 << 16
 
@@ -21,7 +22,7 @@ class Scalars:
     """Asks which scalars at some paths survive in a type; nulls, objects and lists do not count."""
 
     paths: tuple[Path, ...]
-    target: TargetType
+    target: FullType
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.survival import TargetType
+from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
 
 TARGETS = (
-    *(TargetType(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
-    *(TargetType(DataType.TEXT, length) for length in (1, 4, 5, 8, 20, 24)),
-    *(TargetType(DataType.BIGINT, bits) for bits in (8, 16, 32, 54, 63, 64, 128)),
-    *(TargetType(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3), (4, 0))),
-    TargetType(DataType.WEI, None, 0), TargetType(DataType.WEI, 10, 2),
-    TargetType(DataType.BINARY, 1), TargetType(DataType.BINARY, 5),
-    *(TargetType(data_type, digits) for data_type in (DataType.TIMESTAMP, DataType.TIME) for digits in (0, 3, 6)),
+    *(FullType(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
+    *(FullType(DataType.TEXT, length) for length in (1, 4, 5, 8, 20, 24)),
+    *(FullType(DataType.BIGINT, bits) for bits in (8, 16, 32, 54, 63, 64, 128)),
+    *(FullType(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3), (4, 0))),
+    FullType(DataType.WEI, None, 0), FullType(DataType.WEI, 10, 2),
+    FullType(DataType.BINARY, 1), FullType(DataType.BINARY, 5),
+    *(FullType(data_type, digits) for data_type in (DataType.TIMESTAMP, DataType.TIME) for digits in (0, 3, 6)),
 )  # fmt: skip
 
 TEXTS = st.one_of(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from survival_samples import SCALARS, TARGETS, evidence_of
 
 from schemactl.inference.classes import classify, kind_of
-from schemactl.inference.survival import TargetType, Verdict, judge_class, survives
+from schemactl.inference.survival import Verdict, judge_class, survives
+from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
 
 
@@ -28,24 +29,24 @@ def test_what_evidence_is_sure_of_is_so(values: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("values", "target", "expected"),
     [
-        (["a", "abc"], TargetType(DataType.TEXT, 3), Verdict.ALL),
-        (["abcd", "abcde"], TargetType(DataType.TEXT, 3), Verdict.NONE),
-        (["a b", "a bc"], TargetType(DataType.TEXT, 3), Verdict.OPEN),
-        ([-3, -300], TargetType(DataType.BIGINT, 8), Verdict.OPEN),
-        ([3, 127], TargetType(DataType.BIGINT, 8), Verdict.ALL),
-        ([2**63, 2**64 - 1], TargetType(DataType.BIGINT, 64), Verdict.NONE),
-        ([2.5], TargetType(DataType.BIGINT, 64), Verdict.NONE),
-        ([300.0, 3.0], TargetType(DataType.BIGINT, 64), Verdict.ALL),
-        ([2, 999], TargetType(DataType.DECIMAL, 5, 2), Verdict.ALL),
-        ([2, 1000], TargetType(DataType.DECIMAL, 5, 2), Verdict.OPEN),
-        ([2, 10**6], TargetType(DataType.DOUBLE), Verdict.ALL),
-        (["words here"], TargetType(DataType.DATE), Verdict.NONE),
-        ([True], TargetType(DataType.BIGINT, 64), Verdict.NONE),
-        ([{"a": 1}], TargetType(DataType.JSON), Verdict.ALL),
-        ([[1]], TargetType(DataType.BIGINT, 64), Verdict.NONE),
+        (["a", "abc"], FullType(DataType.TEXT, 3), Verdict.ALL),
+        (["abcd", "abcde"], FullType(DataType.TEXT, 3), Verdict.NONE),
+        (["a b", "a bc"], FullType(DataType.TEXT, 3), Verdict.OPEN),
+        ([-3, -300], FullType(DataType.BIGINT, 8), Verdict.OPEN),
+        ([3, 127], FullType(DataType.BIGINT, 8), Verdict.ALL),
+        ([2**63, 2**64 - 1], FullType(DataType.BIGINT, 64), Verdict.NONE),
+        ([2.5], FullType(DataType.BIGINT, 64), Verdict.NONE),
+        ([300.0, 3.0], FullType(DataType.BIGINT, 64), Verdict.ALL),
+        ([2, 999], FullType(DataType.DECIMAL, 5, 2), Verdict.ALL),
+        ([2, 1000], FullType(DataType.DECIMAL, 5, 2), Verdict.OPEN),
+        ([2, 10**6], FullType(DataType.DOUBLE), Verdict.ALL),
+        (["words here"], FullType(DataType.DATE), Verdict.NONE),
+        ([True], FullType(DataType.BIGINT, 64), Verdict.NONE),
+        ([{"a": 1}], FullType(DataType.JSON), Verdict.ALL),
+        ([[1]], FullType(DataType.BIGINT, 64), Verdict.NONE),
     ],
 )
-def test_evidence_decides_what_it_can(values: list[Any], target: TargetType, expected: Verdict) -> None:
+def test_evidence_decides_what_it_can(values: list[Any], target: FullType, expected: Verdict) -> None:
     classes = {
         name: seen
         for name, seen in evidence_of(*({"v": value} for value in values)).paths[("v",)].items()

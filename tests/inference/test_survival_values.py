@@ -11,7 +11,8 @@ from dlt.common.data_types.type_helpers import coerce_value, py_type_to_sc_type
 from hypothesis import given, settings
 from survival_samples import SCALARS, TARGETS
 
-from schemactl.inference.survival import TargetType, survives
+from schemactl.inference.survival import survives
+from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
 
 
@@ -19,7 +20,7 @@ def stored_by_dlt(value: Any, data_type: DataType) -> Any:
     return coerce_value(str(data_type), py_type_to_sc_type(type(value)), value)
 
 
-def survives_in_dlt(value: Any, target: TargetType) -> bool:
+def survives_in_dlt(value: Any, target: FullType) -> bool:
     """What dlt stores has room in the type and tells the value again."""
     try:
         stored = stored_by_dlt(value, target.data_type)
@@ -86,37 +87,37 @@ def test_a_value_survives_where_dlt_stores_it_whole(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "target", "expected"),
     [
-        ("größer", TargetType(DataType.TEXT, 6), True),
-        (True, TargetType(DataType.TEXT, 4), True),
-        (False, TargetType(DataType.TEXT, 4), False),
-        (1.5, TargetType(DataType.TEXT, 3), True),
-        (2.0, TargetType(DataType.BIGINT), True),
-        (2.5, TargetType(DataType.BIGINT), False),
-        (-128, TargetType(DataType.BIGINT, 8), True),
-        (128, TargetType(DataType.BIGINT, 8), False),
-        (2**63, TargetType(DataType.BIGINT, 64), False),
-        ("99999999999999999999", TargetType(DataType.BIGINT, 64), False),
-        (2.50, TargetType(DataType.DECIMAL, 3, 1), True),
-        ("2.500", TargetType(DataType.DECIMAL, 3, 1), True),
-        (2.55, TargetType(DataType.DECIMAL, 3, 1), False),
-        (100, TargetType(DataType.DECIMAL, 3, 1), False),
-        (0.5, TargetType(DataType.DECIMAL, 1, 1), True),
-        ("NaN", TargetType(DataType.DECIMAL, 38, 9), False),
-        (2.5, TargetType(DataType.WEI, None, 0), False),
-        (10**30, TargetType(DataType.WEI, None, 0), True),
-        (10**30, TargetType(DataType.BIGINT, 64), False),
-        (10**400, TargetType(DataType.TEXT), True),
-        (2**53 + 1, TargetType(DataType.DOUBLE), False),
-        ("1e400", TargetType(DataType.DOUBLE), False),
-        ("inf", TargetType(DataType.DOUBLE), True),
-        (2, TargetType(DataType.BOOL), False),
-        ("2024-01-01T02:00:00+02:00", TargetType(DataType.DATE), True),
-        ("2024-01-01T10:00:00Z", TargetType(DataType.DATE), False),
-        ("2024-01-01T10:00:00.120Z", TargetType(DataType.TIMESTAMP, 2), True),
-        ("2024-01-01T10:00:00.123Z", TargetType(DataType.TIMESTAMP, 2), False),
-        ({"a": 1}, TargetType(DataType.TEXT, 7), True),
-        ({"a": 1}, TargetType(DataType.BIGINT), False),
+        ("größer", FullType(DataType.TEXT, 6), True),
+        (True, FullType(DataType.TEXT, 4), True),
+        (False, FullType(DataType.TEXT, 4), False),
+        (1.5, FullType(DataType.TEXT, 3), True),
+        (2.0, FullType(DataType.BIGINT), True),
+        (2.5, FullType(DataType.BIGINT), False),
+        (-128, FullType(DataType.BIGINT, 8), True),
+        (128, FullType(DataType.BIGINT, 8), False),
+        (2**63, FullType(DataType.BIGINT, 64), False),
+        ("99999999999999999999", FullType(DataType.BIGINT, 64), False),
+        (2.50, FullType(DataType.DECIMAL, 3, 1), True),
+        ("2.500", FullType(DataType.DECIMAL, 3, 1), True),
+        (2.55, FullType(DataType.DECIMAL, 3, 1), False),
+        (100, FullType(DataType.DECIMAL, 3, 1), False),
+        (0.5, FullType(DataType.DECIMAL, 1, 1), True),
+        ("NaN", FullType(DataType.DECIMAL, 38, 9), False),
+        (2.5, FullType(DataType.WEI, None, 0), False),
+        (10**30, FullType(DataType.WEI, None, 0), True),
+        (10**30, FullType(DataType.BIGINT, 64), False),
+        (10**400, FullType(DataType.TEXT), True),
+        (2**53 + 1, FullType(DataType.DOUBLE), False),
+        ("1e400", FullType(DataType.DOUBLE), False),
+        ("inf", FullType(DataType.DOUBLE), True),
+        (2, FullType(DataType.BOOL), False),
+        ("2024-01-01T02:00:00+02:00", FullType(DataType.DATE), True),
+        ("2024-01-01T10:00:00Z", FullType(DataType.DATE), False),
+        ("2024-01-01T10:00:00.120Z", FullType(DataType.TIMESTAMP, 2), True),
+        ("2024-01-01T10:00:00.123Z", FullType(DataType.TIMESTAMP, 2), False),
+        ({"a": 1}, FullType(DataType.TEXT, 7), True),
+        ({"a": 1}, FullType(DataType.BIGINT), False),
     ],
 )
-def test_what_is_lost_does_not_survive(value: Any, target: TargetType, expected: bool) -> None:
+def test_what_is_lost_does_not_survive(value: Any, target: FullType, expected: bool) -> None:
     assert survives(value, target) is expected

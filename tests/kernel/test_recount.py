@@ -13,20 +13,21 @@ from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT, values_at
-from schemactl.inference.survival import TargetType, survives
+from schemactl.inference.survival import survives
 from schemactl.inference.survival.tallies import Tally
 from schemactl.kernel.parsing import parse_texts
 from schemactl.kernel.recount import Absences, Recount, Scalars
+from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
 
 TARGETS = (
-    *(TargetType(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
-    *(TargetType(DataType.TEXT, length) for length in (4, 8, 24)),
-    *(TargetType(DataType.BIGINT, bits) for bits in (8, 54, 64, 128)),
-    *(TargetType(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3))),
-    TargetType(DataType.WEI, None, 0), TargetType(DataType.WEI, 10, 2),
-    TargetType(DataType.BINARY, 1), TargetType(DataType.BINARY, 5),
-    *(TargetType(data_type, 3) for data_type in (DataType.TIMESTAMP, DataType.TIME)),
+    *(FullType(data_type) for data_type in DataType if data_type not in (DataType.DECIMAL, DataType.WEI)),
+    *(FullType(DataType.TEXT, length) for length in (4, 8, 24)),
+    *(FullType(DataType.BIGINT, bits) for bits in (8, 54, 64, 128)),
+    *(FullType(DataType.DECIMAL, *size) for size in ((38, 9), (10, 2), (3, 3))),
+    FullType(DataType.WEI, None, 0), FullType(DataType.WEI, 10, 2),
+    FullType(DataType.BINARY, 1), FullType(DataType.BINARY, 5),
+    *(FullType(data_type, 3) for data_type in (DataType.TIMESTAMP, DataType.TIME)),
 )  # fmt: skip
 
 TEXTS = (
@@ -157,7 +158,7 @@ def test_made_up_values_are_counted_as_python_counts(
 def test_examples_are_the_first_bad_values_and_differ(tmp_path: Path) -> None:
     values = ["ok", "too long", "too long", 12345, "longer still", "x" * 200, "six", "sevens", "eightsss", "ninesss"]
     file = write_lines(tmp_path / "a.jsonl", (json.dumps({"v": value}) for value in values))
-    ask = Scalars((("v",),), TargetType(DataType.TEXT, 4))
+    ask = Scalars((("v",),), FullType(DataType.TEXT, 4))
 
     [tally] = count([ask], file)
 
@@ -171,7 +172,7 @@ def test_examples_are_the_first_bad_values_and_differ(tmp_path: Path) -> None:
 def test_values_deep_in_lists_have_the_line_of_their_document(tmp_path: Path) -> None:
     lines = ['{"o": [{"p": [{"n": 1.5}, {"n": 2.25}]}]}', "", '{"o": [{"p": []}, {"p": [{"n": 1}, {"n": 3.125}]}]}']
     file = write_lines(tmp_path / "a.jsonl", lines)
-    ask = Scalars((("o", ELEMENT, "p", ELEMENT, "n"),), TargetType(DataType.DECIMAL, 10, 2))
+    ask = Scalars((("o", ELEMENT, "p", ELEMENT, "n"),), FullType(DataType.DECIMAL, 10, 2))
 
     [tally] = count([ask], file)
 
@@ -182,7 +183,7 @@ def test_values_deep_in_lists_have_the_line_of_their_document(tmp_path: Path) ->
 def test_values_beside_objects_and_lists_are_found(tmp_path: Path) -> None:
     lines = ['{"v": {"x": 1}}', '{"v": [1, [2]]}', '{"v": 5}', '{"v": "long text"}', '{"v": null}', '"long text"', "{}"]
     file = write_lines(tmp_path / "a.jsonl", lines)
-    target = TargetType(DataType.TEXT, 3)
+    target = FullType(DataType.TEXT, 3)
     asked = [Scalars((("v",), ()), target), Scalars((("v", ELEMENT), ("v", "x")), target)]
 
     tallies = count(asked, file)

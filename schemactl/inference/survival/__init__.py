@@ -22,6 +22,7 @@ from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.taking import variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
+from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
 
 LONGEST_DOUBLE: Final = 24
@@ -34,32 +35,12 @@ MICROSECOND_DIGITS: Final = 6
 """Digits of a second's fraction that a moment has."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetType:
-    """The type that values are to survive in, defaults applied.
-
-    Attributes:
-        precision: bits of a bigint, digits of a decimal or wei, characters of a text, bytes of a binary, digits of a
-            second's fraction; None for no limit.
-        scale: digits after the point of a decimal or wei.
-    """
-
-    data_type: DataType
-    precision: int | None = None
-    scale: int | None = None
-
-    @property
-    def integer_digits(self) -> int | None:
-        """Digits before the point of a decimal or wei, None for no limit."""
-        return None if self.precision is None else self.precision - (self.scale or 0)
-
-
 def integer_limit(bits: int) -> int:
     """Return the first integer that a signed one of ``bits`` bits does not hold."""
     return 1 << max(bits - 1, 0)
 
 
-def survives(value: Any, target: TargetType) -> bool:
+def survives(value: Any, target: FullType) -> bool:
     """Return whether a JSON value that is not null can be stored as ``target`` with nothing of it lost."""
     if not is_coercible(value, target.data_type):
         return False
@@ -74,16 +55,16 @@ def _coerced(value: Any, data_type: DataType) -> Any:
     return coerce(str(value) if own is DataType.TEXT else value, own, data_type)
 
 
-def _holds_text(value: Any, target: TargetType) -> bool:
+def _holds_text(value: Any, target: FullType) -> bool:
     return target.precision is None or len(_coerced(value, DataType.TEXT)) <= target.precision
 
 
-def _holds_integer(value: Any, target: TargetType) -> bool:
+def _holds_integer(value: Any, target: FullType) -> bool:
     number = _coerced(value, DataType.BIGINT)
     return target.precision is None or -integer_limit(target.precision) <= number < integer_limit(target.precision)
 
 
-def _holds_decimal(value: Any, target: TargetType) -> bool:
+def _holds_decimal(value: Any, target: FullType) -> bool:
     number = _coerced(value, target.data_type)
     if not number.is_finite():
         return False
@@ -102,7 +83,7 @@ def _digits(number: Decimal) -> tuple[int, int]:
     return max(number.adjusted() + 1, 0), max(-exponent - last, 0)
 
 
-def _holds_double(value: Any, _target: TargetType) -> bool:
+def _holds_double(value: Any, _target: FullType) -> bool:
     """Return whether the double reads as the same number again."""
     if isinstance(value, float):
         return True
@@ -113,11 +94,11 @@ def _holds_double(value: Any, _target: TargetType) -> bool:
     return not number.is_finite() or Decimal(repr(_coerced(value, DataType.DOUBLE))) == number
 
 
-def _holds_bool(value: Any, _target: TargetType) -> bool:
+def _holds_bool(value: Any, _target: FullType) -> bool:
     return isinstance(value, str) or value in (0, 1)
 
 
-def _holds_fraction(value: Any, target: TargetType) -> bool:
+def _holds_fraction(value: Any, target: FullType) -> bool:
     if target.precision is None or target.precision >= MICROSECOND_DIGITS:
         return True
     moment = _coerced(value, target.data_type)
@@ -127,7 +108,7 @@ def _holds_fraction(value: Any, target: TargetType) -> bool:
 _SECONDS_OF_DAY: Final = 86_400
 
 
-def _holds_day(value: Any, _target: TargetType) -> bool:
+def _holds_day(value: Any, _target: FullType) -> bool:
     if isinstance(value, int | float):
         return value % _SECONDS_OF_DAY == 0
     if not can_coerce(value, DataType.TEXT, DataType.TIMESTAMP):
@@ -138,11 +119,11 @@ def _holds_day(value: Any, _target: TargetType) -> bool:
     return bool(in_utc == datetime.combine(_coerced(value, DataType.DATE), time()))
 
 
-def _holds_binary(value: Any, target: TargetType) -> bool:
+def _holds_binary(value: Any, target: FullType) -> bool:
     return target.precision is None or len(_coerced(value, DataType.BINARY)) <= target.precision
 
 
-_HOLDS: Final[Mapping[DataType, Callable[[Any, TargetType], bool]]] = {
+_HOLDS: Final[Mapping[DataType, Callable[[Any, FullType], bool]]] = {
     DataType.TEXT: _holds_text,
     DataType.BIGINT: _holds_integer,
     DataType.DECIMAL: _holds_decimal,
@@ -164,7 +145,7 @@ class Verdict(Enum):
     OPEN = "open"
 
 
-def judge_class(name: str, seen: ClassEvidence, target: TargetType) -> Verdict:
+def judge_class(name: str, seen: ClassEvidence, target: FullType) -> Verdict:
     """Return which values of a class survive, as far as their number, lengths and range show."""
     own, _, stated = name.partition(":")
     answers = frozenset(stated.split(","))
@@ -184,7 +165,7 @@ _BEYOND: Final = frozenset({"wide", "beyond-wei"})
 """Marks of integers that dlt cannot read; their own class says too little."""
 
 
-def _judge_text(own: str, _answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+def _judge_text(own: str, _answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
     if target.precision is None:
         return Verdict.ALL
     match own:
@@ -211,7 +192,7 @@ def _is_exact(seen: ClassEvidence) -> bool:
     return all(end is not None and abs(end) <= EXACT_INTEGERS for end in ends)
 
 
-def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
     if target.precision is None:
         return Verdict.ALL
     past = integer_limit(target.precision)
@@ -235,7 +216,7 @@ def _judge_range(seen: ClassEvidence, past: int) -> Verdict:
     return Verdict.NONE if seen.least > past or seen.greatest < -past else Verdict.OPEN
 
 
-def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
     is_whole = own == DataType.BIGINT or (own == DataType.DOUBLE and DataType.BIGINT in answers)
     if not is_whole:
         return Verdict.OPEN
@@ -244,7 +225,7 @@ def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, targe
     return _judge_range(seen, 10 ** max(target.integer_digits, 0))
 
 
-def _judge_double(own: str, answers: frozenset[str], seen: ClassEvidence, _target: TargetType) -> Verdict:
+def _judge_double(own: str, answers: frozenset[str], seen: ClassEvidence, _target: FullType) -> Verdict:
     if own == DataType.TEXT:
         is_small = DataType.BIGINT in answers and (seen.longest or 0) <= _SURE_DIGITS
         return Verdict.ALL if is_small else Verdict.OPEN
@@ -255,7 +236,7 @@ _SURE_DIGITS: Final = 13
 """Characters of an integer that is exact as a double, also of a hexadecimal one."""
 
 
-def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target: TargetType) -> Verdict:
+def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target: FullType) -> Verdict:
     if own in (DataType.TEXT, DataType.BOOL):
         return Verdict.ALL
     if seen.least is None or seen.greatest is None:
@@ -266,23 +247,23 @@ def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target
     return Verdict.ALL if is_bit else Verdict.OPEN
 
 
-def _judge_fraction(own: str, _answers: frozenset[str], _seen: ClassEvidence, target: TargetType) -> Verdict:
+def _judge_fraction(own: str, _answers: frozenset[str], _seen: ClassEvidence, target: FullType) -> Verdict:
     is_fine = target.precision is None or target.precision >= MICROSECOND_DIGITS or own == DataType.BIGINT
     return Verdict.ALL if is_fine else Verdict.OPEN
 
 
-def _judge_day(_own: str, _answers: frozenset[str], _seen: ClassEvidence, _target: TargetType) -> Verdict:
+def _judge_day(_own: str, _answers: frozenset[str], _seen: ClassEvidence, _target: FullType) -> Verdict:
     return Verdict.OPEN
 
 
-def _judge_binary(own: str, _answers: frozenset[str], seen: ClassEvidence, target: TargetType) -> Verdict:
+def _judge_binary(own: str, _answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
     longest = seen.longest if own == DataType.TEXT else _BYTES_OF_INTEGER
     has_room = target.precision is None or (longest is not None and longest <= target.precision)
     return Verdict.ALL if has_room else Verdict.OPEN
 
 
 _BYTES_OF_INTEGER: Final = 8
-_JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, TargetType], Verdict]]] = {
+_JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, FullType], Verdict]]] = {
     DataType.TEXT: _judge_text,
     DataType.BIGINT: _judge_integer,
     DataType.DECIMAL: _judge_decimal,
@@ -317,7 +298,7 @@ def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
     return tuple(dict.fromkeys(each for origin in origins for each in resolution.taken.get(origin, ())))
 
 
-def judge_values(evidence: Evidence, fed: Iterable[Taken], target: TargetType) -> Judged | None:
+def judge_values(evidence: Evidence, fed: Iterable[Taken], target: FullType) -> Judged | None:
     """Judge the values of a column by evidence; None where objects or lists may be too long for a text.
 
     Args:
