@@ -161,6 +161,6 @@ def warn_of_unlike(parts: Iterable[Part]) -> None:
     """Warn where files that are unlike go into one table."""
     for part in parts:
         if len(part.inputs) > 1:
-            from schemactl.engine import unlike
+            from schemactl.engine import input_warnings
 
-            unlike.warn_of_unlike(part.inputs)
+            input_warnings.warn_of_unlike(part.inputs)

@@ -12,7 +12,7 @@ from schemactl.inference.paths import Path
 from schemactl.inference.resolve import Origin, Resolution
 from schemactl.inference.values import TYPED, TypedValue, fits
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.types import DataType, Schema, Table
+from schemactl.schema.types import VARIANT_ENDINGS, DataType, Schema, Table
 
 _DATA_TYPES: Final = frozenset(map(str, DataType))
 
@@ -104,9 +104,8 @@ def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
     variants = {column.name for column in table.columns.values() if column.is_variant}
     if not variants:
         return {}
-    endings = [f"v_{data_type}" for data_type in (*DataType, "complex")]
     beside: dict[str, str] = {}
     for name in table.columns:
-        for variant in {naming.shorten_fragments(name, ending) for ending in endings} & variants - {name}:
+        for variant in {naming.shorten_fragments(name, ending) for ending in VARIANT_ENDINGS} & variants - {name}:
             beside.setdefault(variant, name)
     return beside

@@ -31,15 +31,13 @@ from schemactl.migration.steps import DropColumn, DropTable, column_of, table_of
 from schemactl.migration.verification import Disagreement, Misplaced, OddValues, VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import WARNING, Look, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 from schemactl.render.plan import print_plan
 from schemactl.render.review_words import count
 from schemactl.schema.changes import Change, ColumnAdded
 
-FAINT: Final = "dim"
-BAD: Final = "bold red"
-GOOD: Final = "green"
+_GOOD: Final = "green"
 
 
 def print_plan_report(report: PlanReport, look: Look) -> str:
@@ -73,14 +71,14 @@ def print_applied(report: ApplyReport, look: Look) -> str:
         case Outcome.DECLINED:
             return print_sections([[Text("nothing was done")]], look)
         case Outcome.REFUSED:
-            line = print_sections([[Text("nothing was done: the plan is refused", style=BAD)]], look)
+            line = print_sections([[Text("nothing was done: the plan is refused", style=ERROR)]], look)
             return print_plan_report(report.planned, look) + f"\n{line}"
 
 
 def show_refusal(refusal: Refusal) -> Iterator[RenderableType]:
     """Yield what stands against a plan, and the way out."""
     is_open = refusal.obstacle is Obstacle.DESTRUCTIVE
-    yield warning("destructive" if is_open else "refused", escape(refusal.message), WARNING if is_open else BAD)
+    yield warning("destructive" if is_open else "refused", escape(refusal.message), WARNING if is_open else ERROR)
     if refusal.hint:
         yield indented(Text(escape(refusal.hint), style=FAINT))
 
@@ -135,7 +133,7 @@ def _done(report: ApplyReport) -> Text:
     return Text(
         f"{what}: {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}, has {escape(target.name)} "
         f"version {target.version}, hash {target.version_hash}",
-        style=GOOD,
+        style=_GOOD,
     )
 
 
@@ -156,12 +154,12 @@ def print_rolled_back(report: RollbackReport, look: Look) -> str:
     match report.outcome:
         case Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
-            line = Text(f"undid {count(len(report.steps), 'step')}: the ledger names {where}", style=GOOD)
+            line = Text(f"undid {count(len(report.steps), 'step')}: the ledger names {where}", style=_GOOD)
             return print_sections([[line]], look)
         case Outcome.DECLINED:
             return print_sections([[Text("nothing was done")]], look)
         case _:
-            line = Text("nothing was undone", style=BAD)
+            line = Text("nothing was undone", style=ERROR)
             return print_rollback(report, look) + "\n" + print_sections([[line]], look)
 
 
@@ -379,7 +377,7 @@ def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
 
 def _verdict(report: StatusReport) -> Text:
     if report.is_settled:
-        return Text("Settled: nothing is pending, and nothing was changed by hand.", style=GOOD)
+        return Text("Settled: nothing is pending, and nothing was changed by hand.", style=_GOOD)
     planned = report.planned.plan.steps if report.planned else ()
     parts = []
     if report.unfinished:
@@ -425,20 +423,20 @@ def _verified(report: VerifyReport) -> Text:
     if report.rows < report.all_rows:
         looked += f" in {report.rows:,} of {count(report.all_rows, 'row')}"
     if report.is_clean:
-        return Text(f"Verified: all is as the schema says ({looked}).", style=GOOD)
+        return Text(f"Verified: all is as the schema says ({looked}).", style=_GOOD)
     found = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
     found += len(report.misplaced)
     half = "A run stands half done; " if report.unfinished else ""
-    return Text(f"{half}{count(found, 'difference')} ({looked}).", style=BAD)
+    return Text(f"{half}{count(found, 'difference')} ({looked}).", style=ERROR)
 
 
 def _recorded(report: BaselineReport) -> Text:
     match report.outcome:
         case Outcome.DONE:
             tables = count(report.tables, "table")
-            return Text(f"The ledger names this schema as what is there: {tables}, none of them changed.", style=GOOD)
+            return Text(f"The ledger names this schema as what is there: {tables}, none of them changed.", style=_GOOD)
         case Outcome.NOTHING:
-            return Text("Nothing to do: the ledger names this schema already.", style=GOOD)
+            return Text("Nothing to do: the ledger names this schema already.", style=_GOOD)
         case _:
             return Text("Nothing was recorded.", style="bold")
 

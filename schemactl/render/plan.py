@@ -16,13 +16,11 @@ from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import WARNING, Look, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 
-_FAINT: Final = "dim"
-_BAD: Final = "bold red"
 _MARKS: Final = {words.ADD: "green", words.CHANGE: "yellow", words.DROP: "red"}
-_RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: _BAD}
+_RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: ERROR}
 _WARNED: Final = frozenset(
     (NoteKind.DRIFT, NoteKind.LEFT_OUT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY)
 )
@@ -46,7 +44,7 @@ class _Inside:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         indent = _INSIDE + (_LABEL if self.label else 0)
-        first = Text(" " * _INSIDE).append(self.label.ljust(indent - _INSIDE), style=_FAINT)
+        first = Text(" " * _INSIDE).append(self.label.ljust(indent - _INSIDE), style=FAINT)
         for number, line in enumerate(self.text.wrap(console, max(options.max_width - indent, 1), overflow="fold")):
             line.rstrip()
             # Yielded as a Text, it would be wrapped once more.
@@ -72,7 +70,7 @@ def print_plan(plan: MigrationPlan, look: Look) -> str:
 def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
     version = f"version {plan.schema['version']}, hash {plan.target_hash[:_SHORT_HASH]}…"
     yield Text().append(escape(plan.schema["name"]), style="bold").append(f": {version}")
-    yield indented(Text(f"to {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}", style=_FAINT))
+    yield indented(Text(f"to {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}", style=FAINT))
 
 
 def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[RenderableType]]:
@@ -92,7 +90,7 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
     yield _title(number, planned)
     yield from _statements(planned, statements, look)
     yield _Inside(_reason(planned), "why")
-    style = _RISKS[planned.risk] if planned.is_possible else _BAD
+    style = _RISKS[planned.risk] if planned.is_possible else ERROR
     yield _Inside(Text(words.risk(planned), style=style), "risk")
     condition = caution(planned.step)
     if condition:
@@ -114,13 +112,13 @@ def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> 
 
 def _title(number: int, planned: PlannedStep) -> Text:
     mark = words.mark(planned.step)
-    text = Text().append(f"{number:>3} ", style=_FAINT).append(f"{mark} ", style=_MARKS[mark])
+    text = Text().append(f"{number:>3} ", style=FAINT).append(f"{mark} ", style=_MARKS[mark])
     return text.append(escape(words.title(planned.step)), style="bold")
 
 
 def _statement(statement: str) -> Text:
     # A name may hold a line break: the bar keeps what follows from being taken for a command of a CI's log.
-    return Text("\n".join(f"│ {escape(line)}" for line in statement.split("\n")), style=_FAINT, overflow="fold")
+    return Text("\n".join(f"│ {escape(line)}" for line in statement.split("\n")), style=FAINT, overflow="fold")
 
 
 def _reason(planned: PlannedStep) -> Text:
@@ -134,9 +132,9 @@ def _note(note: Note) -> Iterator[RenderableType]:
     if note.kind in _WARNED:
         yield warning(str(note.kind), message)
     else:
-        yield Text().append(f"{note.kind}: ", style=_FAINT).append(message)
+        yield Text().append(f"{note.kind}: ", style=FAINT).append(message)
     if note.hint:
-        yield indented(Text(escape(note.hint), style=_FAINT))
+        yield indented(Text(escape(note.hint), style=FAINT))
 
 
 def _summary(plan: MigrationPlan) -> Iterator[Text]:
@@ -145,5 +143,5 @@ def _summary(plan: MigrationPlan) -> Iterator[Text]:
         what = "the destination has all that the schema asks for" if is_all else "what differs is told above"
         yield Text(f"No changes: {what}.", style="green")
         return
-    style = _BAD if plan.is_destructive or not plan.is_applicable else "bold"
+    style = ERROR if plan.is_destructive or not plan.is_applicable else "bold"
     yield Text(words.summary(plan), style=style)

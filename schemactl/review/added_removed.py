@@ -10,9 +10,7 @@ from schemactl.review.comparison import Comparison, is_filled_by_dlt
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import Column, DataType, Table
-
-_ENDINGS = frozenset(f"v_{name}" for name in (*DataType, "complex"))
+from schemactl.schema.types import VARIANT_ENDINGS, Column, Table
 
 
 def variant_of(column: Column, table: Table | None, separator: str) -> str | None:
@@ -24,7 +22,7 @@ def variant_of(column: Column, table: Table | None, separator: str) -> str | Non
         separator: the path separator of the naming convention, ``__`` in most.
     """
     name, _, ending = column.name.rpartition(separator)
-    return name if ending in _ENDINGS and table is not None and name in table.columns else None
+    return name if ending in VARIANT_ENDINGS and table is not None and name in table.columns else None
 
 
 BACKFILL = "x-backfill"

@@ -10,7 +10,7 @@ from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_f
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig
-from schemactl.schema.types import Column, DataType, Properties, Schema, Table, chain_of
+from schemactl.schema.types import VARIANT_ENDINGS, Column, Properties, Schema, Table, chain_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +183,8 @@ def _in_words(column: Column, properties: tuple[str, ...]) -> str:
 
 def base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
     """Return the column that a variant stands beside: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
-    endings = [f"v_{kind}" for kind in (*DataType, "complex")]
     for column in table.columns.values():
-        names = (naming.shorten_fragments(column.name, ending) for ending in endings)
+        names = (naming.shorten_fragments(column.name, ending) for ending in VARIANT_ENDINGS)
         if variant.name in names:
             return column
     return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 ENGINE_VERSION = 11
 """The version of dlt's schema engine whose files schemactl writes (dlt 1.22 to 1.31)."""
@@ -33,6 +33,10 @@ class DataType(StrEnum):
     WEI = "wei"
     DATE = "date"
     TIME = "time"
+
+
+VARIANT_ENDINGS: Final = tuple(f"v_{name}" for name in (*DataType, "complex"))
+"""Last parts of the names of variant columns, with the name that ``json`` had before engine 10 (docs/dlt.md §6.5)."""
 
 
 @dataclass(frozen=True, slots=True)
