@@ -180,11 +180,11 @@ def _stated(name: str, before: Any, after: Any) -> str:
 def _inside(before: Any, after: Any) -> str:
     """Return the leaves that differ: of a large value little does, as a rule."""
     leaves = details(before, after)
-    told = [_stated(_at(leaf.path), leaf.before, leaf.after) for leaf in leaves[:_MOST_LEAVES] if leaf.path]
-    if not told:
+    parts = [_stated(_at(leaf.path), leaf.before, leaf.after) for leaf in leaves[:_MOST_LEAVES] if leaf.path]
+    if not parts:
         return f"{show_value(before)} -> {show_value(after)}"
-    left = len(leaves) - len(told)
-    return "; ".join(told) + (f"; and {left} more" if left else "")
+    left = len(leaves) - len(parts)
+    return "; ".join(parts) + (f"; and {left} more" if left else "")
 
 
 def _at(path: tuple[str | int, ...]) -> str:

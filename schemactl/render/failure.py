@@ -14,7 +14,7 @@ _RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 
 
 def render_failure(error: BaseException, color: bool) -> str:
-    """Return what to tell about an error: what is wrong, where, and the way out; ends with a line break."""
+    """Return the text of an error: what is wrong, where, and the way out; ends with a line break."""
     lines = _known(error, color) if isinstance(error, SchemactlError) else _unexpected(error, color)
     return "\n".join(lines) + "\n"
 
@@ -27,7 +27,7 @@ def render_traceback(error: BaseException) -> str:
 
 
 def render_warning(message: str, color: bool) -> str:
-    """Return a line that tells a person what was not done as they may think; ends with a line break."""
+    """Return a line that warns a person of what was not done as they may think; ends with a line break."""
     return f"{_style('warning', _YELLOW, color)}: {_lines(message)}\n"
 
 

@@ -170,12 +170,12 @@ def summary(plan: MigrationPlan) -> str:
     risks = Counter(planned.risk for planned in plan.steps)
     final = sum(not planned.undo.is_possible for planned in plan.steps)
     impossible = sum(not planned.is_possible for planned in plan.steps)
-    told = (
+    risks_and_limits = (
         (risks[Risk.BLOCKS], "blocks writers", "block writers"),
         (risks[Risk.REWRITES], "rewrites its table", "rewrite their tables"),
         (risks[Risk.LOSES_DATA], "loses data", "lose data"),
         (final, "cannot be undone", "cannot be undone"),
         (impossible, "is not possible at this destination", "are not possible at this destination"),
     )
-    parts = [f"{number:,} {one if number == 1 else many}" for number, one, many in told if number]
+    parts = [f"{number:,} {one if number == 1 else many}" for number, one, many in risks_and_limits if number]
     return "; ".join((f"Plan: {counts}", *parts)) + "."

@@ -68,9 +68,11 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     if look.is_quiet:
         return print_sections([[*_flat(shown), *left, _summary(report)]], look)
     same = [review for review in shown.reviews if words.is_same(review)]
-    told = shown.reviews if len(same) == 1 or look.is_verbose else [each for each in shown.reviews if each not in same]
-    sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in told]
-    if len(told) < len(shown.reviews):
+    listed = (
+        shown.reviews if len(same) == 1 or look.is_verbose else [each for each in shown.reviews if each not in same]
+    )
+    sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in listed]
+    if len(listed) < len(shown.reviews):
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
     sections.append([line for finding in _violations(shown) for line in _violation(finding, len(report.reviews) > 1)])
     sections.append([*_silenced(shown), *first_lines(report.unmatched, _unmatched, look, "silence")])
@@ -117,7 +119,7 @@ def _flat(report: Report) -> Iterator[Text]:
     for finding in sorted(report.findings, key=lambda each: -each.severity.rank):
         if finding.severity.rank >= Severity.WARN.rank:
             at = words.location(finding)
-            where = escape(str(at)) if at else _thing(finding, is_schema_told=True)
+            where = escape(str(at)) if at else _thing(finding, names_schema=True)
             yield Text(f"{where}: ").append(_sentence(finding))
 
 
@@ -165,8 +167,8 @@ def _nodes(review: Review, look: Look) -> dict[str | None, _Node]:
     for change in review.changes:
         _node(nodes, *place(change)).changes.append(change)
     for finding in review.findings:
-        is_told = finding.silence is None if look.is_verbose else words.is_shown(finding)
-        if is_told and not finding.is_violation:
+        is_listed = finding.silence is None if look.is_verbose else words.is_shown(finding)
+        if is_listed and not finding.is_violation:
             _node(nodes, finding.table, finding.column).findings.append(finding)
     return nodes
 
@@ -215,10 +217,12 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
                 for column in change.table.columns.values():
                     line = _mark(_sign(change)).append(show_name(column.name), style=_NAME)
                     branch.add(line.append(f": {escape(describe_column(column))}"))
-    is_told = any(look.is_verbose or isinstance(change, ColumnRetyped | NullabilityChanged) for change in node.changes)
+    is_listed = any(
+        look.is_verbose or isinstance(change, ColumnRetyped | NullabilityChanged) for change in node.changes
+    )
     for finding in node.findings:
-        are_values_told = is_told and finding.against is None
-        details = [*_details(finding, are_values_told), *_fingerprint(finding, look)]
+        shows_values = is_listed and finding.against is None
+        details = [*_details(finding, shows_values), *_fingerprint(finding, look)]
         branch.add(Group(_finding(finding), *map(indented, details)))
 
 
@@ -233,8 +237,8 @@ def _sentence(finding: Finding) -> Text:
     return label.append(f": {escape(finding.message)}").append(f" — {words.victims(finding)}", style=_FAINT)
 
 
-def _details(finding: Finding, are_values_told: bool) -> Iterator[Text]:
-    if not are_values_told and (values := words.values(finding)):
+def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
+    if not shows_values and (values := words.values(finding)):
         yield Text(escape(values))
     if counted := words.counted(finding):
         yield Text(escape(counted))
@@ -263,10 +267,10 @@ def _violations(report: Report) -> Iterable[Finding]:
     return (finding for finding in report.findings if finding.is_violation)
 
 
-def _violation(finding: Finding, is_schema_told: bool) -> Iterator[RenderableType]:
+def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]:
     yield _finding(finding)
-    yield indented(Text(f"in {_thing(finding, is_schema_told)}"))
-    yield from map(indented, _details(finding, are_values_told=False))
+    yield indented(Text(f"in {_thing(finding, names_schema)}"))
+    yield from map(indented, _details(finding, shows_values=False))
 
 
 def _silenced(report: Report) -> Iterator[RenderableType]:
@@ -284,10 +288,10 @@ def _unmatched(silence: Silence) -> Text:
     return warning("warning", f"{at}{escape(words.unmatched(silence))}")
 
 
-def _thing(finding: Finding, is_schema_told: bool) -> str:
+def _thing(finding: Finding, names_schema: bool) -> str:
     name = ".".join(show_name(each) for each in (finding.table, finding.column) if each is not None)
     schema = f"schema {show_name(finding.schema)}"
-    return f"{schema}, {name}" if name and is_schema_told else name or schema
+    return f"{schema}, {name}" if name and names_schema else name or schema
 
 
 def _summary(report: Report) -> Text:

@@ -21,7 +21,7 @@ _SHORT_HASH: Final = 8
 
 
 def is_shown(finding: Finding) -> bool:
-    """Return whether a finding is told without being asked for."""
+    """Return whether a finding is shown without being asked for."""
     return finding.silence is None and not finding.is_cosmetic and finding.severity in WORDS
 
 
@@ -57,8 +57,8 @@ def victims(finding: Finding) -> str:
     if finding.is_violation:
         broken.append("the contract")
     doubtful = [name for name, severity in of.items() if severity.rank == Severity.WARN.rank]
-    told = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
-    return ", ".join(told) or "breaks nobody"
+    parts = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
+    return ", ".join(parts) or "breaks nobody"
 
 
 _AXES: Final = (("readers", "readers"), ("writers", "writers"), ("data", "stored rows"))
@@ -119,7 +119,7 @@ def what_hash_says(review: Review) -> str:
 
 
 def is_same(review: Review) -> bool:
-    """Return whether there is nothing to tell of a schema."""
+    """Return whether there is nothing to report of a schema."""
     has_edits = any(side.is_edited for side in (review.base, review.head) if side)
     return not (review.changes or review.findings or has_edits) and None not in (review.base, review.head)
 
@@ -132,14 +132,14 @@ def edits(review: Review) -> Iterable[str]:
 
 
 def values(finding: Finding) -> str | None:
-    """Return ``before -> after``, None where one is missing, both are the same, or the message tells both."""
+    """Return ``before -> after``, None where one is missing, both are the same, or the message has both."""
     if finding.before is None or finding.after is None or finding.before == finding.after:
         return None
-    if _tells(finding.message, finding.before) and _tells(finding.message, finding.after):
+    if _contains(finding.message, finding.before) and _contains(finding.message, finding.after):
         return None
     before, after = _value(finding.before), _value(finding.after)
     if _is_reordered(finding) and before.endswith("…") and after.endswith("…"):
-        # Of the starts of two long lists nobody sees the difference; the message tells the first one.
+        # Of the starts of two long lists nobody sees the difference; the message names the first one.
         return None
     return f"{before} -> {after}"
 
@@ -154,7 +154,7 @@ def _is_reordered(finding: Finding) -> bool:
     return are_lists and sorted(map(str, before)) == sorted(map(str, after))
 
 
-def _tells(message: str, value: Any) -> bool:
+def _contains(message: str, value: Any) -> bool:
     """Return whether a message holds a value, or, in backquotes, each part of a list or a mapping."""
     if _value(value).strip('"') in message:
         return True

@@ -16,7 +16,7 @@ from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema, Table
 
-_TOLD = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
+_SHOWN = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
 
 
 def print_schemas(found: Sequence[tuple[Schema, str]], look: Look) -> str:
@@ -105,8 +105,8 @@ def _parents_first(tables: Any) -> list[Table]:
 
 
 def _table(table: Table) -> Text:
-    told = [f"{table.properties[key]}" for key in _TOLD if isinstance(table.properties.get(key), str)]
-    what = ", ".join([*told, counted(len(table.columns), "column")])
+    stated = [f"{table.properties[key]}" for key in _SHOWN if isinstance(table.properties.get(key), str)]
+    what = ", ".join([*stated, counted(len(table.columns), "column")])
     line = Text().append(show_name(table.name), style=NAME).append(f" ({escape(what)})")
     return _described(line, table.properties.get("description"))
 

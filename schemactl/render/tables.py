@@ -100,8 +100,8 @@ def _why(column: ColumnFinding) -> str:
     # Keys that become one column are absent wherever another of them stands.
     if column.absences and len(column.sources) == 1:
         parts.append(f"absent in {counted(column.absences, 'object')}")
-    told = ", ".join(parts)
-    return f"{told}; {escape(column.reason)}" if column.reason else told
+    evidence = ", ".join(parts)
+    return f"{evidence}; {escape(column.reason)}" if column.reason else evidence
 
 
 def _type(column: ColumnFinding) -> str:
@@ -148,7 +148,7 @@ def _seen(first: Position, examples: tuple[str, ...], column: ColumnFinding) -> 
 
 
 def _example(text: str, column: ColumnFinding) -> str:
-    """Return a value as the data has it: texts in quotes, as far as the kinds tell texts from others."""
+    """Return a value as the data has it: texts in quotes, as far as the kinds distinguish texts from others."""
     is_text = "text" in column.kinds or (not column.kinds and column.data_type == "text")
     is_literal = len(column.kinds) > 1 and reads_as_literal(text)
     return quote(text) if is_text and not is_literal else escape(text)

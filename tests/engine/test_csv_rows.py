@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.csv_rows import read_rows
+from schemactl.engine.csv_faults import read_rows
 
 
 def broken(text: str, separator: str = ",") -> list[tuple[int, int, int, bool]]:

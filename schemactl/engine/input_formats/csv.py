@@ -15,8 +15,15 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from schemactl.engine.csv_faults import CsvFaults, fault_text, find_csv_faults, key_column, key_of, warn_of_csv
-from schemactl.engine.csv_rows import BrokenCell
+from schemactl.engine.csv_faults import (
+    BrokenCell,
+    CsvFaults,
+    fault_text,
+    find_csv_faults,
+    key_column,
+    key_of,
+    warn_of_csv,
+)
 from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.input_warnings import warn_of_renamed

@@ -94,7 +94,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _shown(report: Report) -> list[Finding]:
-    """Return the findings that are told without being asked for, worst first, whatever their schema."""
+    """Return the findings that are shown without being asked for, worst first, whatever their schema."""
     shown = [finding for finding in report.findings if words.is_shown(finding)]
     return sorted(shown, key=lambda finding: (-finding.severity.rank, not finding.is_violation))
 

@@ -40,8 +40,8 @@ def render(report: Report) -> str:
     """
     every = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
     worst = sorted(every, key=lambda each: (each[1].silence is not None, -each[1].severity.rank))
-    told = every if len(every) <= LIMIT else worst[:LIMIT]
-    rules = _worst_by_rule(finding for _, finding in told)
+    listed = every if len(every) <= LIMIT else worst[:LIMIT]
+    rules = _worst_by_rule(finding for _, finding in listed)
     numbers = {rule: number for number, rule in enumerate(rules)}
     driver = {
         "name": "schemactl",
@@ -52,7 +52,7 @@ def render(report: Report) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
-        "results": [_result(finding, review, numbers[finding.rule]) for review, finding in told],
+        "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed],
         **({"invocations": [_left_out(len(every) - LIMIT)]} if len(every) > LIMIT else {}),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
