@@ -54,6 +54,8 @@ from schemactl.schema.types import schema_from_dict
 sys.path.append(str(Path(__file__).parents[1] / "normalization"))
 from interpret import run
 
+# How keys of `numbered_keys` begin: ten bytes, all zero but the last.
+MADE_UP = "AAAAAAAA"
 NO_COERCION = "dlt.common.normalizers.json.relational_no_coercion"
 
 
@@ -122,7 +124,21 @@ def assert_made_alike(plan, rows, found):
     # A value without room in one column may have some in a variant of it.
     if has_room:
         assert not tally.unfit
-        assert plain(made) == plain(stored)
+        assert plain(numbered_anew(made)) == plain(numbered_anew(stored))
+
+
+def numbered_anew(rows):
+    """Number made-up keys by the places of their rows: the kernel draws a key for each row, dlt where one is needed."""
+    numbers = {}
+
+    def number(value):
+        is_made_up = isinstance(value, str) and value.startswith(MADE_UP)
+        return numbers.setdefault(value, f"{MADE_UP}{len(numbers)}") if is_made_up else value
+
+    return {
+        table: [{column: number(row[column]) for column in sorted(row)} for row in found]
+        for table, found in sorted(rows.items())
+    }
 
 
 def stored_row(table, row):
