@@ -25,8 +25,7 @@ from schemactl.engine.scan import Scan
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
-from schemactl.engine.typed import typed_rows
-from schemactl.engine.typing import text_rows
+from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
 from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
 from schemactl.kernel.typed import TypedSource

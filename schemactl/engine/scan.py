@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
@@ -22,7 +22,6 @@ from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
-from schemactl.engine.typing import findings_of, look, typed_by, types_of
 from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.report import TypingFinding
@@ -31,8 +30,10 @@ from schemactl.inference.survival.tallies import Tally, add
 from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part
 from schemactl.kernel.recount import Absences, Scalars
-from schemactl.kernel.typing_rows import FieldErrors
 from schemactl.schema.typing.model import TextOptions, TypingTask
+
+if TYPE_CHECKING:
+    from schemactl.kernel.typing_rows import FieldErrors
 
 AS_THEY_ARE: Final = TextOptions()
 
@@ -118,7 +119,7 @@ def scan_inputs(
     batches = read_batches(spark, inputs, texts.null_values)
     if texts.task is not None:
         progress("typing texts", None)
-        return _scan_texts(spark, inputs, typed_by(batches, texts.task), texts.task)
+        return _scan_texts(spark, inputs, batches, texts.task)
     documents = [_Records(spark, batch, sample, progress) for batch in batches if isinstance(batch, Documents)]
     progress("reading documents", None)
     parts = [each.located("observe_partition") for each in documents]
@@ -139,9 +140,13 @@ def scan_inputs(
     )
 
 
-def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[Typed], task: TypingTask) -> Scan:
+def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[Batch], task: TypingTask) -> Scan:
     """Type texts once to find what is wrong with them; nothing is kept."""
-    looked = [look(spark, batch, str(FilePath.cwd())) for batch in batches]
+    # Only typings need these modules, which take a quarter of a second to load.
+    from schemactl.engine.typing import findings_of, look, typed_by, types_of
+
+    texts = typed_by(batches, task)
+    looked = [look(spark, batch, str(FilePath.cwd())) for batch in texts]
     located = [_Located(tuple(part.part for part in parts)) for parts in looked]
     errors: dict[str, FieldErrors] = {}
     for parts, places in zip(looked, located, strict=True):
@@ -154,7 +159,7 @@ def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[
         merge_all((unread, Evidence(typed=types_of(task)), *(Evidence(files=each.files()) for each in located))),
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
-        typed=tuple(ReadRows(batch, part.before) for batch, part in zip(batches, located, strict=True)),
+        typed=tuple(ReadRows(batch, part.before) for batch, part in zip(texts, located, strict=True)),
         typing=findings_of(task, errors),
     )
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.input import shown_path
-from schemactl.engine.input_formats import FILE, Numbering, Typed
+from schemactl.engine.input_formats import FAULT, FILE, Numbering, Typed
 from schemactl.engine.spark_types import typed_columns
 from schemactl.engine.sql import literal, quoted
 from schemactl.inference.paths import ELEMENT, Path
@@ -47,6 +47,14 @@ def typed_rows(batch: Typed, wanted: Set[str | None] | None = None) -> TypedRows
     whole = frozenset(path for column in columns for path in _variants(column.dataType, (column.name,)))
     placed = batch.frame.select(*values, *place_of(batch))
     return TypedRows(placed, tuple(column.name for column in columns), whole)
+
+
+def text_rows(batch: Typed) -> TypedRows:
+    """Return the texts of a batch for workers, and why a row is bad after them."""
+    assert batch.task is not None
+    names = tuple(field.name for field in batch.task.typing.fields)
+    texts = (f"c{at}" for at in range(len(names)))
+    return TypedRows(batch.frame.select(*texts, FAULT, *place_of(batch)), names, frozenset())
 
 
 def columns_of(batch: Typed) -> list[T.StructField]:

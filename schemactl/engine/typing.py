@@ -15,7 +15,7 @@ from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, Number
 from schemactl.engine.reading.places import place_columns
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
-from schemactl.engine.typed import TypedRows, place_of
+from schemactl.engine.typed import text_rows
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
@@ -102,14 +102,6 @@ def _check_type(field: Field, of: T.DataType) -> None:
 
 def _text_sql(sql: str, of: T.DataType) -> str:
     return f"cast({sql} as string)" if isinstance(of, T.NullType) else sql
-
-
-def text_rows(batch: Typed) -> TypedRows:
-    """Return the texts of a batch for workers, and why a row is bad after them."""
-    assert batch.task is not None
-    names = tuple(field.name for field in batch.task.typing.fields)
-    texts = (f"c{at}" for at in range(len(names)))
-    return TypedRows(batch.frame.select(*texts, FAULT, *place_of(batch)), names, frozenset())
 
 
 def look(spark: SparkSession, batch: Typed, folder: str) -> list[TypingPart]:

@@ -1,7 +1,7 @@
 """The process that Spark forks its Python workers from, on this machine: it has loaded what each of them would load.
 
 Spark runs it in place of `pyspark.daemon` (``spark.python.daemon.module``), which leaves it to every worker to import
-PySpark's worker and pyarrow; that takes longer than to read a megabyte.
+PySpark's worker, pyarrow and the kernel; that takes longer than to read a megabyte.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pyspark import daemon
 
-_LOADED: Final = ("pyspark.worker", "pyarrow.compute", "orjson")
+_LOADED: Final = ("pyspark.worker", "pyarrow.compute", "orjson", "schemactl.kernel.package")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved
@@ -21,7 +22,7 @@ from schemactl.flows.request import InferRequest
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
-from schemactl.flows.unfilled import CountRows, without_unfilled
+from schemactl.flows.unfilled import CountedRows, CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, merge, merge_all
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
@@ -35,6 +36,10 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.sources import LeftOutWarning
 from schemactl.store.text import replace_text
+
+if TYPE_CHECKING:
+    from schemactl.engine.scan import Scan
+    from schemactl.normalization.plan import Plan
 
 MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""
@@ -207,17 +212,23 @@ def collected(parts: Sequence[Part], sample: Sample, progress: Progress) -> Iter
     if not any(part.inputs for part in parts):
         yield _checked(found)
         return
-    from schemactl.engine.package import count_rows
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session import SparkOptions, open_session
 
     progress("starting Spark", None)
     with open_session(parts[0].request.spark or SparkOptions(), progress) as spark:
+
+        def count_rows(scan: Scan, plan: Plan) -> CountedRows:
+            # Only contracts that reject rows need the modules that write them.
+            from schemactl.engine.package import count_rows
+
+            return count_rows(spark, scan, plan, progress)
+
         for at, part in enumerate(parts):
             scan = scan_inputs(spark, part.inputs, sample, progress, texts=part.request.texts)
             check_bad_records(scan, part.request.on_bad_record)
             is_all = sample.is_full and not part.saved
-            count = partial(count_rows, spark, scan, progress=progress) if is_all else None
+            count = partial(count_rows, scan) if is_all else None
             found[at] = Data(part.request, merge(found[at].evidence, scan.evidence), count, scan.typing)
         yield _checked(found)
 

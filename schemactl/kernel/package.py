@@ -10,7 +10,7 @@ import pickle
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,9 +23,10 @@ from schemactl.kernel.outcome import LoadTime, Outcome
 from schemactl.kernel.partitions import BLOCK_SHIFT, RecordReader, read_rows
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of
-from schemactl.kernel.typing import Typist
-from schemactl.kernel.typing_rows import RejectedRows, type_names, typed_rows
 from schemactl.normalization.plan import Plan
+
+if TYPE_CHECKING:
+    from schemactl.kernel.typing_rows import RejectedRows
 
 MESSAGE: Final = "message binary"
 """The column that partitions give to the driver."""
@@ -134,6 +135,10 @@ def write_typed(
     """
     asked: TypedSource = pickle.loads(source)
     if asked.task is not None:
+        # Only typings need these modules, which take a quarter of a second to load.
+        from schemactl.kernel.typing import Typist
+        from schemactl.kernel.typing_rows import type_names, typed_rows
+
         typist = Typist(asked.task.typing)
         made = (
             row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from array import array
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,7 +207,10 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
 
 
 def _pickled(part: Part) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(part, pickle.HIGHEST_PROTOCOL)], pa.binary())], ["part"])
+    pickled = pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
+    # To make an array of a Python value, pyarrow imports pandas first: as long as a megabyte takes to observe.
+    buffers = [None, pa.py_buffer(array("i", [0, len(pickled)])), pa.py_buffer(pickled)]
+    return pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.binary(), 1, buffers)], ["part"])
 
 
 def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:

@@ -94,7 +94,8 @@ def session_beside(group: str, report: Callable[[str], None]) -> Iterator[SparkS
     finally:
         if context is not None:
             server: Any = context._accumulatorServer
-            server.shutdown()
+            # It ends within half a second, which nobody needs to wait for.
+            threading.Thread(target=server.shutdown, daemon=True).start()
         gateway.close()
 
 
