@@ -128,14 +128,10 @@ def postgres_at() -> Iterator[Database]:
     sys.path.insert(0, str(ROOT / "tests"))
     import postgres_server
 
-    from schemactl.destinations.postgresql._words import FUNCTIONS
-
     with postgres_server.running() as url, psycopg.connect(url, autocommit=True) as connection:
         # All is done by the one process that is measured.
         for setting in ("TimeZone = 'UTC'", "max_parallel_workers_per_gather = 0"):
             connection.execute(f"SET {setting}")
-        for made in FUNCTIONS.values():
-            connection.execute(made)
         process = Path(f"/proc/{connection.info.backend_pid}/stat")
 
         def spent() -> float:

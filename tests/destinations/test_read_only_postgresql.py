@@ -80,11 +80,16 @@ def test_role_that_may_only_read_plans_and_verifies(dataset: Dataset, capsys: py
 def test_role_that_may_not_change_a_table_is_told_what_is_missing(
     dataset: Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = put(schema_of(*FIRST.tables["orders"].columns.values(), column("more"), before=FIRST), "more.yaml")
+    columns = FIRST.tables["orders"].columns
+    more = put(schema_of(*columns.values(), column("more"), before=FIRST), "more.yaml")
+    others = (each for each in columns.values() if each.name != "old")
+    parsed = put(schema_of(*others, column("old", "json"), before=FIRST), "parsed.yaml")
+    dataset.sql("DELETE FROM @.orders WHERE id = 3")
     rights = ("GRANT ALL ON SCHEMA @ TO reader", "GRANT ALL ON ALL TABLES IN SCHEMA @ TO reader")
-    for given, missing in (
-        ((), 'GRANT TEMPORARY ON DATABASE "postgres"'),
-        (("GRANT TEMPORARY ON DATABASE postgres TO reader",), 'connect as the role that owns table "orders"'),
+    for wanted, given, missing in (
+        (more, (), 'connect as the role that owns table "orders"'),
+        # What PostgreSQL does not cast by itself goes into a table of the session.
+        (parsed, ("ALTER TABLE @.orders OWNER TO reader",), 'GRANT TEMPORARY ON DATABASE "postgres"'),
     ):
         url = _reader(dataset, *rights, *given)
         assert run(["migrate", "apply", wanted, "--to", url, "--yes", "--quiet"]) == 3

@@ -4,6 +4,7 @@ import json
 import math
 import random
 import struct
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation, localcontext
 
@@ -12,6 +13,7 @@ import pytest
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.destinations._migration.conversion import FALSE, Retype
 from schemactl.destinations._session import literal
+from schemactl.destinations.postgresql.conversion import guarded
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import CreateTable
 from schemactl.schema.coercion import coerce
@@ -280,12 +282,19 @@ def store_values(migration, before, to, name):
     return given, f'"{place}"."{name}"', Retype(source, target, counts_seconds=True)
 
 
+def staged(kind, session, retype, place):
+    """Return how a column's values are converted, once PostgreSQL has what dlt's coercion makes of them."""
+    if kind is postgresql:
+        session.stage_coerced(retype, place)
+    return session.dialect.convert(retype, '"v"')
+
+
 @pytest.mark.parametrize("migration", [duckdb, postgresql, sqlite], indirect=True, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(("before", "to"), PAIRS, ids=lambda kind: str(kind))
 def test_a_value_is_converted_as_dlt_does_or_counted_as_unfit(migration, before, to):
     kind, session = migration
     given, place, retype = store_values(migration, before, to, f"{before}_to_{to}")
-    conversion = session.dialect.convert(retype, '"v"')
+    conversion = staged(kind, session, retype, place)
     fits, value = conversion.fits, conversion.value
     found = dict(session.database.query(
         f'SELECT "i", CASE WHEN {fits} THEN {as_text(value, to, kind)} END FROM {place} '
@@ -317,7 +326,7 @@ COERCED_ALONE = {
 """What a database has no cast of its own for that gives what dlt gives."""
 
 
-@pytest.mark.parametrize("migration", [duckdb], indirect=True, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("migration", [duckdb, postgresql], indirect=True, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(("before", "to"), PAIRS, ids=lambda kind: str(kind))
 def test_a_database_casts_by_itself_what_it_casts_as_dlt_does(migration, before, to):
     kind, session = migration
@@ -342,11 +351,12 @@ def test_a_database_casts_by_itself_what_it_casts_as_dlt_does(migration, before,
 def test_a_text_that_is_counted_as_unfit_fails_or_becomes_what_dlt_gives(migration, to):
     kind, session = migration
     retype = Retype(Column("v", {"data_type": "text"}), Column("v", {"data_type": str(to)}), counts_seconds=True)
-    conversion = session.dialect.convert(retype, '"v"')
+    every = ", ".join(map(literal, [*PLAIN_TEXTS[to], *ODD_TEXTS]))
+    conversion = staged(kind, session, retype, f"(SELECT CAST(unnest(ARRAY[{every}]) AS VARCHAR) AS v) AS given")
     fits, value = conversion.fits, as_text(conversion.value, to, kind)
     refused = 0
     for text in [*PLAIN_TEXTS[to], *ODD_TEXTS]:
-        given = f"FROM (SELECT CAST({literal(text)} AS VARCHAR) AS v) AS given"
+        given = f"FROM (SELECT CAST({literal(text)} AS VARCHAR) AS v OFFSET 0) AS given"  # no constant is folded
         ((is_fit,),) = session.database.query(f"SELECT {fits} {given}")
         try:
             with session.database.telling("convert"):
@@ -360,11 +370,26 @@ def test_a_text_that_is_counted_as_unfit_fails_or_becomes_what_dlt_gives(migrati
 
 
 @pytest.mark.parametrize("migration", [postgresql], indirect=True, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("to", [to for to in PLAIN_TEXTS if (T.TEXT, to) not in COERCED_ALONE], ids=str)
+def test_a_statement_without_coerced_values_gives_what_dlt_gives_or_fails(migration, to):
+    kind, session = migration
+    retype = Retype(Column("v", {"data_type": "text"}), Column("v", {"data_type": str(to)}))
+    value, made = as_text(guarded(retype, '"v"'), to, kind), {}
+    for text in [*PLAIN_TEXTS[to], *ODD_TEXTS]:
+        with suppress(DestinationError), session.database.telling("convert"):
+            ((made[text],),) = session.database.query(f"SELECT {value} FROM (SELECT {literal(text)} AS v) AS given")
+    assert set(made) & set(PLAIN_TEXTS[to])
+    assert {text: comparable(of_text(str(found), to), to) for text, found in made.items()} == {
+        text: expected(text, T.TEXT, to) for text in made
+    }
+
+
+@pytest.mark.parametrize("migration", [postgresql], indirect=True, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(("before", "to"), [pair for pair in PAIRS if T.TEXT is not pair[0]], ids=str)
 def test_a_value_that_is_counted_as_unfit_fails_in_the_statement_too(migration, before, to):
     kind, session = migration
     _, place, retype = store_values(migration, before, to, f"refused_{before}_to_{to}")
-    conversion = session.dialect.convert(retype, '"v"')
+    conversion = staged(kind, session, retype, place)
     fits, value = conversion.fits, as_text(conversion.value, to, kind)
     unfit = session.database.query(f'SELECT "i" FROM {place} WHERE NOT coalesce({fits}, FALSE) ORDER BY "i" LIMIT 20')
     for (number,) in unfit:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -50,10 +50,43 @@ class Retype:
     is_strict: bool = True
 
 
+_LEAP_YEAR: Final = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
+_DAY: Final = (
+    "([0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
+    f"|{_LEAP_YEAR}-02-29)"
+)
+"""A day that there is, but for those of the year 0."""
+
+TIME_OF_DAY: Final = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+MOMENT: Final = f"{_DAY}([T ]{TIME_OF_DAY}(Z|[+-](0[0-9]|1[0-4])(:[0-5][0-9])?)?)?"
+DAY_ALONE: Final = f"{_DAY}([T ]00:00(:00([.]0{{1,6}})?)?(Z|[+]00:00)?)?"
+"""Texts that all databases read as dlt's coercion does, as regular expressions of RE2 and POSIX alike."""
+
+
 def conjoin(*conditions: str) -> str:
     """Return the condition that all of some conditions hold."""
     stated = [each for each in conditions if each != TRUE]
     return f"({' AND '.join(stated)})" if stated else TRUE
+
+
+def is_short(value: str, column: Column, measure: str = "length") -> str:
+    """Return the condition that a value is not longer than a column, where that states a length."""
+    limit = column.properties.get("precision")
+    return TRUE if limit is None else f"{measure}({value}) <= {int(limit)}"
+
+
+def is_zoned(column: Column) -> bool:
+    """Return whether a timestamp column has moments, not times on a wall."""
+    return column.properties.get("timezone") is not False
+
+
+def sized(retype: Retype, sizes_of: Callable[[Column], tuple[int, int]]) -> Retype:
+    """Return a retype to decimals with the precision and scale that a database gives them."""
+    if retype.after.data_type not in _DECIMALS:
+        return retype
+    precision, scale = sizes_of(retype.after)
+    after = replace(retype.after, properties={**retype.after.properties, "precision": precision, "scale": scale})
+    return replace(retype, after=after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Un
 from schemactl.destinations._migration.rendering import Dialect, retype_of
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 
-_SHOWN_CHARACTERS = 200
+SHOWN_CHARACTERS = 200
 
 
 def count_query(step: Step, column: str | None, table: str, keys: Sequence[str], dialect: Dialect) -> str | None:
@@ -32,7 +32,7 @@ def count_query(step: Step, column: str | None, table: str, keys: Sequence[str],
         return None
     value, condition = found
     shown = [f"CAST({dialect.name(key)} AS {dialect.text}) AS k{number}" for number, key in enumerate(keys)]
-    listed = ", ".join(["count(*) OVER () AS unfit", f"{dialect.shown(value, _SHOWN_CHARACTERS)} AS shown", *shown])
+    listed = ", ".join(["count(*) OVER () AS unfit", f"{dialect.shown(value, SHOWN_CHARACTERS)} AS shown", *shown])
     bad = f"SELECT {listed} FROM {table} WHERE {condition} LIMIT {MOST_EXAMPLES}"
     total = f"SELECT count(*) AS all_rows FROM {table}"
     return f"SELECT total.all_rows, bad.* FROM ({total}) AS total LEFT JOIN ({bad}) AS bad ON 1 = 1"
@@ -64,8 +64,8 @@ def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[
         f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{listed} FROM {table} "
         f"WHERE {name} IS NOT NULL), "
         f"undone AS MATERIALIZED (SELECT given, {again} AS again{named} FROM converted WHERE made IS NOT NULL), "
-        f"other AS (SELECT count(*) OVER () AS unfit, {dialect.shown('given', _SHOWN_CHARACTERS)} AS shown, "
-        f"{dialect.shown('again', _SHOWN_CHARACTERS)} AS again{named} FROM undone "
+        f"other AS (SELECT count(*) OVER () AS unfit, {dialect.shown('given', SHOWN_CHARACTERS)} AS shown, "
+        f"{dialect.shown('again', SHOWN_CHARACTERS)} AS again{named} FROM undone "
         f"WHERE coalesce(again <> given, TRUE) LIMIT {MOST_EXAMPLES}) "
         f"SELECT total.all_rows, other.* FROM (SELECT count(*) AS all_rows FROM {table}) AS total "
         "LEFT JOIN other ON 1 = 1"

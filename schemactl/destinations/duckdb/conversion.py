@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._migration.conversion import (
     FALSE,
+    MOMENT,
     TRUE,
     Converted,
     Retype,
     coerce_text,
     conjoin,
+    is_short,
+    is_zoned,
+    sized,
     write_retype,
 )
 from schemactl.destinations._migration.ddl import checked_type
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
 COERCED: Final = "_schemactl_coerced"
 """Calls ``coerce_text``: sessions that convert values have it, see ``register``."""
 
-_DECIMALS: Final = (DataType.DECIMAL, DataType.WEI)
 _WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM", "VARINT"))
 
 
@@ -67,7 +70,7 @@ def convert(retype: Retype, value: str) -> Converted:
         is_sure, cast = _cast_other(retype, value, kind)
         return Converted(is_sure, cast, f"CAST(NULL AS {kind})", refused)
     is_sure, cast = _cast_text(retype, value, kind) if before.data_type is DataType.TEXT else _cast(retype, value, kind)
-    text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(_sized(retype)))})"
+    text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(sized(retype, _sizes_of)))})"
     match after.data_type:
         case DataType.TEXT:
             coerced = text
@@ -91,16 +94,6 @@ def _as_text(value: str, column: Column) -> str:
             return f"CAST({value} AS VARCHAR)"
 
 
-def _sized(retype: Retype) -> Retype:
-    """Return a retype whose decimals have the sizes that DuckDB gives them."""
-    column = retype.after
-    if column.data_type not in _DECIMALS:
-        return retype
-    precision, scale = _sizes_of(column)
-    sized = Column(column.name, {**column.properties, "precision": precision, "scale": scale})
-    return Retype(retype.before, sized, retype.counts_seconds, retype.is_strict)
-
-
 def _sizes_of(column: Column) -> tuple[int, int]:
     parsed = parse_type(type_of(column))
     assert parsed is not None  # decimals of dlt's have sizes
@@ -116,15 +109,10 @@ def _cast_other(retype: Retype, value: str, kind: str) -> tuple[str, str]:
     """Return how a value of a type that dlt does not know becomes a text, or the reverse."""
     before, after = retype.before, retype.after
     if after.data_type is DataType.TEXT and has_texts(before.properties.get(DATABASE_TYPE, "")):
-        return _is_short(f"CAST({value} AS VARCHAR)", after), f"CAST({value} AS VARCHAR)"
+        return is_short(f"CAST({value} AS VARCHAR)", after), f"CAST({value} AS VARCHAR)"
     if before.data_type is DataType.TEXT and has_texts(after.properties.get(DATABASE_TYPE, "")):
         return f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}", f"CAST({value} AS {kind})"
     return FALSE, f"CAST(NULL AS {kind})"
-
-
-def _is_short(text: str, column: Column) -> str:
-    limit = column.properties.get("precision")
-    return TRUE if limit is None else f"length({text}) <= {int(limit)}"
 
 
 def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
@@ -133,7 +121,7 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
     cast, is_read = f"CAST({value} AS {kind})", f"TRY_CAST({value} AS {kind}) IS NOT NULL"
     match after.data_type:
         case DataType.TEXT:
-            return _is_short(value, after), value
+            return is_short(value, after), value
         case DataType.BIGINT:
             is_same = f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}"
             return conjoin(is_same, _in_bits(f"TRY_CAST({value} AS {kind})", after)), cast
@@ -159,9 +147,12 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             length = f"strlen({value}) <= 27 AND strlen({value}) <> 21"
             is_moment = f"{length} AND ({is_shaped}) AND {value} >= '0001'"
             naive = f"(TRY_CAST({value} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')"
-            sure = conjoin(is_moment, f"TRY_CAST({value} AS TIMESTAMPTZ) IS NOT NULL", _keeps_fraction(retype, naive))
+            is_usual = conjoin(is_moment, f"TRY_CAST({value} AS TIMESTAMPTZ) IS NOT NULL")
+            # Years at the ends of Python's calendar may leave it with an offset.
+            inside = f"{value} BETWEEN '0002' AND '9999' AND regexp_full_match({value}, {literal(MOMENT)})"
+            sure = conjoin(f"({is_usual} OR ({inside}))", _keeps_fraction(retype, naive))
             zoned = f"CAST({value} AS TIMESTAMPTZ)"
-            return sure, zoned if _is_zoned(after) else f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})"
+            return sure, zoned if is_zoned(after) else f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})"
         case _:
             return FALSE, cast
 
@@ -189,7 +180,7 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
     match before.data_type, after.data_type:
         case _, DataType.TEXT:
             is_sure, text = _text_of(retype, value)
-            return conjoin(is_sure, _is_short(text, after)), text
+            return conjoin(is_sure, is_short(text, after)), text
         case DataType.BIGINT, DataType.BIGINT:
             is_wider = there == kind and _bits(before) <= _bits(after)
             return TRUE if is_wider else conjoin(f"{tried} IS NOT NULL", _in_bits(tried, after)), cast
@@ -222,8 +213,7 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             is_same = f"TRY_CAST({tried} AS {there}) = {value}"
             return is_same if retype.is_strict else f"{tried} IS NOT NULL", cast
         case DataType.BINARY, DataType.BINARY:
-            limit = after.properties.get("precision")
-            return TRUE if limit is None else f"octet_length({value}) <= {int(limit)}", value
+            return is_short(value, after, "octet_length"), value
         case DataType.TIMESTAMP | DataType.DATE | DataType.TIME, _:
             return _cast_of_time(retype, value, kind)
         case one, other:
@@ -249,7 +239,7 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
         case DataType.TIMESTAMP:
             naive = f"CAST({_naive(before, value)} AS TIMESTAMP)"
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE strftime({naive}, '.%f') END"
-            zone = " || '+00:00'" if _is_zoned(before) else ""
+            zone = " || '+00:00'" if is_zoned(before) else ""
             return _in_calendar(naive), f"strftime({naive}, '%Y-%m-%dT%H:%M:%S') || {fraction}{zone}"
         case DataType.DATE:
             return _is_day(value), text
@@ -279,18 +269,14 @@ def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             return TRUE if one is other else FALSE, f"CAST({value} AS {kind})"
 
 
-def _is_zoned(column: Column) -> bool:
-    return column.properties.get("timezone") is not False
-
-
 def _naive(column: Column, value: str) -> str:
     """Return a timestamp column's value in UTC, without its zone."""
-    return f"({value} AT TIME ZONE 'UTC')" if _is_zoned(column) else value
+    return f"({value} AT TIME ZONE 'UTC')" if is_zoned(column) else value
 
 
 def _moment(column: Column, naive: str, kind: str) -> str:
     """Return a timestamp without a zone, in UTC, as a column has it."""
-    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if _is_zoned(column) else f"CAST({naive} AS {kind})"
+    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if is_zoned(column) else f"CAST({naive} AS {kind})"
 
 
 def _is_day(value: str) -> str:

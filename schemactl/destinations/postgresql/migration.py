@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.conversion import coerce_text, has_spellings
-from schemactl.destinations._migration.conversions import written_retype
+from schemactl.destinations._migration.conversion import FALSE, Retype, coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import Hindrance, Unfit
+from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Hindrance, Unfit
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
@@ -23,15 +22,26 @@ from schemactl.destinations._migration.rendering import (
     retype_of,
 )
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._migration.unguarded import dialect_of, guarded_value
+from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
 from schemactl.destinations.postgresql._hanging import find_hindrance, hanging_on
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
 from schemactl.destinations.postgresql._trial import SCHEMA, TRIAL, refusal_of
-from schemactl.destinations.postgresql._types import NAMES, kind_of
-from schemactl.destinations.postgresql._words import FUNCTIONS, WORDS, PostgresWords, Reading
+from schemactl.destinations.postgresql._types import NAMES, has_texts, kind_of
+from schemactl.destinations.postgresql.conversion import (
+    INDEX_MAPPING,
+    MAKE_MAPPING,
+    MAPPING,
+    as_text,
+    convert,
+    guarded,
+    other_text,
+    own_cast,
+    type_of,
+    written_retype,
+)
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
@@ -51,6 +61,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
+    Taken,
 )
 from schemactl.schema.types import Column, DataType, Table
 
@@ -70,7 +81,7 @@ def _is_cast(before: Column, after: Column) -> bool:
     if before.data_type is not after.data_type:
         return False
     old, new = before.properties.get("precision"), after.properties.get("precision")
-    if WORDS.type_of(before) == WORDS.type_of(after):
+    if type_of(before) == type_of(after):
         return True
     if after.data_type is DataType.TEXT:
         return new is None or (old is not None and new >= old)
@@ -85,15 +96,10 @@ def _refuses_unfit(before: Column, after: Column) -> bool:
 
 
 ABILITIES: Final = Abilities(
-    names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True, has_texts=WORDS.has_texts
+    names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True, has_texts=has_texts
 )
 
-DIALECT: Final[Dialect] = dialect_of(WORDS, NAMES, "postgres")
-
-
-def _dialect_with(spellings: Mapping[str, str], words: PostgresWords = WORDS) -> Dialect:
-    """Return the same for a column of which some texts are spelled anew."""
-    return dialect_of(replace(words, spellings=spellings), NAMES, "postgres")
+DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"decode({digits}, 'hex')", "text", "postgres")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -103,8 +109,12 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return render_of_table(step, DIALECT, dataset)
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, dataset)
-        case Backfill() | FillColumn() | ChangeType():
-            return _write_values(step, table, dataset, DIALECT)
+        case Backfill() | FillColumn():
+            return render_of_values(step, DIALECT, dataset, table)
+        case ChangeType() if _is_cast(step.before, step.after):
+            return _change_type(step, dataset, "")
+        case ChangeType():
+            return _change_type(step, dataset, guarded(retype_of(step), DIALECT.name(step.before.name)))
         case SetNotNull() | DropNotNull() | AddUnique() | AddPrimaryKey():
             return render_of_constraint(step, DIALECT, dataset)
         case DropUnique():
@@ -113,24 +123,6 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return (_drop_primary_key(step, dataset),)
         case _:
             assert_never(step)
-
-
-def _write_values(
-    step: Backfill | FillColumn | ChangeType, table: Table | None, dataset: str, dialect: Dialect
-) -> tuple[str, ...]:
-    if not isinstance(step, ChangeType):
-        return _with_functions(render_of_values(step, dialect, dataset, table))
-    value = (
-        ""
-        if _is_cast(step.before, step.after)
-        else guarded_value(retype_of(step), DIALECT.name(step.before.name), dialect)
-    )
-    return _with_functions(_change_type(step, dataset, value))
-
-
-def _with_functions(statements: tuple[str, ...]) -> tuple[str, ...]:
-    needed = (made for call, made in FUNCTIONS.items() if any(call in each for each in statements))
-    return (*needed, *statements)
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
@@ -205,13 +197,7 @@ _STORAGES: Final = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 
 @dataclass(frozen=True, slots=True)
 class PostgresMigration(SqlMigration[PostgresSession]):
-    """See ``destinations.MigrationSession``.
-
-    Attributes:
-        words: those of its dialect.
-    """
-
-    words: PostgresWords = WORDS
+    """See ``destinations.MigrationSession``."""
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
@@ -224,20 +210,72 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             return tuple(hanging_on(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        """Run the statements of a step; texts that only dlt's coercion can read are spelled anew."""
+        """Run the statements of a step; values that PostgreSQL does not cast as dlt does go through dlt's coercion."""
         match step:
-            case Backfill() if spellings := self._spellings(step, None, self._table(step)):
-                statements = _write_values(step, None, self.dataset, _dialect_with(spellings))
+            case Backfill(taken=Taken.FITTING):
+                self.stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
                 SqlMigration.run(self, step, statements)
             case ChangeType():
-                self._retype(step, statements)
+                with self._kept_storage(step):
+                    self._retype(step, statements)
             case _:
                 SqlMigration.run(self, step, statements)
 
     def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:
-        """Run the statements, and look for texts to spell anew where they fail: to look first costs a scan."""
-        with self._kept_storage(step):
-            self._retype_values(step, statements)
+        """Run the statements, and coerce values where they fail: to look for such values first costs a scan."""
+        retype, table = retype_of(step), DIALECT.table(self.dataset, step.table)
+        name = DIALECT.name(step.before.name)
+        own = own_cast(retype, name)
+        if own.is_sure == FALSE == own.is_right:
+            self.stage_coerced(retype, table)
+            SqlMigration.run(self, step, statements)
+            return
+        try:
+            with self._savepoint():
+                SqlMigration.run(self, step, statements)
+        except DestinationError:
+            if self.database.connection.closed or not self.stage_coerced(retype, table):
+                raise
+            value = f"CASE WHEN {name} IS NOT NULL THEN {convert(retype, name).value} END"
+            SqlMigration.run(self, step, _change_type(step, self.dataset, value))
+
+    def stage_coerced(self, retype: Retype, table: str) -> int:
+        """Put what dlt's coercion makes of a column's values into the mapping table; return how many values it holds.
+
+        Args:
+            retype: of the column.
+            table: its full name.
+        """
+        name = DIALECT.name(retype.before.name)
+        odd = (text for text, _ in self._odd_values(retype, name, table))
+        made = [(text, coerced) for text in odd if (coerced := _coerce(text, retype)) is not None]
+        with self.database.telling("stage coerced values"):
+            for statement in MAKE_MAPPING:
+                self.database.execute(statement)
+            with self.database.connection.cursor() as cursor, cursor.copy(f"COPY {MAPPING} FROM STDIN") as copy:
+                for row in made:
+                    copy.write_row(row)
+            self.database.execute(INDEX_MAPPING)
+        return len(made)
+
+    def _odd_values(self, retype: Retype, name: str, place: str, but: str = FALSE) -> list[tuple[str, int]]:
+        """Return the distinct values of a column that PostgreSQL may not cast as dlt does, as texts, with their counts.
+
+        Args:
+            retype: of the column.
+            name: of the column, quoted.
+            place: the table's full name, or a query.
+            but: values of which this holds are left out.
+        """
+        is_left_out = but if but != FALSE else own_cast(retype, name).is_sure
+        with self.database.telling("look for values to coerce"):
+            return [
+                (text, count)
+                for text, count in self.database.query(
+                    f"SELECT {as_text(name, retype.before)}, count(*) FROM {place} "
+                    f"WHERE {name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE GROUP BY 1"
+                )
+            ]
 
     @contextmanager
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
@@ -253,18 +291,6 @@ class PostgresMigration(SqlMigration[PostgresSession]):
                 column = DIALECT.name(step.before.name)
                 action = f"ALTER COLUMN {column} SET STORAGE {_STORAGES[before[0][0]]}"
                 self.database.execute(alter(DIALECT, self.dataset, step.table, action))
-
-    def _retype_values(self, step: ChangeType, statements: Sequence[str]) -> None:
-        try:
-            with self._savepoint():
-                SqlMigration.run(self, step, statements)
-        except DestinationError:
-            if self.database.connection.closed:
-                raise
-            spellings = self._spellings(step, None, self._table(step))  # none where dlt's coercion reads no more
-            if not spellings:
-                raise
-            SqlMigration.run(self, step, _write_values(step, None, self.dataset, _dialect_with(spellings)))
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
@@ -284,34 +310,84 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         with self.database.telling("release a savepoint"):
             self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
 
-    def _table(self, step: ChangeType | Backfill) -> str:
-        return DIALECT.table(self.dataset, step.table)
-
     def _count(
         self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
     ) -> Unfit:
-        spellings = self._spellings(step, column, place)
-        session = replace(self, dialect=_dialect_with(spellings, self.words)) if spellings else self
-        return SqlMigration._count(session, step, column, place, relation, is_undone=is_undone)
-
-    def _spellings(self, step: Step, column: str | None, place: str) -> Mapping[str, str]:
-        """Return the texts of a column that PostgreSQL does not read and dlt's coercion does, spelled anew."""
-        if not isinstance(step, ChangeType | Backfill) or not has_spellings(retype := retype_of(step)):
-            return {}
+        """Count values by dlt's coercion: a session that writes nothing has no mapping table."""
+        if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
+            return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
+        retype = retype_of(step)
         name = DIALECT.name(column or retype.before.name)
-        is_odd = f"NOT coalesce({self.dialect.convert(retype, name).fits}, FALSE)"
-        with self.database.telling("look for texts that are spelled in other ways"):
-            rows = self.database.query(f"SELECT DISTINCT {name} FROM {place} WHERE {name} IS NOT NULL AND {is_odd}")
-        written = written_retype(retype, WORDS)
-        found = {text: spelled for (text,) in rows if (spelled := coerce_text(text, written)) is not None}
-        return {text: spelled for text, spelled in found.items() if r"\u0000" not in spelled}  # jsonb holds none
+        found: dict[str, tuple[int, str | None]]
+        if not is_undone:
+            odd = self._odd_values(retype, name, place)
+            found = {text: (count, None) for text, count in odd if not self._survives(text, retype)}
+        elif has_spellings(retype):
+            found = self._other_undone(retype, name, place)
+        else:
+            return Unfit()
+        return self._unfit_values(found, retype, name, place, relation)
+
+    def _other_undone(self, retype: Retype, name: str, place: str) -> dict[str, tuple[int, str | None]]:
+        """Return the texts that come back from a retype as others, each with its count and what it becomes."""
+        own, back = own_cast(retype, name), Retype(retype.after, retype.before, is_strict=False)
+        again = own_cast(back, f"({own.cast})")
+        is_same = f"CASE WHEN {own.is_sure} THEN CASE WHEN {again.is_sure} THEN {again.cast} = {name} END END"
+        found = {}
+        for text, count in self._odd_values(retype, name, place, is_same):
+            made = _coerce(text, retype)
+            becomes = None if made is None else coerce_text(made, written_retype(back))
+            if made is not None and becomes != text:
+                found[text] = count, becomes
+        return found
+
+    def _unfit_values(
+        self, found: Mapping[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
+    ) -> Unfit:
+        """Return values that were found, with the rows of a few."""
+        with self.database.telling("count rows"):
+            ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
+        if not found:
+            return Unfit(0, rows)
+        keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
+        text = as_text(name, retype.before)
+        shown = ", ".join(map(literal, list(found)[:MOST_EXAMPLES]))
+        row = (f"CAST({DIALECT.name(key)} AS text)" for key in keys)
+        listed = ", ".join((text, DIALECT.shown(name, SHOWN_CHARACTERS), *row))
+        with self.database.telling("look for rows"):
+            held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({shown}) LIMIT {MOST_EXAMPLES}")
+        examples = tuple(
+            Example({each: str(part) for each, part in zip(keys, key, strict=True)}, value, found[given][1])
+            for given, value, *key in held
+        )
+        return Unfit(sum(count for count, _ in found.values()), rows, examples)
+
+    def _survives(self, text: str, retype: Retype) -> bool:
+        """Return whether dlt's coercion takes a value, or PostgreSQL reads it as a type that dlt does not know."""
+        if retype.before.data_type is not None and retype.after.data_type is not None:
+            return _coerce(text, retype) is not None
+        kind = type_of(retype.after)
+        if retype.before.data_type is not DataType.TEXT or own_cast(retype, "v").is_right == FALSE:
+            return False
+        import psycopg
+
+        again = other_text(f"CAST({literal(text)} AS {kind})", kind)
+        with self.database.telling("read values of a type"):
+            try:
+                with self.database.connection.transaction():
+                    ((found,),) = self.database.query(f"SELECT {again}")
+            except (psycopg.DataError, psycopg.IntegrityError):
+                return False
+        return bool(found == text)
 
     def _try(self, step: ChangeType) -> str | None:
         relation = self.database.relation(self.dataset, step.table)
         there = relation.columns.get(step.before.name) if relation is not None else None
         if there is None or kind_of(there) != kind_of(self.database.column_type(step.before)):
             return None  # an earlier step makes it so
-        statements = render(replace(step, table=TRIAL), None, SCHEMA)
+        # Of a table without rows no value is converted.
+        value = "" if _is_cast(step.before, step.after) else f"CAST(NULL AS {type_of(step.after)})"
+        statements = _change_type(replace(step, table=TRIAL), SCHEMA, value)
         return refusal_of(self.database, self.dataset, step.table, statements)
 
 
@@ -342,38 +418,24 @@ def connect(
                 session.execute(f"SET {setting}")
             session.execute(f"SET lock_timeout = '{_STATEMENT_PATIENCE}'")
             session.execute("SET extra_float_digits = 1")
-            words = _reading_words(session) if is_read_only else WORDS
             if is_read_only:
                 session.execute("SET default_transaction_read_only = on")
             dataset = choose(session, address.dataset, schema_name)
         if not is_read_only:
             with session.telling("take the lock"):
                 _lock(session, dataset, patience)
-                _make_functions(session)
         try:
-            dialect = DIALECT if words is WORDS else _dialect_with({}, words)
-            yield PostgresMigration(session, dataset, dialect, catalogue, _sampled, is_read_only, words=words)
+            yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
         finally:
             if not is_read_only:
                 _unlock(session)
 
 
-def _reading_words(session: PostgresSession) -> PostgresWords:
-    """Return how a session that writes nothing finds out what the server reads: standbys take no functions."""
-    from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
-
-    if session.connection.info.server_version >= 160000:
-        return replace(WORDS, reading=Reading.BUILT_IN)
-    try:
-        _make_functions(session)
-    except (InsufficientPrivilege, ReadOnlySqlTransaction):
-        return replace(WORDS, reading=Reading.NOWHERE)
-    return WORDS
-
-
-def _make_functions(session: PostgresSession) -> None:
-    for made in FUNCTIONS.values():
-        session.execute(made)
+def _coerce(text: str, retype: Retype) -> str | None:
+    """Return the text of a coerced value; None where it does not survive."""
+    made = coerce_text(text, written_retype(retype))
+    is_held = made is None or retype.after.data_type is not DataType.JSON or r"\u0000" not in made
+    return made if is_held else None  # jsonb holds no NUL
 
 
 def _sampled(place: str, relation: Relation, share: float) -> str | None:

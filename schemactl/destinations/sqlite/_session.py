@@ -15,7 +15,7 @@ from schemactl.destinations._busy import is_busy
 from schemactl.destinations._session import Relation
 from schemactl.destinations.sqlite._reader import MAIN
 from schemactl.destinations.sqlite._types import column_type
-from schemactl.destinations.sqlite._values import register
+from schemactl.destinations.sqlite.conversion import register
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Column
 

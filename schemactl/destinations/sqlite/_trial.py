@@ -10,7 +10,7 @@ from typing import Final
 
 from schemactl.destinations._session import quote
 from schemactl.destinations.sqlite._session import SqliteDatabase
-from schemactl.destinations.sqlite._values import register
+from schemactl.destinations.sqlite.conversion import register
 
 SPARE: Final = "_schemactl_trial"
 """A name that no table and no column has."""

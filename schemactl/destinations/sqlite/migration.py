@@ -42,7 +42,7 @@ from schemactl.destinations.sqlite._trial import (
     unreadable,
 )
 from schemactl.destinations.sqlite._types import NAMES, column_type
-from schemactl.destinations.sqlite._values import convert
+from schemactl.destinations.sqlite.conversion import convert
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.spelling import spelled_as

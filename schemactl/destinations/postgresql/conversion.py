@@ -1,0 +1,394 @@
+"""PostgreSQL's own casts that give what dlt's coercion gives, and the mapping table of the values that it coerces.
+
+See ``destinations._migration.conversion`` for the rule. PostgreSQL has no cast that gives null where it fails: a retype
+is tried first under conditions by which its casts are right or fail, which are quick; the conditions under which they
+do not fail choose the values that go through the coercion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from schemactl.destinations._migration.conversion import (
+    DAY_ALONE,
+    FALSE,
+    MOMENT,
+    TIME_OF_DAY,
+    TRUE,
+    Converted,
+    Retype,
+    conjoin,
+    is_short,
+    is_zoned,
+    sized,
+    write_retype,
+)
+from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._session import literal
+from schemactl.destinations._types import parse_type
+from schemactl.destinations.postgresql._types import column_type, has_texts
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, DataType
+
+COERCED: Final = "pg_temp._schemactl_coerced"
+MAPPING: Final = "pg_temp._schemactl_values"
+
+MAKE_MAPPING: Final = (
+    f"DROP TABLE IF EXISTS {MAPPING}",
+    f"CREATE TEMPORARY TABLE {MAPPING.partition('.')[2]} (given text, made text)",
+    f"CREATE OR REPLACE FUNCTION {COERCED}(value text) RETURNS text LANGUAGE plpgsql STABLE AS "
+    f"'BEGIN RETURN (SELECT made FROM {MAPPING} WHERE given = value); END'",
+)
+"""Makes the table of coerced values, and the function that looks one up: ALTER TABLE takes no subquery."""
+
+INDEX_MAPPING: Final = f"CREATE INDEX ON {MAPPING} USING hash (given)"
+
+_EXACT: Final = 2**53
+"""PostgreSQL writes doubles up to here as Python does."""
+
+_SURE_CHARACTERS: Final = 31
+"""No number of so many digits leaves the range of a double."""
+
+_BYTES: Final = 'COLLATE "C"'
+"""Comparisons by bytes are quick, and the same in every database."""
+
+_BLANK_IN_JSON: Final = r'("(?:[^"\\]|\\.)*")|([,:]) '
+_UUID: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_BOOLS: Final = tuple(
+    spelling(word)
+    for word in ("true", "false", "yes", "t", "y", "1", "no", "f", "n", "0")
+    for spelling in (str.lower, str.title, str.upper)
+)
+"""An ALTER compares with one after the other: what most columns hold comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCast:
+    """A cast of PostgreSQL's.
+
+    Attributes:
+        is_sure: the condition that it gives what dlt's coercion gives; it never fails.
+        cast: the value in its new type; null of a null.
+        is_right: a quicker condition, under which the cast gives what dlt's coercion gives, or fails.
+    """
+
+    is_sure: str
+    cast: str
+    is_right: str = FALSE
+
+
+def type_of(column: Column) -> str:
+    """Return a column's type, checked."""
+    return checked_type(column, column_type)
+
+
+def convert(retype: Retype, value: str) -> Converted:
+    """Return how PostgreSQL converts a value, once the mapping table holds what it does not cast by itself.
+
+    Args:
+        retype: from what to what.
+        value: the expression of the value; not null.
+    """
+    kind, own = type_of(retype.after), own_cast(retype, value)
+    text = f"{COERCED}({as_text(value, retype.before)})"
+    coerced = f"CAST({f'''decode({text}, 'hex')''' if retype.after.data_type is DataType.BINARY else text} AS {kind})"
+    return Converted(own.is_sure, own.cast, coerced, f"coalesce({coerced}, {_refuse(value, kind)})")
+
+
+def guarded(retype: Retype, value: str) -> str:
+    """Return the value in its new type without the mapping table; it fails where PostgreSQL's cast is not right."""
+    own, kind = own_cast(retype, value), type_of(retype.after)
+    if own.is_sure == TRUE:
+        return own.cast
+    if own.is_sure == FALSE == own.is_right:
+        return f"CASE WHEN {value} IS NOT NULL THEN {convert(retype, value).value} END"
+    is_right = f"WHEN {own.is_right} THEN {own.cast} " if own.is_right != FALSE else ""
+    is_sure = f"WHEN {own.is_sure} THEN {own.cast} " if own.is_sure != FALSE else ""
+    return f"CASE {is_right}{is_sure}WHEN {value} IS NOT NULL THEN {_refuse(value, kind)} END"
+
+
+def written_retype(retype: Retype) -> str:
+    """Return a retype as ``coerce_text`` takes it."""
+    return write_retype(sized(retype, _sizes_of))
+
+
+def as_text(value: str, column: Column) -> str:
+    """Return a value as ``conversion.read_value`` reads it."""
+    match column.data_type:
+        case DataType.TEXT:
+            return value
+        case DataType.BINARY:
+            return f"encode({value}, 'hex')"
+        case DataType.DOUBLE:  # a real has less digits
+            return f"CAST(CAST({value} AS double precision) AS text)"
+        case _:
+            return f"CAST({value} AS text)"
+
+
+def _refuse(value: str, kind: str) -> str:
+    """Return an expression of a type that fails with the value: PostgreSQL has no function for it."""
+    message = f"'a value does not survive: ' || left(CAST({value} AS text), 200)"
+    return f"CAST(CAST(CAST({message} AS integer) AS text) AS {kind})"
+
+
+def own_cast(retype: Retype, value: str) -> OwnCast:
+    """Return PostgreSQL's own cast of a value; its condition is FALSE where it has none that gives what dlt gives."""
+    before, after = retype.before.data_type, retype.after.data_type
+    kind = type_of(retype.after)
+    if before is None or after is None:
+        return _cast_other(retype, value, kind)
+    found = _cast_text(retype, value, kind) if before is DataType.TEXT else OwnCast(*_cast(retype, value, kind))
+    return found if after is not DataType.TEXT else replace(found, cast=f"CAST({found.cast} AS {kind})")
+
+
+def _cast_other(retype: Retype, value: str, kind: str) -> OwnCast:
+    """Return how a value of a type that dlt does not know becomes a text, or the reverse."""
+    before, after = retype.before, retype.after
+    if after.data_type is DataType.TEXT and has_texts(before.properties.get(DATABASE_TYPE, "")):
+        text = other_text(value, type_of(before))
+        return OwnCast(is_short(text, after), f"CAST({text} AS {kind})")
+    if before.data_type is DataType.TEXT and has_texts(after.properties.get(DATABASE_TYPE, "")):
+        is_same = f"{other_text(f'CAST({value} AS {kind})', kind)} = {value}"
+        return OwnCast(_matches(value, _UUID) if kind == "uuid" else FALSE, f"CAST({value} AS {kind})", is_same)
+    return OwnCast(FALSE, f"CAST(NULL AS {kind})")
+
+
+def other_text(value: str, kind: str) -> str:
+    """Return the text of a value of a type that dlt does not know."""
+    # The cast writes ``/32`` behind each address.
+    return f"abbrev({value})" if kind == "inet" else f"CAST({value} AS text)"
+
+
+def _sizes_of(column: Column) -> tuple[int, int]:
+    parsed = parse_type(type_of(column))
+    assert parsed is not None  # decimals of dlt's have sizes
+    precision, scale = parsed.sizes
+    return precision, scale
+
+
+def _bounds(column: Column) -> tuple[int, int]:
+    bits = min(int(column.properties.get("precision") or 64), 64)
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def _matches(text: str, regex: str) -> str:
+    return f"{text} ~ {literal(f'^({regex})$')}"
+
+
+def _cast_text(retype: Retype, value: str, kind: str) -> OwnCast:
+    after, cast = retype.after, f"CAST({value} AS {kind})"
+    match after.data_type:
+        case DataType.TEXT:
+            return OwnCast(is_short(value, after), value)
+        case DataType.BIGINT:
+            return _integer_of_text(value, cast, after)
+        case DataType.DOUBLE:
+            # The C library's reader takes ``0x1p3`` and ``nan(1)``, too.
+            is_sure = f"octet_length({value}) <= {_SURE_CHARACTERS} AND {_matches(value, '-?[0-9]+([.][0-9]+)?')}"
+            return OwnCast(f"({is_sure})", cast, _begins_with_digit(value))
+        case DataType.DECIMAL | DataType.WEI:
+            return _decimal_of_text(value, cast, *_sizes_of(after))
+        case DataType.BOOL:
+            # The cast takes blanks around, ``on``, ``off``, and parts of a word.
+            return OwnCast(f"{value} IN ({', '.join(map(literal, dict.fromkeys(_BOOLS)))})", cast)
+        case DataType.DATE | DataType.TIME | DataType.TIMESTAMP:
+            return _moment_of_text(retype, value, kind)
+        case _:
+            return OwnCast(FALSE, cast)
+
+
+def _integer_of_text(value: str, cast: str, column: Column) -> OwnCast:
+    most = str(_bounds(column)[1])
+    # A count in the regular expression would make it five times as slow.
+    is_small = f"octet_length({value}) < {len(most)} OR ({value} {_BYTES} BETWEEN '0' AND '{most}' "
+    is_small += f"AND octet_length({value}) = {len(most)})"
+    is_sure = f"(({is_small}) AND {_matches(value, '-?[0-9]+')})"
+    if (column.properties.get("precision") or 64) not in (16, 32, 64):
+        return OwnCast(is_sure, cast)  # its type holds more than the column may
+    # Before version 16, the cast fails on ``1_000``.
+    return OwnCast(is_sure, cast, rf"({_begins_with_digit(value)} AND {value} {_BYTES} NOT LIKE '%\_%')")
+
+
+def _decimal_of_text(value: str, cast: str, precision: int, scale: int) -> OwnCast:
+    # More digits than the scale would be rounded, and so would what has a negative exponent.
+    is_long = f"{value} {_BYTES} LIKE '%.{'_' * (scale + 1)}%'"
+    is_right = f"({_begins_with_digit(value)} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
+    # Counts of a regular expression are slow: the length says that neither side of the point has too many digits.
+    digits, is_number = precision - scale, _matches(value, "-?[0-9]+([.][0-9]+)?")
+    is_short = f"length({value}) <= {digits} AND "
+    is_short += f"(strpos({value}, '.') = 0 OR length({value}) - strpos({value}, '.') <= {scale})"
+    return OwnCast(f"({is_short} AND {is_number})" if digits else FALSE, cast, is_right)
+
+
+def _begins_with_digit(text: str) -> str:
+    """Return a condition that holds for numbers but not for ``0x1``; the colon comes after the nine."""
+    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
+    return f"({' OR '.join(f'{text} {_BYTES} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
+
+
+def _is_shaped(text: str, shape: str, mark: str) -> str:
+    """Return whether a text has a shape of digits between two marks; one regular expression of it is much slower."""
+    is_made_of_them = f"{text} {_BYTES} !~ '[^0-9{mark}]'"
+    has_more_marks = f"{text} {_BYTES} LIKE '%{mark}%{mark}%{mark}%'"
+    return f"{text} {_BYTES} LIKE '{shape}' AND NOT ({has_more_marks}) AND {is_made_of_them}"
+
+
+def _moment_of_text(retype: Retype, value: str, kind: str) -> OwnCast:
+    """Return the cast of a text to a date, a time or a timestamp."""
+    after = retype.after
+    has_year = f"left({value}, 4) <> '0000'"
+    is_any_precision = not retype.is_strict or after.properties.get("precision") in (None, 6)
+    match after.data_type:
+        case DataType.DATE:
+            is_sure = conjoin(_matches(value, DAY_ALONE), has_year)
+            return OwnCast(is_sure, f"CAST({value} AS DATE)", f"({_is_shaped(value, '____-__-__', '-')})")
+        case DataType.TIME:
+            # The cast takes ``24:00:00`` and a second 60, too.
+            in_day = f"{value} < '24' {_BYTES} AND {value} {_BYTES} NOT LIKE '%:60'"
+            is_right = f"({_is_shaped(value, '__:__:__', ':')} AND {in_day})"
+            is_sure = conjoin(_matches(value, TIME_OF_DAY), TRUE if is_any_precision else f"strpos({value}, '.') = 0")
+            return OwnCast(is_sure, f"CAST({value} AS {kind})", is_right)
+    # Years at the ends of Python's calendar may leave it with an offset.
+    inside = f"(left({value}, 4) NOT IN ('0001', '9999') OR {_matches(value, '.{10}[^+-]*')})"
+    is_sure = conjoin(_matches(value, MOMENT), has_year, inside)
+    zoned = f"CAST({value} AS TIMESTAMPTZ)"
+    cast = f"CAST({zoned if is_zoned(after) else f'''({zoned} AT TIME ZONE 'UTC')'''} AS {kind})"
+    if not is_any_precision:
+        return OwnCast(conjoin(is_sure, f"strpos({value}, '.') = 0"), cast)
+    return OwnCast(is_sure, cast, _is_right_moment(value))
+
+
+def _is_right_moment(value: str) -> str:
+    # Two of the characters between digits must not be neighbours: so each part has as many digits as it should.
+    shape = "____-__-__T__:__:__"
+    is_long = f"octet_length({value}) BETWEEN 22 AND 27 AND {value} {_BYTES} LIKE '{shape}.%Z'"
+    is_shaped = f"({is_long} OR {value} {_BYTES} LIKE '{shape}Z')"
+    in_day = f"{value} {_BYTES} NOT LIKE '___________24%' AND {value} {_BYTES} NOT LIKE '_________________60%'"
+    is_apart = f"{value} {_BYTES} !~ '[^0-9][^0-9]'"
+    # Nor is anything but digits taken in the fraction: the cast takes ``.12E4Z`` and ``.12Z4Z``.
+    is_apart = f"{is_apart} AND {value} {_BYTES} !~ '[.].*[^0-9].'"
+    return f"({value} BETWEEN '0' AND ':' {_BYTES} AND {is_shaped} AND {in_day} AND {is_apart})"
+
+
+def _cast(  # noqa: C901, PLR0911 - a case for each pair
+    retype: Retype, value: str, kind: str
+) -> tuple[str, str]:
+    """Return the condition under which PostgreSQL casts a value that is no text as dlt coerces it, and the cast."""
+    before, after = retype.before, retype.after
+    cast = f"CAST({value} AS {kind})"
+    low, high = _bounds(after)
+    match before.data_type, after.data_type:
+        case _, DataType.TEXT:
+            is_sure, text = _text_of(before, value)
+            return conjoin(is_sure, is_short(text, after)), text
+        case DataType.BIGINT, DataType.BIGINT:
+            return TRUE if _bounds(before)[1] <= high else f"{value} BETWEEN {low} AND {high}", cast
+        case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
+            precision, scale = _sizes_of(after)
+            is_small = f"abs(CAST({value} AS numeric)) < {10 ** (precision - scale)}"
+            return TRUE if precision - scale >= 19 else is_small, cast
+        case DataType.BIGINT, DataType.DOUBLE:
+            return f"abs(CAST({value} AS numeric)) <= {_EXACT}", cast
+        case DataType.BIGINT | DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.BOOL:
+            return f"{value} IN (0, 1)", f"{value} <> 0"
+        case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
+            naive = f"(to_timestamp({value}) AT TIME ZONE 'UTC')"
+            return f"{value} BETWEEN -62135596800 AND 253402300799", _moment(after, naive, kind)
+        case DataType.DOUBLE, DataType.BIGINT:
+            return f"({value} = trunc({value}) AND {value} >= {low}e0 AND {value} < {high + 1}e0)", cast
+        case DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.DECIMAL | DataType.WEI:
+            number = f"CAST({as_text(value, before)} AS numeric)" if before.data_type is DataType.DOUBLE else value
+            return _fits_decimal(retype, value, number), f"CAST({number} AS {kind})"
+        case DataType.DECIMAL | DataType.WEI, DataType.BIGINT:
+            return f"({value} = trunc({value}) AND {value} BETWEEN {low} AND {high})", cast
+        case DataType.DECIMAL | DataType.WEI, DataType.DOUBLE:
+            return conjoin(_is_number(value), f"CAST(CAST({cast} AS text) AS numeric) = {value}"), cast
+        case DataType.BINARY, DataType.BINARY:
+            return is_short(value, after, "octet_length"), value
+        case _:
+            return _cast_of_time(retype, value, kind)
+
+
+def _fits_decimal(retype: Retype, value: str, number: str) -> str:
+    """Return whether a number fits a decimal column."""
+    precision, scale = _sizes_of(retype.after)
+    rounded = f"round({number}, {scale})"
+    is_plain = _is_number(value)
+    if retype.before.data_type is DataType.DOUBLE:
+        is_plain = conjoin(is_plain, f"abs({value}) < {_EXACT}")
+    is_same = f"{rounded} = {number}" if retype.is_strict else TRUE
+    return conjoin(is_plain, f"abs({rounded}) < {10 ** (precision - scale)}", is_same)
+
+
+def _is_number(value: str) -> str:
+    return f"CAST({value} AS text) NOT LIKE '%n%'"  # NaN, Infinity
+
+
+def _text_of(column: Column, value: str) -> tuple[str, str]:
+    """Return the condition under which PostgreSQL writes a value that is no text as Python does, and its text."""
+    text = as_text(value, column)
+    match column.data_type:
+        case DataType.BOOL:
+            return TRUE, f"CASE WHEN {value} THEN 'True' WHEN NOT {value} THEN 'False' END"
+        case DataType.BINARY:
+            return TRUE, f"replace(encode({value}, 'base64'), chr(10), '')"
+        case DataType.JSON:
+            return TRUE, rf"regexp_replace(CAST({value} AS text), {literal(_BLANK_IN_JSON)}, '\1\2', 'g')"
+        case DataType.DOUBLE:
+            return f"abs({value}) < 1e15", f"CASE WHEN {text} ~ '^-?[0-9]+$' THEN {text} || '.0' ELSE {text} END"
+        case DataType.DECIMAL | DataType.WEI:
+            plain = f"CASE WHEN {text} LIKE '%.%' THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
+            # Python writes numbers below a millionth with an exponent.
+            return conjoin(_is_number(value), f"(abs({value}) >= 0.000001 OR {value} = 0)"), plain
+        case DataType.TIMESTAMP:
+            naive = _naive(column, value)
+            fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE to_char({naive}, '.US') END"
+            zone = " || '+00:00'" if is_zoned(column) else ""
+            return _in_calendar(naive), f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || {fraction}{zone}"
+        case DataType.DATE:
+            return _is_day(value), text
+        case DataType.TIME:
+            padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
+            return f"{text} NOT LIKE '24%'", padded
+        case _:
+            return TRUE, text
+
+
+def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
+    """Return the condition under which a moment, a date or a time is cast as dlt does it, and the cast."""
+    before, after, cast = retype.before, retype.after, f"CAST({value} AS {kind})"
+    is_any_precision = not retype.is_strict or after.properties.get("precision") in (None, 6)
+    match before.data_type, after.data_type:
+        case DataType.TIMESTAMP, DataType.TIMESTAMP:
+            naive = _naive(before, value)
+            cut = f"CAST({naive} AS {type_of(Column('', {**after.properties, 'timezone': False}))})"
+            return TRUE if is_any_precision else f"{cut} = {naive}", _moment(after, naive, kind)
+        case DataType.TIMESTAMP, DataType.DATE:
+            naive = _naive(before, value)
+            is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
+            return conjoin(_in_calendar(naive), is_midnight), f"CAST({naive} AS DATE)"
+        case DataType.DATE, DataType.TIMESTAMP:
+            return _is_day(value), _moment(after, f"CAST({value} AS TIMESTAMP)", kind)
+        case DataType.TIME, DataType.TIME:
+            return TRUE if is_any_precision else f"{cast} = {value}", cast
+        case one, other:
+            return (TRUE, cast) if one is other else (FALSE, f"CAST(NULL AS {kind})")
+
+
+def _naive(column: Column, value: str) -> str:
+    """Return a timestamp column's value in UTC, without its zone."""
+    return f"({value} AT TIME ZONE 'UTC')" if is_zoned(column) else value
+
+
+def _moment(column: Column, naive: str, kind: str) -> str:
+    """Return a timestamp without a zone, in UTC, as a column has it."""
+    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if is_zoned(column) else f"CAST({naive} AS {kind})"
+
+
+def _is_day(value: str) -> str:
+    return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+
+
+def _in_calendar(naive: str) -> str:
+    return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
