@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from schemactl.inference.identifiers import SystemNames
 from schemactl.schema.naming import Naming
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.settings import NormalizerConfig, with_propagation_tables
 from schemactl.schema.types import Column, DataType, Properties, Table
 
 
@@ -117,14 +117,11 @@ class RootKeys:
         """Return a schema's ``normalizers`` section with what was found in it, as dlt stores it."""
         if not self.found:
             return normalizers
-        json_section = dict(normalizers.get("json") or {})
-        config = dict(json_section.get("config") or {})
-        propagation = dict(config.get("propagation") or {})
-        tables: dict[str, Any] = {name: dict(columns) for name, columns in (propagation.get("tables") or {}).items()}
+        known = NormalizerConfig.of(normalizers).propagation_tables
+        tables = {name: dict(columns) for name, columns in known.items()}
         for name, columns in self.found.items():
             tables.setdefault(name, {}).update(columns)
-        config["propagation"] = {**propagation, "tables": tables}
-        return {**normalizers, "json": {**json_section, "config": config}}
+        return with_propagation_tables(normalizers, tables)
 
     def _is_asked(self, root: TableDraft) -> bool:
         chain = (draft for draft in self.drafts.values() if self._root_of(draft) is root)

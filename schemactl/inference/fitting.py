@@ -16,7 +16,7 @@ from schemactl.inference.relational import LIST_KEY
 from schemactl.schema.judgement import base_of
 from schemactl.schema.naming import naming_of
 from schemactl.schema.renames import RENAMED_FROM, origins
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.settings import NormalizerConfig, with_propagation_tables
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 _Named = TypeVar("_Named", Table, Column)
@@ -214,7 +214,4 @@ def _with_propagation(normalizers: Properties, renamed: Mapping[Name, str]) -> P
     }
     if tables == known:
         return normalizers
-    section = normalizers["json"]
-    config = section["config"]
-    config = {**config, "propagation": {**config["propagation"], "tables": tables}}
-    return {**normalizers, "json": {**section, "config": config}}
+    return with_propagation_tables(normalizers, tables)

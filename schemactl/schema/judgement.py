@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.settings import NormalizerConfig
+from schemactl.schema.settings import NormalizerConfig, with_propagation_tables
 from schemactl.schema.types import VARIANT_ENDINGS, Column, Properties, Schema, Table, chain_of
 
 
@@ -219,7 +219,4 @@ def _without_propagation(before: Properties, after: Properties, refused: set[str
     left.update({name: known[name] for name in refused if name in known})
     if left == known:
         return before
-    section = after["json"]
-    config = section["config"]
-    config = {**config, "propagation": {**config["propagation"], "tables": left}}
-    return {**after, "json": {**section, "config": config}}
+    return with_propagation_tables(after, left)

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from schemactl.errors import InputError
-from schemactl.schema.types import DataType
+from schemactl.schema.types import DataType, Properties
 from schemactl.time_limit import time_limit
 
 LIMIT_SECONDS: Final = 1.0
@@ -182,3 +182,11 @@ class NormalizerConfig:
             use_break_path_on_normalize=bool(normalizers.get("use_break_path_on_normalize", True)),
             detections=tuple(normalizers.get("detections") or ()),
         )
+
+
+def with_propagation_tables(normalizers: Properties, tables: Mapping[str, Mapping[str, str]]) -> Properties:
+    """Return a ``normalizers`` section under which these root tables pass on these columns (docs/dlt.md §5.5)."""
+    section = normalizers.get("json") or {}
+    config = section.get("config") or {}
+    config = {**config, "propagation": {**(config.get("propagation") or {}), "tables": tables}}
+    return {**normalizers, "json": {**section, "config": config}}
