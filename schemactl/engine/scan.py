@@ -26,7 +26,7 @@ from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
-from schemactl.inference.survival.tallies import Tally, add
+from schemactl.inference.survival import Tally, add
 from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part
 from schemactl.kernel.recount import Absences, Scalars

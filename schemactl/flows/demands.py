@@ -14,8 +14,7 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import Judged, judge_values
-from schemactl.inference.survival.tallies import Tally, add
+from schemactl.inference.survival import Judged, Tally, add, judge_values
 from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.schema.full_types import FullType
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct

@@ -23,7 +23,7 @@ from schemactl.inference.findings import (
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
-from schemactl.normalization.choose import module_of
+from schemactl.normalization.normalizers import module_of
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgement import Judgement, judge, leave_out
 from schemactl.schema.naming import convention_name

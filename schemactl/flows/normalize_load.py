@@ -24,7 +24,7 @@ from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.report import TypingFinding
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.normalization.request import PlanRequest

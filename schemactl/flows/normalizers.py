@@ -9,7 +9,7 @@ from typing import Final
 from schemactl.errors import InputError
 from schemactl.flows.schemas import Opened
 from schemactl.formats.dlt import Document
-from schemactl.normalization.choose import normalizer_of
+from schemactl.normalization.normalizers import normalizer_of
 from schemactl.schema.naming import convention_name, load_naming
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema

@@ -26,8 +26,7 @@ from schemactl.inference.findings import find_collisions
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.survival import feeds, is_in_rows, judge_absences
-from schemactl.inference.survival.tallies import Tally, add
+from schemactl.inference.survival import Tally, add, feeds, is_in_rows, judge_absences
 from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.review.comparison import Comparison, Side

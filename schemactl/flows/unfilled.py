@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from schemactl.flows.evolution import Evolution, Unfilled
 from schemactl.inference.evidence import Evidence
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import Tally

@@ -10,8 +10,7 @@ from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import Path, values_at
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import survives
-from schemactl.inference.survival.tallies import MAX_EXAMPLES, Tally, distinct, shown
+from schemactl.inference.survival import MAX_EXAMPLES, Tally, distinct, shown, survives
 from schemactl.schema.full_types import FullType
 
 _MOST_REMEMBERED = 1 << 16

@@ -19,7 +19,7 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.sample import Sample
 from schemactl.kernel.outcome import LoadTime
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgement import Judgement, Violation, judge

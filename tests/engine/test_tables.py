@@ -23,7 +23,7 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.inference.resolve import resolve
 from schemactl.inference.sample import Sample
 from schemactl.kernel.outcome import LoadTime
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import REJECTS_COLUMNS, RowCounts

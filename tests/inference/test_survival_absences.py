@@ -9,8 +9,7 @@ from survival_samples import evidence_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
-from schemactl.inference.survival import feeds, is_in_rows, judge_absences
-from schemactl.inference.survival.tallies import Tally
+from schemactl.inference.survival import Tally, feeds, is_in_rows, judge_absences
 from schemactl.schema.templates import new_schema
 
 

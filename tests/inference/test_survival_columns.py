@@ -8,8 +8,7 @@ from survival_samples import evidence_of
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.resolve import resolve
-from schemactl.inference.survival import feeds, judge_values
-from schemactl.inference.survival.tallies import Tally
+from schemactl.inference.survival import Tally, feeds, judge_values
 from schemactl.schema.full_types import FullType
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.survival.tallies import Tally, add
+from schemactl.inference.survival import Tally, add
 
 
 def test_tallies_add_up_and_tell_the_first_place_only_where_it_is_sure() -> None:

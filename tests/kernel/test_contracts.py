@@ -16,7 +16,7 @@ from schemactl.inference.resolve import resolve
 from schemactl.kernel.outcome import LoadTime, Outcome, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.kernel.stored import stored_value
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.judgement import judge

@@ -18,7 +18,7 @@ from schemactl.inference.resolve import resolve
 from schemactl.kernel.outcome import LoadTime, tally_of
 from schemactl.kernel.package import Message, RowsJob, drop_superseded, write_documents, write_typed
 from schemactl.kernel.typed import TypedSource
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import RowCounts
 from schemactl.schema.judgement import judge

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT, values_at
-from schemactl.inference.survival import survives
-from schemactl.inference.survival.tallies import Tally
+from schemactl.inference.survival import Tally, survives
 from schemactl.kernel.parsing import parse_texts
 from schemactl.kernel.recount import Absences, Recount, Scalars
 from schemactl.schema.full_types import FullType

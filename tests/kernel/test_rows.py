@@ -19,7 +19,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import REJECTS_COLUMNS, RowCounts

@@ -7,8 +7,8 @@ import pytest
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
-from schemactl.normalization.choose import make_plan
 from schemactl.normalization.lineage import Lineage, TableLineage, from_json, lineage_of, merge, to_json
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.judgement import judge
 from schemactl.schema.templates import new_schema

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from schemactl.errors import InputError
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all, observe
-from schemactl.normalization.choose import make_plan
 from schemactl.normalization.nested_schema import structures_in
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgement import Judgement, Violation, judge

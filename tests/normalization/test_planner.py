@@ -12,7 +12,7 @@ from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Mode

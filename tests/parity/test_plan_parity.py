@@ -44,7 +44,7 @@ from schemactl.kernel import keys as kernel_keys
 from schemactl.kernel.outcome import LoadTime, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.kernel.stored import stored_value
-from schemactl.normalization.choose import make_plan
+from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.hash import bump
 from schemactl.schema.judgement import judge

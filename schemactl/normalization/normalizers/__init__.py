@@ -7,11 +7,15 @@ name its module in the schema and admit it (`schemactl.registry`), or make it kn
 
 from __future__ import annotations
 
-from typing import Protocol
+from types import ModuleType
+from typing import Final, Protocol, cast
 
+from schemactl.errors import InputError
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.registry import Registry
+from schemactl.registry import Registry, import_if_there, is_admitted
+from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
+from schemactl.schema.types import Schema
 
 
 class Normalizer(Protocol):
@@ -22,3 +26,61 @@ class Normalizer(Protocol):
 
 
 NORMALIZERS: Registry[Normalizer] = Registry("normalizer", "schemactl.normalization.normalizers")
+
+
+_DEFAULT: Final = "relational"
+_KIND: Final = "normalizer"
+
+
+def make_plan(request: PlanRequest) -> Plan:
+    """Return what a load makes of its documents, by the normalizer that the schema names.
+
+    Raises:
+        InputError: there is no such normalizer, or it refuses the schema.
+    """
+    return normalizer_of(request.resolution.schema).plan(request)
+
+
+def normalizer_of(schema: Schema) -> Normalizer:
+    """Return the normalizer that a schema names: one of ours, by dlt's path of it, too, or an admitted module.
+
+    Raises:
+        InputError: there is none of that name, the user has not admitted it, or it does not import.
+    """
+    stated = (schema.normalizers.get("json") or {}).get("module") or _DEFAULT
+    name = _short(stated)
+    if name in NORMALIZERS:
+        return NORMALIZERS[name]
+    module = _admitted_module(stated)
+    if not callable(getattr(module, "plan", None)):
+        hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
+        raise InputError(f"the module `{stated}` holds no normalizer", hint=hint)
+    return cast(Normalizer, module)
+
+
+def module_of(name: str) -> str:
+    """Return a normalizer's module as schemas name it, so that dlt finds it too.
+
+    >>> module_of("nested"), module_of("relational")
+    ('schemactl.normalization.normalizers.nested', 'dlt.common.normalizers.json.relational')
+
+    Raises:
+        InputError: there is no normalizer of that name.
+    """
+    short = _short(name)
+    if short in NORMALIZERS:
+        return OWN_NORMALIZERS.get(short, f"{DLT_NORMALIZERS}{short}")
+    _admitted_module(name)
+    return name
+
+
+def _short(path: str) -> str:
+    """Return the short name of a normalizer of ours or of dlt's."""
+    return path.removeprefix(DLT_NORMALIZERS).removeprefix(f"{NORMALIZERS.package}.")
+
+
+def _admitted_module(path: str) -> ModuleType:
+    module = import_if_there(path, _KIND) if is_admitted(path) else None
+    if module is None:
+        raise NORMALIZERS.refused(path.removeprefix(DLT_NORMALIZERS))
+    return module

@@ -15,15 +15,57 @@ from enum import Enum
 from typing import Any, Final
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
-from schemactl.inference.evidence import ClassEvidence, Evidence
+from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
 from schemactl.inference.paths import Path, row_path
 from schemactl.inference.resolve import Resolution, Taken
-from schemactl.inference.survival.tallies import Tally, add
 from schemactl.inference.taking import variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
+
+MAX_EXAMPLES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Values that were looked at and those that are bad, with some of the latter and the place of the first."""
+
+    values: int = 0
+    bad: int = 0
+    examples: tuple[Any, ...] = ()
+    first: Position | None = None
+
+
+def add(tallies: Iterable[Tally]) -> Tally:
+    """Return the sum of tallies of different values."""
+    tallies = list(tallies)
+    known = sorted((tally for tally in tallies if tally.first is not None), key=_first)
+    examples = distinct(example for tally in known for example in tally.examples)
+    # Bad values without a place may stand before all others.
+    is_placed = all(tally.first is not None for tally in tallies if tally.bad)
+    return Tally(
+        values=sum(tally.values for tally in tallies),
+        bad=sum(tally.bad for tally in tallies),
+        examples=examples,
+        first=known[0].first if known and is_placed else None,
+    )
+
+
+def _first(tally: Tally) -> Position:
+    assert tally.first is not None
+    return tally.first
+
+
+def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the first few values that differ as JSON: ``1``, ``1.0`` and ``true`` do."""
+    return tuple({json.dumps(value): value for value in values}.values())[:MAX_EXAMPLES]
+
+
+def shown(value: Any) -> Any:
+    """Return a value for an example: long texts are cut."""
+    return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else value
+
 
 LONGEST_DOUBLE: Final = 24
 """Characters of the longest text that Python makes of a double."""

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.normalization.choose import normalizer_of
-from schemactl.normalization.normalizers import relational, relational_no_coercion
+from schemactl.normalization.normalizers import normalizer_of, relational, relational_no_coercion
 from schemactl.registry import admit_modules
 from schemactl.schema.templates import new_schema
 
