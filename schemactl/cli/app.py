@@ -339,5 +339,7 @@ def main() -> NoReturn:
     """Run the command line of this process."""
     make_streams_safe()
     if COMPLETION_VARIABLE in os.environ:
+        # typer breaks help at this width, and fish takes each line for a candidate.
+        os.environ["TERMINAL_WIDTH"] = "10000"
         build().main(prog_name=PROGRAM)
     sys.exit(run(sys.argv[1:]))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,15 @@ def test_script_works_in_fish(words: str, answers: list[str]) -> None:
     )
 
     assert answer.stdout.split() == answers
+
+
+def test_help_of_a_candidate_stays_on_its_line() -> None:
+    for typed in ("schemactl ", "schemactl migrate ", "schemactl infer --"):
+        printed = schemactl(
+            _SCHEMACTL_COMPLETE="complete_fish", _TYPER_COMPLETE_FISH_ACTION="get-args", _TYPER_COMPLETE_ARGS=typed
+        )
+        assert len(printed.splitlines()) > 5
+        assert all(re.match(r"(--)?[a-z-]+\t\S", line) for line in printed.splitlines()), printed
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None or not COMMAND.exists(), reason="no zsh, or not installed")
