@@ -226,7 +226,7 @@ def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.R
     made: dict[str, Any] = {
         "load_id": [load.id] * size,
         "table_name": [violation.table] * size,
-        "column_name": [violation.column] * size,
+        "column_name": [violation.variant_of or violation.column] * size,
         "entity": [str(violation.entity)] * size,
         "mode": [str(violation.mode)] * size,
         "expected": [violation.expected] * size,

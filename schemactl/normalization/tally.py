@@ -33,7 +33,8 @@ REJECTS_COLUMNS: Final = tuple(
         ("inserted_at", DataType.TIMESTAMP),
     )
 )
-"""The columns of rejects: the refused change (as in ``Violation``), the value, where it stands (``path``: with its
+"""The columns of rejects: the refused change (as in ``Violation``, but for the name of a refused variant, which stands
+for the column that has another type), the value, where it stands (``path``: with its
 places in lists), the ``_dlt_id`` that its row has or would have had, and where the whole row is rejected, that as JSON.
 """
 

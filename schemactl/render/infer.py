@@ -110,7 +110,7 @@ def show_violation(finding: ViolationFinding) -> Text:
     contract = f"contract {finding.entity}={finding.mode}"
     if finding.mode == "freeze":
         return warning("violation", f"{what} ({contract})", ERROR)
-    return warning("left out", f"{what} ({contract})")
+    return warning("rejected", f"{what} ({contract})")
 
 
 def _null(finding: NullFinding) -> Text:

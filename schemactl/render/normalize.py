@@ -1,4 +1,4 @@
-"""What ``schemactl normalize`` prints for a person: rows by table, what was left out and why, the schema's change."""
+"""What ``schemactl normalize`` prints for a person: rows by table, what was rejected and why, the schema's change."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
         yield [*attention, *([_outcome(report)] if report.stops else [])]
         return
     inference = report.inference
-    yield [_headline(report), *(show_files(inference, look) if inference else ()), *_left_out(report, look)]
+    yield [_headline(report), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
@@ -75,10 +75,10 @@ def _headline(report: NormalizeReport) -> Text:
     return line.append(f": {what}")
 
 
-def _left_out(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
+def _skipped(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
     if not report.seen:
         return
-    yield Text(f"left out {counted(len(report.seen), 'file')} that {_were(len(report.seen))} loaded before")
+    yield Text(f"skipped {counted(len(report.seen), 'file')} that {_were(len(report.seen))} loaded before")
     listed = report.seen if look.is_verbose else report.seen[:MOST_FILES]
     yield from (indented(Text(escape(path))) for path in listed)
     if len(listed) < len(report.seen):

@@ -101,7 +101,7 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     # the rest of it
     answer = normalize("more.jsonl", "--table", "orders", "--contract", "columns=discard_row", "--quiet")
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.startswith("left out: orders.colour: expected no new column, found text in 1 value")
+    assert answer.stdout.startswith("rejected: orders.colour: expected no new column, found text in 1 value")
     assert (rows_of("orders"), rows_of("_rejects")) == (4, 1)
     assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
 

@@ -236,7 +236,7 @@ def test_refused_rows_take_what_is_nested_with_them():
     assert rejected(rows, "column_name", "entity", "value", "path", "line") == [
         ("extra", "columns", "both", "$.extra", 3),
         ("extra", "columns", "no", "$.extra", 2),
-        ("n__v_text", "data_type", "text", "$.n", 3),
+        ("n", "data_type", "text", "$.n", 3),
     ]
     by_line = {row["line"]: json.loads(row["row"]) for row in rows}
     assert by_line[2] == documents[1]

@@ -115,7 +115,9 @@ def assert_accounted_for(report, ours, theirs):
     for table in report.tables:
         assert table.read == table.loaded + table.rejected + table.rejected_with_parent
         assert table.loaded == len(loaded.get(table.name, [])) == len(rows.get(table.name, []))
-    told = Counter((each.table, each.column) for each in report.inference.violations for _ in range(each.values))
+    told = Counter(
+        (each.table, each.variant_of or each.column) for each in report.inference.violations for _ in range(each.values)
+    )
     kept = ours.rejects("table_name", "column_name", "entity", "mode", "value", "line", "path", '"row"')
     of_columns = Counter((table, column) for table, column, *_ in kept if column is not None)
     assert of_columns == Counter({origin: count for origin, count in told.items() if origin[1] is not None})

@@ -115,19 +115,19 @@ def test_whole_contracts_of_root_tables_and_settings(spark, tmp_path, mode):
     of_root = [row for row in rejects if row[1] == "data"]
     assert all(row[4] == mode for row in rejects)
     assert [(line, column, entity, value) for line, _, column, entity, _, value, _ in of_root] == [
-        (3, "a__v_text", "data_type", "x"),
+        (3, "a", "data_type", "x"),
         (4, "b", "columns", "1"),
         (5, "o__p", "columns", "q"),
         (6, "i", "columns", "1"),
         (10, "b", "columns", "2"),
-        (11, "a__v_text", "data_type", "y"),
+        (11, "a", "data_type", "y"),
         (11, "b", "columns", "3"),
     ]
     nested = [row[:4] for row in rejects if row[1] != "data"]
     assert nested == [
         *[(7, "data__m", None, "tables")] * 2,
         (8, "data__k", "y", "columns"),
-        (9, "data__k", "x__v_text", "data_type"),
+        (9, "data__k", "x", "data_type"),
     ]
 
 

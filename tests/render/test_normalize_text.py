@@ -146,8 +146,8 @@ def test_quiet_load_says_only_what_needs_attention(
 
     assert print_load(loaded, look) == print_load(idle, look) == ""
     assert [line.partition(":")[0] for line in print_load(discarded, look).splitlines()] == [
-        "left out",
-        "left out",
+        "rejected",
+        "rejected",
         "warning",
         "warning",
     ]
