@@ -332,7 +332,8 @@ def test_a_database_casts_by_itself_what_it_casts_as_dlt_does(migration, before,
     kind, session = migration
     given, place, retype = store_values(migration, before, to, f"cast_{before}_to_{to}")
     found = session.dialect.convert(retype, '"v"')
-    assert (found.is_sure == FALSE) == ((before, to) in COERCED_ALONE)
+    is_parsed = kind is duckdb and to is T.JSON
+    assert (found.is_sure == FALSE) == ((before, to) in COERCED_ALONE and not is_parsed)
     cast = as_text(found.cast, to, kind)
     made = session.database.query(f'SELECT "i", {cast} FROM {place} WHERE {found.is_sure}')
     wrong = [

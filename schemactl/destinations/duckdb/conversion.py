@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 COERCED: Final = "_schemactl_coerced"
 """Calls ``coerce_text``: sessions that convert values have it, see ``register``."""
 
+_EMPTY: Final = '""'
+_STRING: Final = r'"([^"\\]|\\.)*"'
+_NOT_AS_DLT: Final = r"[A-DF-Z]|nan|inf|[0-9]{18}|[eE][+-]?[0-9]{3}|,[ \t\n\r]*[\]}]"
 _WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM", "VARINT"))
 
 
@@ -153,6 +156,12 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             sure = conjoin(f"({is_usual} OR ({inside}))", _keeps_fraction(retype, naive))
             zoned = f"CAST({value} AS TIMESTAMPTZ)"
             return sure, zoned if is_zoned(after) else f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})"
+        case DataType.JSON if kind == "JSON":
+            # DuckDB reads NaN and a comma too many, and keeps numbers that Python cannot.
+            outside = f"regexp_replace({value}, {literal(_STRING)}, {literal(_EMPTY)}, 'gs')"
+            is_odd = f"regexp_matches({outside}, {literal(_NOT_AS_DLT)})"
+            is_null = f"trim({value}, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)) = 'null'"
+            return f"(json_valid({value}) AND NOT {is_odd} AND NOT {is_null})", f"json({value})"
         case _:
             return FALSE, cast
 
