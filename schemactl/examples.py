@@ -6,12 +6,21 @@ that are marked as personal are masked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 Value = TypeVar("Value")
+
+_IN_ERRORS: Final = re.compile(
+    r"""(?P<before>value\ )(?P<number>-?\d[\w.+-]*)          # Type INT32 with value 300 can't be cast
+    |(?P<key>\)=)\((?P<row>.*?)\)(?=\ already|\ is|\ conflicts|\ refer|$)  # Key (mail)=(ann@x.org) already exists
+    |(?P<contains>\ contains\ )\((?P<failing>.*)\)         # Failing row contains (1, ann@x.org)
+    |"(?P<double>[^"]*)"|'(?P<single>[^']*)'""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class Examples(StrEnum):
@@ -52,6 +61,35 @@ def shown(values: Iterable[Value], is_personal: bool) -> tuple[Value, ...]:
             return tuple(dict.fromkeys(map(mask, values)))
         case Examples.PLAIN:
             return tuple(values)
+
+
+def shown_error(message: str) -> str:
+    """Return what a database or Spark says about a value that it cannot take, with its values as they may be shown.
+
+    Only for errors about values: names in quotes are masked as well. Which column a value is of is not known, so that
+    marks of personal data do not count.
+
+    >>> with show_examples(Examples.MASKED):
+    ...     shown_error('invalid input syntax for type integer: "078-05-1120"')
+    'invalid input syntax for type integer: "999-99-9999"'
+    """
+    match examples_of(is_personal=False):
+        case Examples.PLAIN:
+            return message
+        case Examples.MASKED:
+            return _IN_ERRORS.sub(_replaced(mask), message)
+        case Examples.NONE:
+            return _IN_ERRORS.sub(_replaced(lambda _: "***"), message)
+
+
+def _replaced(hide: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
+    def replace(found: re.Match[str]) -> str:
+        group = found.lastgroup or ""
+        start, end = found.span(group)
+        text = found[0]
+        return text[: start - found.start()] + hide(found[group]) + text[end - found.start() :]
+
+    return replace
 
 
 def mask(value: Any) -> Any:

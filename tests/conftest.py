@@ -1,4 +1,5 @@
-"""What the tests share: one Spark session and one Spark Connect server a run, and the conformance data."""
+"""What the tests share: one Spark session, one Spark Connect server and one PostgreSQL
+server a run, and the conformance data."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import postgres_server
 import pytest
 from hypothesis import settings
 
@@ -137,3 +139,10 @@ def _await_port(port: int, is_alive, log: Path) -> None:
         else:
             return
     pytest.fail(f"the Spark Connect server did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The address of a PostgreSQL server that runs while the tests do, with a password in it."""
+    with postgres_server.running() as url:
+        yield url

@@ -11,7 +11,10 @@ import pytest
 from migrated_datasets import column, schema_of
 
 from schemactl.cli.app import run
-from schemactl.examples import Examples, examples_of, mask, show_examples, shown
+from schemactl.destinations.duckdb._session import first_line
+from schemactl.engine.session.failure import shorten
+from schemactl.errors import DestinationError
+from schemactl.examples import Examples, examples_of, mask, show_examples, shown, shown_error
 from schemactl.formats import dlt
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
@@ -193,3 +196,58 @@ def test_marks_hold_for_variants_nested_tables_and_names_in_another_case():
     assert is_personal(schema, "orders__lines", "n")
     assert is_personal(schema, "people", None)
     assert not is_personal(schema, "nowhere", "ssn")
+
+
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        ('invalid syntax for type integer: "078-05-1120"', 'invalid syntax for type integer: "999-99-9999"'),
+        ("Key (mail)=(ann@x.org) already exists", "Key (mail)=(xxx@x.xxx) already exists"),
+        ("Key (a, b)=(Ann (7), 8) is duplicated", "Key (a, b)=(Xxx (9), 9) is duplicated"),
+        ('null value in column "n". Failing row contains (1, ann (x), null)',
+         'null value in column "x". Failing row contains (9, xxx (x), xxxx)'),
+        ("Could not convert string 'Ann' to INT32", "Could not convert string 'Xxx' to INT32"),
+        ("Type INT32 with value 300 can't be cast", "Type INT32 with value 999 can't be cast"),
+    ],
+)  # fmt: skip
+def test_values_in_errors_of_databases_are_masked(said: str, masked: str):
+    assert shown_error(said) == said
+    with show_examples(Examples.MASKED):
+        assert shown_error(said) == masked
+    with show_examples(Examples.NONE):
+        assert "***" in shown_error(said)
+        assert "nn" not in shown_error(said).replace("column", "").replace("cannot", "")
+
+
+def test_values_in_errors_of_duckdb_are_masked():
+    import duckdb
+
+    with pytest.raises(duckdb.Error) as caught:
+        duckdb.execute(f"SELECT CAST('{SSN}' AS INTEGER)")
+    assert SSN in first_line(caught.value)
+    with show_examples(Examples.MASKED):
+        assert "999-99-9999" in first_line(caught.value)
+        assert SSN not in first_line(caught.value)
+    with pytest.raises(duckdb.Error) as caught, show_examples(Examples.MASKED):
+        duckdb.execute("SELECT * FROM nope")
+    assert "nope" in first_line(caught.value)
+
+
+def test_values_in_errors_of_spark_are_masked():
+    said = f"[CAST_INVALID_INPUT] The value '{SSN}' of the type STRING cannot be cast. SQLSTATE: 22018"
+    with show_examples(Examples.MASKED):
+        assert shorten(said) == "The value '999-99-9999' of the type STRING cannot be cast."
+        assert shorten("[TABLE_NOT_FOUND] no table 'ann'. SQLSTATE: 42P01") == "no table 'ann'."
+
+
+def test_values_in_errors_of_postgresql_are_masked(postgres_url: str):
+    from schemactl.destinations.postgresql._address import parse_address
+    from schemactl.destinations.postgresql._session import open_session
+
+    with (
+        open_session(parse_address(postgres_url)) as session,
+        show_examples(Examples.MASKED),
+        pytest.raises(DestinationError, match=r'integer: "999-99-9999"'),
+        session.telling("convert"),
+    ):
+        session.execute(f"SELECT CAST('{SSN}' AS integer)")

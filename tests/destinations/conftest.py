@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """The address of a server that runs while the tests do, with a password in it."""
-    with postgres_server.running() as url:
-        yield url
-
 
 TYPED = {
     "a_text": {"data_type": "text"},

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import postgres_server
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
 
@@ -20,12 +18,6 @@ TABLES = {
     'quo"te.d': '"a""b" BIGINT',
     "ÄÖÜ": '"x" BIGINT',
 }
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=ENGINES)

@@ -9,14 +9,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pexpect
-import postgres_server
 import pytest
 from migrated_datasets import ADDED, ENGINES, FIRST, Dataset, killing, new_dataset, put
 
@@ -30,12 +28,6 @@ COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 120
 STEPS = 3
 """How many steps lead from ``FIRST`` to ``ADDED``."""
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(autouse=True)

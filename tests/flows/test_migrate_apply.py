@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
@@ -25,12 +23,6 @@ from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanRepo
 from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=ENGINES)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
 
@@ -23,12 +21,6 @@ from schemactl.schema.types import Schema
 pytestmark = pytest.mark.destinations
 
 KEYS = {"compares_unique": True, "compares_primary_keys": True}
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=ENGINES)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-import postgres_server
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
 
@@ -24,12 +22,6 @@ FIRST = schema_of(ID, column("amount"))
 NARROWED = schema_of(ID, column("amount", "bigint"), before=FIRST)
 RENAMED = schema_of(ID, column("sum", "bigint", **{"x-renamed-from": "amount"}), before=FIRST)
 EXPAND = PlanOptions(on_unfit=OnUnfit.EXPAND)
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=ENGINES)

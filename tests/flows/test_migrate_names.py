@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-import postgres_server
 import pytest
 from hypothesis import HealthCheck, given, settings
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
@@ -46,12 +44,6 @@ def two_tables(of_orders: str, of_sales: str, before: Schema | None = None, **or
         tables[nested] = Table(nested, {"item": ITEM}, {"parent": name})
     start = before or new_schema("shop")
     return bump(replace(start, tables={**new_schema("shop").tables, **tables}))
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=["duckdb", "sqlite", "postgresql"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-import postgres_server
 import pytest
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
@@ -53,12 +51,6 @@ TYPES = {
         "CREATE DOMAIN @.key AS uuid",
     ],
 }
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=list(MADE))

@@ -5,13 +5,11 @@ PostgreSQL gives the same by its guarded statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
@@ -27,12 +25,6 @@ from schemactl.schema.types import Schema, Table
 pytestmark = pytest.mark.destinations
 
 BEFORE = schema_of(ID, column("amount"), column("note"), column("paid"))
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
 
@@ -26,12 +25,6 @@ BEFORE = schema_of(ID, column("amount"), column("note"), column("paid"))
 AFTER = schema_of(
     ID, column("amount", "bigint"), column("note", nullable=False), column("paid", "timestamp"), before=BEFORE
 )
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 def made(kind: str, request: pytest.FixtureRequest, folder: Path) -> Dataset:

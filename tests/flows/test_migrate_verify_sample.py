@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-import postgres_server
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,12 +23,6 @@ pytestmark = pytest.mark.destinations
 ROWS = 2_000
 LOOSE = schema_of(ID, column("note"))
 STRICT = schema_of(ID, column("note", nullable=False), before=LOOSE)
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=ENGINES)

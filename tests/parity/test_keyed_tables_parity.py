@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import dlt
-import postgres_server
 import pytest
 
 from schemactl.cli.app import run
@@ -25,12 +24,6 @@ WAYS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "upsert": ({"disposition": "merge", "strategy": "upsert"}, LATER),
     "insert-only": ({"disposition": "merge", "strategy": "insert-only"}, LATER),
 }
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=KINDS)

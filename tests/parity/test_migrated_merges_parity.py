@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import dlt
-import postgres_server
 import pytest
 from migrated_datasets import put
 
@@ -20,12 +19,6 @@ from schemactl.schema.types import Column, Schema
 pytestmark = pytest.mark.parity
 
 STRATEGIES = ("delete-insert", "upsert")
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])

@@ -138,11 +138,13 @@ def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: s
     """
     import duckdb
 
+    from schemactl.destinations.duckdb._session import first_line
+
     connection.register(_ROWS, in_microseconds(rows))
     try:
         return connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
-        raise DestinationError(f"cannot {task}: {next(iter(str(error).splitlines()), '')}") from error
+        raise DestinationError(f"cannot {task}: {first_line(error)}") from error
     finally:
         connection.unregister(_ROWS)
 

@@ -17,6 +17,7 @@ from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb._nested import WIDER, duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb._types import NAMES, column_type
 from schemactl.errors import DestinationError
+from schemactl.examples import shown_error
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
@@ -186,6 +187,10 @@ def _as_glob(path: Path) -> str:
     return "".join(f"[{each}]" if each in "[*?" else each for each in str(path.absolute()))
 
 
+_OF_VALUES: Final = ("ConversionException", "ConstraintException", "InvalidInputException", "OutOfRangeException")
+"""Errors of DuckDB that quote values."""
+
+
 @contextmanager
 def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[None]:
     """Turn DuckDB's errors into ours."""
@@ -194,10 +199,16 @@ def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[N
     try:
         yield
     except (duckdb.Error, OSError) as error:
-        first = next(iter(str(error).splitlines()), "")
+        first = first_line(error)
         known = next((each for part, each in _HINTS.items() if part in _QUOTED.sub("", str(error))), hint)
         known = _END_FIRST if is_lock(error) else known
         raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=known) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what DuckDB says, with values as they may be shown."""
+    first = next(iter(str(error).splitlines()), "")
+    return shown_error(first) if type(error).__name__ in _OF_VALUES else first
 
 
 def is_in_use(error: DestinationError) -> bool:

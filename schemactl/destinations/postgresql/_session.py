@@ -15,6 +15,7 @@ from schemactl.destinations.postgresql._address import Address, without_password
 from schemactl.destinations.postgresql._copy import csv_of
 from schemactl.destinations.postgresql._types import NAMES, column_type
 from schemactl.errors import ChangedMeanwhile, DestinationError
+from schemactl.examples import shown_error
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
@@ -172,6 +173,10 @@ class PostgresSession:
             raise _told(error, task, self.address, found, self.is_read_only) from None
 
 
+_OF_VALUES: Final = ("22", "23")
+"""Classes of errors that quote values: data exceptions and integrity constraints (PostgreSQL, appendix A)."""
+
+
 def _told(
     error: Error, task: str, address: Address, hint: str | None = None, is_read_only: bool = False
 ) -> DestinationError:
@@ -179,6 +184,8 @@ def _told(
     context = "; ".join((said.context or "").splitlines())
     stated = ". ".join(part.rstrip(".") for part in (said.message_primary, said.message_detail, context) if part)
     message = without_password(" ".join((stated or str(error)).split()), address)
+    if (said.sqlstate or "").startswith(_OF_VALUES):
+        message = shown_error(message)
     found = hint if hint == _LOST else hint_of(error, is_read_only) or hint
     kind = ChangedMeanwhile if said.sqlstate in _CHANGED else DestinationError
     return kind(f"cannot {task} in `{address.shown}`: {message}", hint=found)

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from schemactl.engine.input import shown_path
 from schemactl.errors import EngineError, InputError, Location, SchemactlError
+from schemactl.examples import shown_error
 
 LONGEST_MESSAGE = 300
 _LOG_TAIL_BYTES = 64 * 1024
@@ -191,6 +193,10 @@ def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> Schem
     return None
 
 
+_OF_VALUES: Final = re.compile(r"\bSQLSTATE: 22")
+"""How Spark marks errors about values, which quote them."""
+
+
 def shorten(text: str) -> str:
     r"""Return the first line of what Spark says, without its codes.
 
@@ -200,6 +206,8 @@ def shorten(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
     # py4j's first line only says that some call failed, the next is the exception.
     first = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
+    if _OF_VALUES.search(text):
+        first = shown_error(first)
     for noise in (
         r"^: ",
         r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ",
