@@ -320,7 +320,7 @@ def _as_input_error(error: typer.TyperException, args: list[str]) -> InputError:
     near = getattr(error, "possibilities", None)
     message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
     name = next((f" {arg}" for arg in args if arg in command_names()), "")
-    hint = f"did you mean `{near[0]}`?" if near else f"`{PROGRAM}{name} --help` tells what it takes"
+    hint = f"did you mean `{near[0]}`?" if near else f"`{PROGRAM}{name} --help` shows its arguments and options"
     return InputError(message[:1].lower() + message[1:], hint=hint)
 
 

@@ -132,7 +132,9 @@ def row_key(table: Table) -> str:
     keys = named(table, "primary_key")
     found = first(table, "row_key") or first(table, "unique") or (keys[0] if len(keys) == 1 else None)
     if found is None:
-        raise DestinationError(f"no column of `{table.name}` tells its rows", hint="it needs one with `row_key: true`")
+        raise DestinationError(
+            f"no column of `{table.name}` identifies its rows", hint="it needs one with `row_key: true`"
+        )
     return found
 
 

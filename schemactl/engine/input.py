@@ -77,7 +77,7 @@ def peek(path: str) -> bytes:
         raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
     for magic, ending in _COMPRESSED.items():
         if re.match(magic, head):
-            hint = f"Spark tells that by the name: let it end with `{ending}`"
+            hint = f"Spark goes by the file's name: let it end with `{ending}`"
             raise InputError("the file is compressed, which its name does not say", at=Location(path), hint=hint)
     return head
 

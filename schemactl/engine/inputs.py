@@ -13,9 +13,10 @@ from pathlib import Path
 from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek, shown_path
 from schemactl.engine.input_formats import INPUT_FORMATS
 from schemactl.engine.input_warnings import warn_of_partitions, warn_of_texts, warn_of_unknown
-from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.errors import InputError, Location
 from schemactl.redaction import redact
 from schemactl.store.sources import TABLE_PREFIX, is_local
+from schemactl.store.text import nearest_file
 
 _NOT_UNPACKED = (".zip", ".xz", ".7z", ".br", ".lzma", ".lzo", ".rar", ".tar", ".tgz", ".z")
 """Endings of compressed files and archives that Spark does not read."""
@@ -169,7 +170,7 @@ def _missing(source: str) -> InputError:
         return InputError("Spark does not read standard input", hint="save it to a file first")
     if path.is_symlink():
         return InputError(f"`{source}` is a link to `{path.readlink()}`, which is not there")
-    return InputError(f"there is no `{source}`", hint=did_you_mean(path.name, _names_beside(path)))
+    return InputError(f"there is no `{source}`", hint=nearest_file(path))
 
 
 def _shown(path: Path) -> str:
@@ -188,13 +189,6 @@ def _absolute(path: Path) -> Path:
 def _is_hidden(path: Path) -> bool:
     """Return whether Spark would not read the file: its own marks and temporary files start so."""
     return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _names_beside(path: Path) -> list[str]:
-    try:
-        return [beside.name for beside in path.parent.iterdir()]
-    except OSError:
-        return []
 
 
 def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:

@@ -112,7 +112,7 @@ def bad_records_error(found: Records) -> InputError:
     if count > told:
         problems.append(Problem(f"and {count - told:,} more"))
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
-    hint = "mend the data, or leave them out with `--on-bad-record skip`"
+    hint = "fix the data, or skip them with `--on-bad-record skip`"
     return InputError(what, hint=hint, problems=tuple(problems))
 
 

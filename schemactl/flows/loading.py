@@ -146,7 +146,7 @@ def without_seen(
     for each in inputs:
         if not each.is_local:
             hint = "name files or folders, or leave `--new-only` out"
-            raise InputError(f"it cannot be told whether `{each.path}` is new", hint=hint)
+            raise InputError(f"it is unknown whether `{each.path}` is new", hint=hint)
         path = str(Path.cwd() / each.path)
         if past.inputs.get(path) == now[path]:
             seen.append(each.path)

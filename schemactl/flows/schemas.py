@@ -211,7 +211,7 @@ def _is_forgotten_ancestor(imported: Document, exported: Document) -> bool:
         return True
     link = f"imported_version_hash: {version_hash(imported.schema)}"
     raise InputError(
-        "it cannot be told whether the import file was edited since the export file was written",
+        "it is unknown whether the import file was edited since the export file was written",
         at=exported.locate("previous_hashes"),
         hint=f"add `{link}` to the export file to keep it, or delete it to start from the import file",
     )

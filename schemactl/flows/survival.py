@@ -124,7 +124,7 @@ def _answer_by_data(
         scan = scan_inputs(spark, inputs, sample, progress)
         if scan.bad_records:
             error = bad_records_error(scan)
-            error.hint = "mend the data: the count would leave them out"
+            error.hint = "fix the data: the count would skip them"
             raise error
         return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=progress))
 

@@ -25,7 +25,7 @@ def print_rules(rules: Iterable[Rule], look: Look) -> str:
         table.add_column(heading, no_wrap=heading != "what happened")
     for rule in rules:
         table.add_row(rule.id, *(_severity(getattr(rule.impact, axis)) for axis in _AXES), rule.title)
-    hint = Text("`schemactl rules ID` tells why a rule matters and what to do instead", style="dim")
+    hint = Text("`schemactl rules ID` explains a rule and what to do instead", style="dim")
     return print_sections([[table], [hint]], look)
 
 

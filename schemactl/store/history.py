@@ -159,5 +159,5 @@ def _asked(top: Path, how: str, blobs: list[str]) -> bytes:
 def _size(top: Path, line: bytes) -> int:
     blob, *kind_and_size = line.decode("ascii").split()
     if len(kind_and_size) != 2:
-        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` tells what is broken")
+        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
     return int(kind_and_size[1])

@@ -9,7 +9,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
 from pathlib import Path
 
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError, Location, did_you_mean
 
 MAX_BYTES = 64 * 1024 * 1024
 """The longest text that is read; the largest schema files known are a few MB."""
@@ -26,12 +26,20 @@ def read_text(path: Path) -> str:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise InputError(f"there is no file `{path}`") from error
+        raise InputError(f"there is no file `{path}`", hint=nearest_file(path)) from error
     except IsADirectoryError as error:
         raise InputError(f"`{path}` is a folder, not a file") from error
     except OSError as error:
         raise InputError(f"cannot read `{path}`: {error.strerror or error}") from error
     return decode(content, str(path))
+
+
+def nearest_file(path: Path) -> str | None:
+    """Return a hint that names the file beside ``path`` whose name is nearest to its own; None where none is near."""
+    try:
+        return did_you_mean(path.name, [each.name for each in path.parent.iterdir() if each.name != path.name])
+    except OSError:
+        return None
 
 
 def decode(content: bytes, path: str) -> str:

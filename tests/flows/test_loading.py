@@ -106,7 +106,7 @@ def test_what_is_no_file_of_this_machine_may_always_be_new() -> None:
     inputs = (Input("table:a.b", "table"),)
 
     assert remember(inputs) == ()
-    with pytest.raises(InputError, match=r"cannot be told whether `table:a\.b` is new"):
+    with pytest.raises(InputError, match=r"is unknown whether `table:a\.b` is new"):
         without_seen(inputs, (), PastLoads())
 
 

@@ -210,7 +210,7 @@ def test_values_that_a_required_column_would_lose_are_counted_before_anything_is
 
     (refusal,) = report.refusals
     assert refusal.message == "1 value of `orders.code` would not survive, and it takes no nulls in their place"
-    assert refusal.hint == "mend them, or allow nulls in the schema"
+    assert refusal.hint == "fix them, or allow nulls in the schema"
     free = schema_of(ID, column("code", "bigint"), before=before)
     assert apply(empty, free, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
     assert empty.sql("SELECT code, code__before_1 FROM @.orders ORDER BY id") == [(5, "5"), (None, "x")]

@@ -407,7 +407,7 @@ def test_an_odd_value_in_a_run_that_stands_half_done_is_to_be_mended_or_the_run_
     assert refused.outcome is Outcome.REFUSED
     (refusal,) = refused.planned.refusals
     assert (refusal.obstacle, refusal.numbers) == (Obstacle.UNFIT, (4,))
-    assert refusal.hint == "mend them, or take back the run that stands half done: `schemactl migrate rollback`"
+    assert refusal.hint == "fix them, or take back the run that stands half done: `schemactl migrate rollback`"
     assert status(lake).planned.refusals == (refusal,)
     assert undo(lake).outcome is Outcome.DONE
     (again,) = apply(lake, schema).planned.refusals

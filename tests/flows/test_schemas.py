@@ -300,7 +300,7 @@ def test_a_long_history_without_the_link_keeps_the_schema(folder):
 def test_a_long_history_without_the_link_and_an_edited_file_asks_the_user(folder):
     long_history(folder)
     edit(import_file(folder), "    resource: orders", "    resource: orders\n    description: x")
-    with pytest.raises(InputError, match="cannot be told whether the import file was edited") as caught:
+    with pytest.raises(InputError, match="is unknown whether the import file was edited") as caught:
         open_schemas(folder, NAME)
     link = str(caught.value.hint).split("`")[1]
     with export_file(folder).open("a") as stream:

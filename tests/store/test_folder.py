@@ -16,6 +16,7 @@ from schemactl.store.folder import (
     read_schema,
     schema_name,
 )
+from schemactl.store.text import read_text
 
 
 def test_names_are_those_of_schema_files_only(tmp_path):
@@ -68,8 +69,16 @@ def test_a_name_in_another_script_is_fine(tmp_path):
 
 def test_a_broken_link_is_told_and_not_taken_for_absence(tmp_path):
     (tmp_path / "a.schema.yaml").symlink_to(tmp_path / "gone.yaml")
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="there is no file") as caught:
         read_schema(tmp_path, "a")
+    assert caught.value.hint is None
+
+
+def test_the_nearest_file_is_named_for_one_that_is_not_there(tmp_path):
+    (tmp_path / "orders.schema.yaml").write_text("x")
+    with pytest.raises(InputError, match="there is no file") as caught:
+        read_text(tmp_path / "order.schema.yaml")
+    assert caught.value.hint == "did you mean `orders.schema.yaml`?"
 
 
 def test_text_that_is_not_utf8_is_told_with_its_place(tmp_path):

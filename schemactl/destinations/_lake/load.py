@@ -127,7 +127,7 @@ def _take_back(lake: Lake, error: BaseException) -> None:
         first = error.message if isinstance(error, SchemactlError) else str(error)
         raise DestinationError(
             f"{first}; what the load had written could not be taken back yet: {second.message}",
-            hint="mend the first, then load again: the next load takes back what this one has left",
+            hint="fix the first, then load again: the next load removes what this one has left",
         ) from error
 
 

@@ -158,7 +158,7 @@ def _check_place(session: MigrationSession, target: Target, plan: MigrationPlan)
 
 
 def _applied_before() -> Refusal:
-    hint = "`schemactl migrate status` tells how the destination stands"
+    hint = "`schemactl migrate status` shows the state of the destination"
     return Refusal(Obstacle.MOVED, "this plan was applied before", hint)
 
 

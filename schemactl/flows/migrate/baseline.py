@@ -73,7 +73,7 @@ def _report(session: MigrationSession, target: Target, schema: Schema, is_forced
         hint = "`schemactl migrate rollback` undoes it, `apply` ends it"
         refusals = (Refusal(Obstacle.UNFINISHED, "a run stands half done", hint),)
     elif drift and not is_forced:
-        hint = "mend the schema, or record it with `--force` and let `migrate apply` mend the tables"
+        hint = "fix the schema, or record it with `--force` and let `migrate apply` fix the tables"
         refusals = (Refusal(Obstacle.MOVED, "the tables are not as the schema says", hint),)
     if refusals:
         outcome = Outcome.REFUSED

@@ -156,10 +156,10 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
         case AddPrimaryKey():
             listed = ", ".join(f"`{column}`" for column in step.columns)
             message = f"{count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
-            return message, "mend or remove them", "leave `primary_key` out of the schema"
+            return message, "fix or remove them", "leave `primary_key` out of the schema"
         case _:
             before = step.before if isinstance(step, ChangeType) else None
-            return f"{_values(count)} of {name} would not survive", "mend them", _way_round(before)
+            return f"{_values(count)} of {name} would not survive", "fix them", _way_round(before)
 
 
 def _way_round(before: Column | None) -> str:
@@ -176,8 +176,8 @@ def _words_of_fill(barrier: NullBarrier, count: int) -> tuple[str, str, str]:
     message = f"{_values(count)} of `{barrier.step.table}.{barrier.column}` would not survive"
     if isinstance(barrier.step, AddPrimaryKey):
         instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"
-        return f"{message}, and a primary key takes no nulls in their place", "mend them", instead
-    return f"{message}, and it takes no nulls in their place", "mend them", "allow nulls in the schema"
+        return f"{message}, and a primary key takes no nulls in their place", "fix them", instead
+    return f"{message}, and it takes no nulls in their place", "fix them", "allow nulls in the schema"
 
 
 def _values(count: int) -> str:

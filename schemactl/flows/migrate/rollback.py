@@ -228,4 +228,4 @@ def _refuse(
                 yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it")
         else:
             message = f"{each_count.count:,} values of `{name}` would not survive"
-            yield Refusal(Obstacle.UNFIT, message, "they were loaded since: mend them first")
+            yield Refusal(Obstacle.UNFIT, message, "they were loaded since: fix them first")

@@ -30,7 +30,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,
     why="The base schema names the column in the table's `x-removed-columns` with a last day, and that day is over. "
-    "Readers were told; the values are lost all the same once the column is dropped.",
+    "Readers were warned; the values are lost all the same once the column is dropped.",
     fix="Make sure that nobody needs the values. Keep the name in `x-removed-columns`, so that it is not used again.",
     find=find,
 )

@@ -29,7 +29,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,
     why="The base schema names the table, or the one it is nested in, in `x-removed-tables` with a last day, and that "
-    "day is over. Readers were told; the rows are lost all the same once the table is dropped.",
+    "day is over. Readers were warned; the rows are lost all the same once the table is dropped.",
     fix="Make sure that nobody needs the rows. Keep the name in `x-removed-tables`, so that it is not used again.",
     find=find,
 )
