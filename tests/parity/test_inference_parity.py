@@ -6,6 +6,7 @@ import copy
 import csv
 import itertools
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -42,6 +43,7 @@ MEANT_DIFFERENCES = (
     "kinds there are of them is seen where they stand, not for each nested table.",
     "Wei: a first number past the range of a preferred type `wei` goes to `a__v_str` in dlt, here to `a`, as the "
     "later ones do.",
+    "Sizes: a column of 32 bits grows with the integers that have no room in it; dlt's stays.",
     "Failures: dlt ends with an OSError or an ArithmeticError where a number is no epoch or no decimal.",
 )
 """See docs/differences.md. Made-up documents are kept clear of these; what a user may meet has a test of its own."""
@@ -328,10 +330,17 @@ def test_documents_under_a_new_schema(found):
     assert_alike(PLAIN, "data", found)
 
 
+def outgrows(stored, found):
+    """Return whether integers may have no room in columns of 32 bits, which grow in our schemas and stay in dlt's."""
+    sizes = {column.get("precision") for table in stored["tables"].values() for column in table["columns"].values()}
+    return 32 in sizes and any(abs(int(digits)) >= 2**31 for digits in re.findall(r"\d{10,}", json.dumps(found)))
+
+
 @MANY
 @given(schemas(), documents)
 def test_documents_under_a_known_schema(stored, found):
     assume(not has_collision(stored, "data", found))
+    assume(not outgrows(stored, found))
     assert_alike(stored, "data", found)
 
 

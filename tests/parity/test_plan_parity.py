@@ -35,6 +35,7 @@ from test_inference_parity import (
     evidence_of,
     has_collision,
     is_of_wei,
+    outgrows,
     schemas,
 )
 
@@ -54,8 +55,8 @@ from schemactl.schema.types import schema_from_dict
 sys.path.append(str(Path(__file__).parents[1] / "normalization"))
 from interpret import run
 
-# How keys of `numbered_keys` begin: ten bytes, all zero but the last.
-MADE_UP = "AAAAAAAA"
+KEY_COLUMNS = ("_dlt_id", "_dlt_parent_id", "_dlt_root_id")
+MADE_UP = "made-up key "
 NO_COERCION = "dlt.common.normalizers.json.relational_no_coercion"
 
 
@@ -124,20 +125,23 @@ def assert_made_alike(plan, rows, found):
     # A value without room in one column may have some in a variant of it.
     if has_room:
         assert not tally.unfit
-        assert plain(numbered_anew(made)) == plain(numbered_anew(stored))
+        assert plain(numbered_anew(made, found)) == plain(numbered_anew(stored, found))
 
 
-def numbered_anew(rows):
-    """Number made-up keys by the places of their rows: the kernel draws a key for each row, dlt where one is needed."""
-    numbers = {}
+def numbered_anew(rows, found):
+    """Number made-up keys by the places of their rows: the kernel draws a key for each row, dlt where one is needed.
 
-    def number(value):
-        is_made_up = isinstance(value, str) and value.startswith(MADE_UP)
-        return numbers.setdefault(value, f"{MADE_UP}{len(numbers)}") if is_made_up else value
+    Keys that are hashes of such keys are numbered too; `test_row_keys_parity` compares those.
+    """
+    numbers, given = {}, json.dumps(found)
+
+    def number(column, value):
+        is_key = column in KEY_COLUMNS and isinstance(value, str) and json.dumps(value) not in given
+        return numbers.setdefault(value, f"{MADE_UP}{len(numbers)}") if is_key else value
 
     return {
-        table: [{column: number(row[column]) for column in sorted(row)} for row in found]
-        for table, found in sorted(rows.items())
+        table: [{column: number(column, row[column]) for column in sorted(row)} for row in made]
+        for table, made in sorted(rows.items())
     }
 
 
@@ -496,6 +500,7 @@ def test_rows_under_a_known_schema(stored, found):
     assume(not has_collision(stored, "data", found))
     assume(not has_two_names_of_root_keys(stored, found))
     assume(not is_odd(found))
+    assume(not outgrows(stored, found))
     assert_alike(stored, "data", found)
 
 
@@ -503,6 +508,7 @@ def test_rows_under_a_known_schema(stored, found):
 @given(schemas(NAMINGS), st.sampled_from([None, 20, 63]), documents)
 def test_rows_under_other_names(stored, max_identifier_length, found):
     assume(not has_collision(stored, "Some Data", found, max_identifier_length))
+    assume(not outgrows(stored, found))
     assume(not is_odd(found))
     assume(not has_two_names_of_root_keys(stored, found))
     assert_alike(stored, "Some Data", found, max_identifier_length)
