@@ -18,6 +18,7 @@ _IN_ERRORS: Final = re.compile(
     r"""(?P<before>value\ )(?P<number>-?\d[\w.+-]*)          # Type INT32 with value 300 can't be cast
     |(?P<key>\)=)\((?P<row>.*?)\)(?=\ already|\ is|\ conflicts|\ refer|$)  # Key (mail)=(ann@x.org) already exists
     |(?P<contains>\ contains\ )\((?P<failing>.*)\)         # Failing row contains (1, ann@x.org)
+    |(?P<ours>does\ not\ survive:\ )(?P<refused>.*)         # what our own SQL raises
     |"(?P<double>[^"]*)"|'(?P<single>[^']*)'""",
     re.VERBOSE | re.DOTALL,
 )

@@ -206,6 +206,7 @@ def test_marks_hold_for_variants_nested_tables_and_names_in_another_case():
         ("Key (a, b)=(Ann (7), 8) is duplicated", "Key (a, b)=(Xxx (9), 9) is duplicated"),
         ('null value in column "n". Failing row contains (1, ann (x), null)',
          'null value in column "x". Failing row contains (9, xxx (x), xxxx)'),
+        ("a value does not survive: Ann 7", "a value does not survive: Xxx 9"),
         ("Could not convert string 'Ann' to INT32", "Could not convert string 'Xxx' to INT32"),
         ("Type INT32 with value 300 can't be cast", "Type INT32 with value 999 can't be cast"),
     ],

@@ -80,6 +80,26 @@ def is_zoned(column: Column) -> bool:
     return column.properties.get("timezone") is not False
 
 
+def in_utc(column: Column, value: str) -> str:
+    """Return a timestamp column's value in UTC, without its zone."""
+    return f"({value} AT TIME ZONE 'UTC')" if is_zoned(column) else value
+
+
+def from_utc(column: Column, naive: str, kind: str) -> str:
+    """Return a timestamp without a zone, in UTC, as a column has it."""
+    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if is_zoned(column) else f"CAST({naive} AS {kind})"
+
+
+def is_python_date(value: str) -> str:
+    """Return the condition that a date is one of those that Python, and so dlt, has."""
+    return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+
+
+def is_python_timestamp(naive: str) -> str:
+    """Return the same of a timestamp without a zone."""
+    return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+
+
 def sized(retype: Retype, sizes_of: Callable[[Column], tuple[int, int]]) -> Retype:
     """Return a retype to decimals with the precision and scale that a database gives them."""
     if retype.after.data_type not in _DECIMALS:

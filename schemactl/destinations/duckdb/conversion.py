@@ -15,6 +15,10 @@ from schemactl.destinations._migration.conversion import (
     Retype,
     coerce_text,
     conjoin,
+    from_utc,
+    in_utc,
+    is_python_date,
+    is_python_timestamp,
     is_short,
     is_zoned,
     sized,
@@ -202,7 +206,7 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             return f"{value} IN (0, 1)", f"{value} <> 0"
         case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
             in_calendar = f"{value} BETWEEN -62135596800 AND 253402300799"
-            return in_calendar, _moment(after, f"make_timestamp(CAST({value} AS BIGINT) * 1000000)", kind)
+            return in_calendar, from_utc(after, f"make_timestamp(CAST({value} AS BIGINT) * 1000000)", kind)
         case DataType.DOUBLE, DataType.BIGINT:
             return conjoin(f"{tried} = {value}", _in_bits(tried, after)), cast
         case DataType.DOUBLE, DataType.DECIMAL | DataType.WEI:
@@ -246,12 +250,12 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
             is_plain = f"({text} NOT LIKE '0.000000%' AND {text} NOT LIKE '-0.000000%')"
             return TRUE if _sizes_of(before)[1] <= 6 else is_plain, plain
         case DataType.TIMESTAMP:
-            naive = f"CAST({_naive(before, value)} AS TIMESTAMP)"
+            naive = f"CAST({in_utc(before, value)} AS TIMESTAMP)"
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE strftime({naive}, '.%f') END"
             zone = " || '+00:00'" if is_zoned(before) else ""
-            return _in_calendar(naive), f"strftime({naive}, '%Y-%m-%dT%H:%M:%S') || {fraction}{zone}"
+            return is_python_timestamp(naive), f"strftime({naive}, '%Y-%m-%dT%H:%M:%S') || {fraction}{zone}"
         case DataType.DATE:
-            return _is_day(value), text
+            return is_python_date(value), text
         case DataType.TIME:
             padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
             return f"{text} NOT LIKE '24%'", padded
@@ -264,36 +268,18 @@ def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
     before, after = retype.before, retype.after
     match before.data_type, after.data_type:
         case DataType.TIMESTAMP, DataType.TIMESTAMP:
-            naive = _naive(before, value)
-            return _keeps_fraction(retype, naive), _moment(after, naive, kind)
+            naive = in_utc(before, value)
+            return _keeps_fraction(retype, naive), from_utc(after, naive, kind)
         case DataType.TIMESTAMP, DataType.DATE:
-            naive = _naive(before, value)
+            naive = in_utc(before, value)
             is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
-            return conjoin(_in_calendar(naive), is_midnight), f"CAST({naive} AS DATE)"
+            return conjoin(is_python_timestamp(naive), is_midnight), f"CAST({naive} AS DATE)"
         case DataType.DATE, DataType.TIMESTAMP:
-            return _is_day(value), _moment(after, f"CAST({value} AS TIMESTAMP)", kind)
+            return is_python_date(value), from_utc(after, f"CAST({value} AS TIMESTAMP)", kind)
         case DataType.TIME, DataType.TIME if retype.is_strict and after.properties.get("precision") not in (None, 6):
             return f"CAST({value} AS {kind}) = {value}", value
         case one, other:
             return TRUE if one is other else FALSE, f"CAST({value} AS {kind})"
-
-
-def _naive(column: Column, value: str) -> str:
-    """Return a timestamp column's value in UTC, without its zone."""
-    return f"({value} AT TIME ZONE 'UTC')" if is_zoned(column) else value
-
-
-def _moment(column: Column, naive: str, kind: str) -> str:
-    """Return a timestamp without a zone, in UTC, as a column has it."""
-    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if is_zoned(column) else f"CAST({naive} AS {kind})"
-
-
-def _is_day(value: str) -> str:
-    return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
-
-
-def _in_calendar(naive: str) -> str:
-    return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 
 def _keeps_fraction(retype: Retype, naive: str) -> str:

@@ -19,6 +19,10 @@ from schemactl.destinations._migration.conversion import (
     Converted,
     Retype,
     conjoin,
+    from_utc,
+    in_utc,
+    is_python_date,
+    is_python_timestamp,
     is_short,
     is_zoned,
     sized,
@@ -294,7 +298,7 @@ def _cast(  # noqa: C901, PLR0911 - a case for each pair
             return f"{value} IN (0, 1)", f"{value} <> 0"
         case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
             naive = f"(to_timestamp({value}) AT TIME ZONE 'UTC')"
-            return f"{value} BETWEEN -62135596800 AND 253402300799", _moment(after, naive, kind)
+            return f"{value} BETWEEN -62135596800 AND 253402300799", from_utc(after, naive, kind)
         case DataType.DOUBLE, DataType.BIGINT:
             return f"({value} = trunc({value}) AND {value} >= {low}e0 AND {value} < {high + 1}e0)", cast
         case DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.DECIMAL | DataType.WEI:
@@ -342,12 +346,12 @@ def _text_of(column: Column, value: str) -> tuple[str, str]:
             # Python writes numbers below a millionth with an exponent.
             return conjoin(_is_number(value), f"(abs({value}) >= 0.000001 OR {value} = 0)"), plain
         case DataType.TIMESTAMP:
-            naive = _naive(column, value)
+            naive = in_utc(column, value)
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE to_char({naive}, '.US') END"
             zone = " || '+00:00'" if is_zoned(column) else ""
-            return _in_calendar(naive), f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || {fraction}{zone}"
+            return is_python_timestamp(naive), f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || {fraction}{zone}"
         case DataType.DATE:
-            return _is_day(value), text
+            return is_python_date(value), text
         case DataType.TIME:
             padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
             return f"{text} NOT LIKE '24%'", padded
@@ -361,34 +365,16 @@ def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
     is_any_precision = not retype.is_strict or after.properties.get("precision") in (None, 6)
     match before.data_type, after.data_type:
         case DataType.TIMESTAMP, DataType.TIMESTAMP:
-            naive = _naive(before, value)
+            naive = in_utc(before, value)
             cut = f"CAST({naive} AS {type_of(Column('', {**after.properties, 'timezone': False}))})"
-            return TRUE if is_any_precision else f"{cut} = {naive}", _moment(after, naive, kind)
+            return TRUE if is_any_precision else f"{cut} = {naive}", from_utc(after, naive, kind)
         case DataType.TIMESTAMP, DataType.DATE:
-            naive = _naive(before, value)
+            naive = in_utc(before, value)
             is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
-            return conjoin(_in_calendar(naive), is_midnight), f"CAST({naive} AS DATE)"
+            return conjoin(is_python_timestamp(naive), is_midnight), f"CAST({naive} AS DATE)"
         case DataType.DATE, DataType.TIMESTAMP:
-            return _is_day(value), _moment(after, f"CAST({value} AS TIMESTAMP)", kind)
+            return is_python_date(value), from_utc(after, f"CAST({value} AS TIMESTAMP)", kind)
         case DataType.TIME, DataType.TIME:
             return TRUE if is_any_precision else f"{cast} = {value}", cast
         case one, other:
             return (TRUE, cast) if one is other else (FALSE, f"CAST(NULL AS {kind})")
-
-
-def _naive(column: Column, value: str) -> str:
-    """Return a timestamp column's value in UTC, without its zone."""
-    return f"({value} AT TIME ZONE 'UTC')" if is_zoned(column) else value
-
-
-def _moment(column: Column, naive: str, kind: str) -> str:
-    """Return a timestamp without a zone, in UTC, as a column has it."""
-    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if is_zoned(column) else f"CAST({naive} AS {kind})"
-
-
-def _is_day(value: str) -> str:
-    return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
-
-
-def _in_calendar(naive: str) -> str:
-    return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
