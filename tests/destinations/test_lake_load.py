@@ -340,7 +340,7 @@ def test_a_load_that_cannot_be_taken_back_tells_both_reasons(place: Place, tmp_p
     told = r"`clients` takes no nulls.*; what the load had written could not be taken back yet: .*orders"
     with pytest.raises(DestinationError, match=told) as caught:
         place.destination.load(place.url, bad, hide)
-    assert "the next load takes back what this one has left" in str(caught.value.hint)
+    assert "the next load removes what this one has left" in str(caught.value.hint)
     (tmp_path / "hidden").rename(commits)
     place.load(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS])
     assert place.rows("orders", "id") == [1, 3]
