@@ -301,7 +301,10 @@ def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     naming = naming_of(start)
     tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
     columns = {name: _columns(record, naming, path) for name, record in tables.items()}
-    made = {name: Table(name, columns[name], _renamed(name, record)) for name, record in tables.items()}
+    renamed = {record.name: name for name, record in tables.items()}
+    made = {
+        name: Table(name, columns[name], _renamed(name, record, renamed, naming)) for name, record in tables.items()
+    }
     schema = replace(
         start,
         tables={**start.tables, **made},
@@ -316,9 +319,28 @@ def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     return schema
 
 
-def _renamed(name: str, record: Record) -> dict[str, Any]:
-    resource = record.properties.get("resource")
-    return {**record.properties, **({"resource": name} if resource == record.name else {})}
+def _renamed(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
+    """Return the properties of a table with its name, and those in its references, as the schema has them."""
+    properties = dict(record.properties)
+    if properties.get("resource") == record.name:
+        properties["resource"] = name
+    references = properties.get("references")
+    # Others are refused with all that no schema can state.
+    if isinstance(references, list) and all(isinstance(each, Mapping) for each in references):
+        properties["references"] = [_renamed_reference(each, tables, naming) for each in references]
+    return properties
+
+
+def _renamed_reference(reference: Mapping[str, Any], tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
+    target = reference.get("referenced_table")
+    if not isinstance(target, str) or target not in tables:
+        return dict(reference)
+    columns = {
+        key: [naming.normalize_path(each) for each in reference[key]]
+        for key in ("columns", "referenced_columns")
+        if isinstance(reference.get(key), list) and all(isinstance(each, str) and each for each in reference[key])
+    }
+    return {**reference, "referenced_table": tables[target], **columns}
 
 
 def _columns(record: Record, naming: Naming, path: str) -> dict[str, Column]:
