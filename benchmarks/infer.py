@@ -3,7 +3,7 @@
     uv run --group dev python benchmarks/infer.py --megabytes 200
 
 Starting Spark and a first job on a small file are left out. DuckDB and Spark get the same number of cores;
-dlt extracts and normalises (it does not load), in one process, a slice, whose time is scaled up by bytes.
+dlt extracts and normalizes (it does not load), in one process, a slice, whose time is scaled up by bytes.
 The others answer less than dlt and schemactl do: a nested type, without tables, variants, counts and places.
 """
 

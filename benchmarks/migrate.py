@@ -160,8 +160,8 @@ def compare(kind: str, database: Database, arguments: argparse.Namespace) -> Non
         seconds = [min(each) for each in zip(*rounds, strict=True)]
         alter, copy, checked, look, retype, guarded = seconds
         ratios = (ours / own for ours in (guarded, look + retype) for own in (alter, copy, checked))
-        told = "".join(f"{each:>11.2f}" for each in (*seconds, *ratios))
-        print(f"{f'{kind}: {before} -> {after}':<32}{told}", flush=True)
+        reported = "".join(f"{each:>11.2f}" for each in (*seconds, *ratios))
+        print(f"{f'{kind}: {before} -> {after}':<32}{reported}", flush=True)
 
 
 def time_retype(database: Database, make: str, statement: str) -> float:

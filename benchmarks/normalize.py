@@ -1,11 +1,11 @@
-"""Times normalising side by side on the same made-up events: Spark's own parse and write, dlt's, and ours.
+"""Times normalizing side by side on the same made-up events: Spark's own parse and write, dlt's, and ours.
 
     uv run --group dev python benchmarks/normalize.py --megabytes 200
     uv run --group dev python benchmarks/normalize.py --growth
 
 Three tables come of the events: the events and two lists. Starting Spark and a first job on a small file are left out.
 Spark writes the nested data as it is. "rows" is what it takes to make tables once the plan is there: parse, flatten,
-coerce, number, write. "whole" makes the schema as well, of evidence of all documents. dlt extracts and normalises a
+coerce, number, write. "whole" makes the schema as well, of evidence of all documents. dlt extracts and normalizes a
 slice, in one process; its time is scaled up by bytes. With ``--growth`` the
 same is measured for more rows, and for more columns.
 """

@@ -24,7 +24,7 @@ LOG_COMMANDS: Final = ("::", "##")
 
 
 class ExitCode(IntEnum):
-    """What a command tells the shell; a promise to scripts."""
+    """What a command returns to the shell; a promise to scripts."""
 
     DONE = 0
     FINDINGS = 1
@@ -66,13 +66,13 @@ class Problem:
 
 
 class SchemactlError(Exception):
-    """An error that is told to the user without a traceback; addresses in it lose their passwords and tokens.
+    """An error that is reported to the user without a traceback; addresses in it lose their passwords and tokens.
 
     Args:
         message: what is wrong; lower case, things in backquotes, no advice.
         at: where it is wrong.
         hint: what would be right.
-        problems: several findings in one input, told together; each has its own place.
+        problems: several findings in one input, reported together; each has its own place.
     """
 
     code = ExitCode.FAILED
@@ -126,7 +126,7 @@ class ChangedMeanwhile(DestinationError):
 
 
 class CommandWarning(UserWarning):
-    """What a person should know of a command that goes on; it is told at the command's end, each once."""
+    """What a person should know of a command that goes on; it is reported at the command's end, each once."""
 
 
 _EXTRAS: Final = {

@@ -51,7 +51,7 @@ def test_an_installed_plug_in_is_the_module_that_its_entry_point_names(things):
     assert things["good"].NAME == "good"
 
 
-def test_an_unknown_name_is_told_with_the_nearest_one(things):
+def test_an_unknown_name_is_reported_with_the_nearest_one(things):
     with pytest.raises(InputError, match="there is no thing of tests `snake_kase`") as caught:
         things["snake_kase"]
 
@@ -62,13 +62,13 @@ def test_a_name_that_is_no_text_is_not_in_it(things):
     assert ["good"] not in things
 
 
-def test_an_installed_plug_in_that_fails_is_told_with_its_fault(things):
+def test_an_installed_plug_in_that_fails_is_reported_with_its_fault(things):
     with pytest.raises(InputError, match=r"`registry_acme.broken` does not import: .*registry_acme_needs_this"):
         things["broken"]
 
 
 @pytest.mark.parametrize("name", ["gone", "object"])
-def test_an_entry_point_that_names_no_module_is_told(things, name):
+def test_an_entry_point_that_names_no_module_is_reported(things, name):
     with pytest.raises(InputError, match=rf"`{name}` is installed as `registry_acme\.\w+(:NAME)?`, which is no module"):
         things[name]
 

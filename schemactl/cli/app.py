@@ -1,4 +1,4 @@
-"""The command ``schemactl``: finds the subcommand, runs it, tells what goes wrong, gives the exit code.
+"""The command ``schemactl``: finds the subcommand, runs it, reports what goes wrong, gives the exit code.
 
 Nothing heavy is imported here: ``schemactl --help`` answers at once.
 """
@@ -75,7 +75,7 @@ class CommandModule(Protocol):
 
 @dataclass(slots=True)
 class Invocation:
-    """One call of the command line, as far as it is known: errors are told by it, however early they come.
+    """One call of the command line, as far as it is known: errors are reported with it, however early they come.
 
     Attributes:
         code: what the call came to; once a command runs, a failure until the command has ended with a code of its own.
@@ -195,7 +195,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
     with (
-        _told_warnings(invocation, terminal),
+        _reported_warnings(invocation, terminal),
         admit_modules(options.naming_module),
         show_examples(_examples(options)),
     ):
@@ -227,14 +227,14 @@ def _remove_left() -> None:
 
 
 @contextmanager
-def _told_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[None]:
-    """Tell at the end, each once, what the command warns of: a line in between would break the progress bar."""
-    told: dict[str, None] = {}
+def _reported_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[None]:
+    """Report at the end, each once, what the command warns of: a line in between would break the progress bar."""
+    described: dict[str, None] = {}
     show = warnings.showwarning
 
     def keep(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, CommandWarning):
-            told[str(message)] = None
+            described[str(message)] = None
         else:
             show(message, category, *place, **more)
 
@@ -244,9 +244,9 @@ def _told_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[None]
         try:
             yield
         finally:
-            for each in told:
+            for each in described:
                 color = wants_color(invocation.color, sys.stderr, os.environ)
-                terminal.tell(render_warning(invocation.redact(each), color))
+                terminal.report(render_warning(invocation.redact(each), color))
 
 
 def _print_version(asked: bool) -> None:
@@ -285,7 +285,7 @@ def build() -> Any:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run the command line and return its exit code; what goes wrong is told on standard error."""
+    """Run the command line and return its exit code; what goes wrong is reported on standard error."""
     invocation = Invocation(args, debug="--debug" in args or is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
     try:
         code = _invoke(list(args), invocation)
@@ -294,10 +294,10 @@ def run(args: Sequence[str]) -> int:
         sys.stderr.write("interrupted\n")
         code = ExitCode.INTERRUPTED
     except BrokenPipeError as error:
-        code = invocation.code if is_stdout_gone() else _tell(error, invocation)
+        code = invocation.code if is_stdout_gone() else _report_error(error, invocation)
         forget_stdout()
     except BaseException as error:  # whatever ends a review early, its code is not that of a finished one
-        code = _tell(error, invocation)
+        code = _report_error(error, invocation)
     return code
 
 
@@ -324,7 +324,7 @@ def _as_input_error(error: typer.TyperException, args: list[str]) -> InputError:
     return InputError(message[:1].lower() + message[1:], hint=hint)
 
 
-def _tell(error: BaseException, invocation: Invocation) -> ExitCode:
+def _report_error(error: BaseException, invocation: Invocation) -> ExitCode:
     """Print an error for the user and return the exit code."""
     if invocation.debug:
         sys.stderr.write(invocation.redact(render_traceback(error)))

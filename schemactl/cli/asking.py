@@ -26,7 +26,7 @@ def ask(question: str, text: str, terminal: Terminal, *, is_agreed: bool, is_sho
     if is_shown:
         terminal.write(text)
     elif not is_agreed:
-        terminal.tell(text)
+        terminal.report(text)
     if is_agreed:
         return True
     if not sys.stdin.isatty():
@@ -40,5 +40,5 @@ def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
 
 
 def _agrees(question: str, terminal: Terminal) -> bool:
-    terminal.tell(f"{question}? Type `yes` to confirm: ")
+    terminal.report(f"{question}? Type `yes` to confirm: ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -45,7 +45,7 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
         surroundings = Surroundings(os.environ, find_files(Path.cwd()))
         options = resolve(CommonOptions, ctx.info_name or "", stated, surroundings)
     except InputError:
-        # The command will tell it; while somebody types is no time to.
+        # The command reports it; not while somebody types.
         return []
     folder = SchemasFolder.at(Path(options.schemas))
     return beginning(incomplete, sorted({*list_names(folder.imports), *list_names(folder.exports)}))

@@ -1,4 +1,4 @@
-"""What a command can be told, as dataclasses: the options that all share, and how a field declares one.
+"""Options of commands, as dataclasses: those that all share, and how a field declares one.
 
 A field ``Annotated[TYPE, typer.Option(...)] = DEFAULT`` is one option. Annotated with a `Setting` as well, it
 can also be stated in a settings file and in the environment (`schemactl.cli.settings`); with a `Group`, help shows it

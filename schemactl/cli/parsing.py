@@ -32,7 +32,7 @@ _AS_TYPED = _AsTyped()
 
 
 def _show_no_type(ctx: Any) -> None:
-    """Stand in for ``<list[str]>``, which tells a reader of the help nothing."""
+    """Stand in for ``<list[str]>``, which means nothing to a reader of the help."""
 
 
 def _leave_as_typed(params: list[Any]) -> list[Any]:

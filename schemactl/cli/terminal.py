@@ -47,7 +47,7 @@ class Terminal:
             forget_stdout()
             raise SchemactlError(f"cannot write to standard output: {error.strerror}") from error
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Write to a person, on standard error."""
         sys.stderr.write(text)
 

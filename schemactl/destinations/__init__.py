@@ -109,7 +109,7 @@ class Destination(Protocol):
         """Return the tables of one dataset as a schema; nothing is written, and nothing is locked for writing.
 
         Columns are in their order, with dlt's types, ``nullable: false``, ``primary_key`` and ``unique`` where the
-        destination tells. What dlt has no type for stands in ``x-database-type``. The number of queries does not
+        destination says. What dlt has no type for stands in ``x-database-type``. The number of queries does not
         grow with the number of tables.
 
         Raises:
@@ -119,9 +119,9 @@ class Destination(Protocol):
         ...
 
     def stored(self, column: Column) -> Properties:
-        """Return what a catalogue of this destination says of such a column: its type, and ``nullable: false``.
+        """Return what a catalog of this destination says of such a column: its type, and ``nullable: false``.
 
-        ``stored`` of a catalogue's own column is what both have in common, so to compare by it is to compare what
+        ``stored`` of a catalog's own column is what both have in common, so to compare by it is to compare what
         the destination keeps. A column with ``x-database-type`` keeps its type.
         """
         ...
@@ -153,7 +153,7 @@ class Loader(Protocol):
         """Take the rows of one load, all or nothing.
 
         What readers see meanwhile depends on the destination. A SQL database shows the load at once, by one
-        transaction. Delta, Iceberg, the Spark catalogue and folders of Parquet have no commit for several tables: each
+        transaction. Delta, Iceberg, the Spark catalog and folders of Parquet have no commit for several tables: each
         table is whole at any time (a file of Parquet is), but readers see the tables of one load one after the other;
         whoever wants whole loads reads rows whose ``_dlt_load_id`` is in ``_dlt_loads``, which is written last.
 

@@ -1,4 +1,4 @@
-"""What a destination's catalogue says, as a schema."""
+"""What a destination's catalog says, as a schema."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def keys_of(constraints: Iterable[tuple[str, bool, Collection[str]]]) -> Mapping
 
 
 def column_of(name: str, kind: Properties, is_nullable: bool, keys: Keys | None = None) -> Column:
-    """Return a column of a catalogue; ``kind`` is its type."""
+    """Return a column of a catalog; ``kind`` is its type."""
     null = {} if is_nullable else {"nullable": False}
     return Column(name, {**kind, **null, **(keys.of(name) if keys else {})})
 
 
 def schema_of(name: str, columns: Iterable[tuple[str, Column]]) -> Schema:
-    """Return a schema of columns with their tables' names; what a catalogue does not tell is as in a new schema."""
+    """Return a schema of columns with their tables' names; what a catalog does not say is as in a new schema."""
     tables: dict[str, dict[str, Column]] = {}
     for table, column in columns:
         tables.setdefault(table, {})[column.name] = column

@@ -131,7 +131,7 @@ def first_hinted(table: Table, *hints: str) -> str | None:
 
 
 def row_key(table: Table) -> str:
-    """Return the column that tells the rows of a table apart.
+    """Return the column that distinguishes the rows of a table.
 
     Raises:
         DestinationError: there is none.

@@ -1,7 +1,7 @@
 """Statements that make and change datasets, tables and columns, written by sqlglot from trees of its expressions.
 
 What loads make is as dlt makes it (docs/dlt.md §9.2). Which type a column gets, and what a database can do, stands in
-the destination's module; here it is only spelt. A dialect is sqlglot's name for a database's SQL.
+the destination's module; here it is only spelled. A dialect is sqlglot's name for a database's SQL.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 ColumnType = Callable[[Column], str]
-"""Returns a destination's type for a column, as its catalogue writes it."""
+"""Returns a destination's type for a column, as its catalog writes it."""
 
 _ANY_NAME: Final = "\0"
 """Stands for a column's name; no name holds it."""

@@ -23,7 +23,7 @@ class _Load:
     targets: dict[str, Target]
     progress: Progress
 
-    def tell(self, table: str, done: int) -> None:
+    def report(self, table: str, done: int) -> None:
         total = sum(each.rows for each in self.package.tables) or 1
         self.progress(f"loading table `{table}`", min(done / total, 1.0))
 
@@ -31,7 +31,7 @@ class _Load:
 def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoads:
     """Return what the dataset that a load would go into knows of earlier loads."""
     dataset = choose_target(session, asked, schema_name)
-    with session.telling("read"):
+    with session.wrap_errors("read"):
         known = {fold(name, session.names) for name in session.datasets()}
         is_there = fold(dataset, session.names) in known
         return read_loads(session, dataset, schema_name) if is_there else PastLoads()
@@ -86,13 +86,13 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     if package.rejects:
         _append(load, package.rejects, "rejects")
     progress("completing the load", None)
-    with session.telling("write dlt's tables of loads"):
+    with session.wrap_errors("write dlt's tables of loads"):
         write_bookkeeping(session, dataset, kept, package)
     return True
 
 
 def _lock(session: Session, dataset: str) -> None:
-    with session.telling(f"lock dataset `{dataset}`"):
+    with session.wrap_errors(f"lock dataset `{dataset}`"):
         session.lock(dataset)
 
 
@@ -107,7 +107,7 @@ def _is_merged(chain: Chain) -> bool:
 
 def _tables_of(session: Session, dataset: str, chains: tuple[Chain, ...]) -> list[Table]:
     """Return the tables to make ready: those with rows, and for merges those that are there."""
-    with session.telling(f"read dataset `{dataset}`"):
+    with session.wrap_errors(f"read dataset `{dataset}`"):
         there = session.relations(dataset)
     return [
         chain.staged[table.name].table if table.name in chain.staged else table
@@ -119,19 +119,19 @@ def _tables_of(session: Session, dataset: str, chains: tuple[Chain, ...]) -> lis
 
 def _empty(session: Session, dataset: str, schema: Schema, chains: tuple[Chain, ...]) -> None:
     """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""
-    with session.telling(f"read dataset `{dataset}`"):
+    with session.wrap_errors(f"read dataset `{dataset}`"):
         there = session.relations(dataset)
     for name in emptied_by(schema, chains):
         found = there.get(fold(name, session.names))
         if found is not None and found.is_table:
-            with session.telling(f"empty table `{name}`"):
+            with session.wrap_errors(f"empty table `{name}`"):
                 session.execute(f"DELETE FROM {qualify(dataset, found.name)}")
 
 
 def _append_chain(load: _Load, chain: Chain, place: int, done: int) -> int:
     for number, table in enumerate(chain.tables):
         if table.name in chain.staged:
-            load.tell(table.name, done)
+            load.report(table.name, done)
             staged = chain.staged[table.name]
             _append(load, staged, f"{place}_{number}")
             done += staged.rows
@@ -144,10 +144,10 @@ def _append(load: _Load, staged: StagedTable, stage: str) -> None:
     if target.unlike:
         fitted = quote(fit(session, table, target, _stage(load, staged, stage)))
         columns = ", ".join(quote(name) for name in table.columns)
-        with session.telling(f"load table `{table.name}`"):
+        with session.wrap_errors(f"load table `{table.name}`"):
             put = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
     else:
-        with session.telling(f"load table `{table.name}`"):
+        with session.wrap_errors(f"load table `{table.name}`"):
             put = session.append(target.name, staged)
     _check_count(table, put, staged.rows)
 
@@ -157,13 +157,13 @@ def _merge_chain(load: _Load, chain: Chain, number: int, done: int) -> int:
     for place, table in enumerate(chain.tables):
         if table.name not in chain.staged:
             continue
-        load.tell(table.name, done)
+        load.report(table.name, done)
         staged = chain.staged[table.name]
         stage = _stage(load, staged, f"{number}_{place}")
         stages[table.name] = quote(fit(load.session, staged.table, load.targets[table.name], stage))
         done += staged.rows
     if chain.root.name not in stages:
-        # Nothing tells which root rows the nested ones belong to.
+        # Nothing says which root rows the nested ones belong to.
         raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
     targets = {table.name: load.targets[table.name].name for table in chain.tables if table.name in load.targets}
     prefix = f"_schemactl_{number}"
@@ -171,14 +171,14 @@ def _merge_chain(load: _Load, chain: Chain, number: int, done: int) -> int:
     plan = MergePlan(chain, targets, stages, prefix, load.session.column_type, load.package.inserted_at, superseded)
     load.progress(f"merging table `{chain.root.name}`", None)
     for statement in merge(plan):
-        with load.session.telling(f"merge table `{chain.root.name}`"):
+        with load.session.wrap_errors(f"merge table `{chain.root.name}`"):
             load.session.execute(statement)
     return done
 
 
 def _stage(load: _Load, staged: StagedTable, name: str) -> str:
     stage = f"_schemactl_stage_{name}"
-    with load.session.telling(f"read the rows of table `{staged.table.name}`"):
+    with load.session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
         load.session.stage(stage, staged)
         found = load.session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0]
     _check_count(staged.table, found, staged.rows)
@@ -190,7 +190,7 @@ def _stage_superseded(load: _Load, root: StagedTable, number: int) -> str | None
     staged, stage = root.superseded, f"_schemactl_superseded_{number}"
     if staged is None:
         return None
-    with load.session.telling(f"read the rows of table `{staged.table.name}`"):
+    with load.session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
         load.session.stage(stage, staged)
     return quote(fit(load.session, staged.table, load.targets[staged.table.name], stage))
 

@@ -12,7 +12,7 @@ from schemactl.engine.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_ke
 from schemactl.schema.types import Schema, Table
 
 Progress = Callable[[str, float | None], None]
-"""Told what is under way, and the share of the load that is done, None where that is not known."""
+"""Receives what is under way, and the share of the load that is done, None where that is not known."""
 
 INPUTS_TABLE: Final = "_schemactl_inputs"
 """Where a destination keeps which files were loaded: load_id, schema_name, path, bytes, modified."""

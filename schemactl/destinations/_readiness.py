@@ -1,4 +1,4 @@
-"""Brings a dataset's tables to the schema before rows go in: what is missing is made, what is in the way is told."""
+"""Brings a dataset's tables to the schema before rows go in: what is missing is made, blockers are reported."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def choose_target(session: Session, asked: str | None, schema_name: str) -> str:
     Raises:
         InputError: several datasets have been loaded with this schema.
     """
-    with session.telling("read"):
+    with session.wrap_errors("read"):
         found = sorted(find_dataset(session, asked, schema_name))
     if len(found) > 1:
         listed = ", ".join(f"`{name}`" for name in found)
@@ -65,7 +65,7 @@ def _check(names: Iterable[str], what: str, limits: NameLimits, shown: str) -> N
             raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
         other = seen.setdefault(fold(name, limits), name)
         if other != name:
-            raise DestinationError(f"`{shown}` does not tell `{other}` from `{name}`: {what} are one there")
+            raise DestinationError(f"`{shown}` does not distinguish `{other}` from `{name}`: {what} are one there")
 
 
 def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[str, Target]:
@@ -76,9 +76,9 @@ def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[
     """
     known = {fold(name, session.names) for name in session.datasets()}
     if fold(dataset, session.names) not in known:
-        with session.telling(f"make dataset `{dataset}`"):
+        with session.wrap_errors(f"make dataset `{dataset}`"):
             session.execute(create_dataset(dataset, session.dialect))
-    with session.telling(f"read dataset `{dataset}`"):
+    with session.wrap_errors(f"read dataset `{dataset}`"):
         relations = session.relations(dataset)
     return {
         table.name: _make_table(session, dataset, table, relations.get(fold(table.name, session.names)))
@@ -92,7 +92,7 @@ def check_relations(session: Session, dataset: str, tables: Iterable[Table]) -> 
     Raises:
         DestinationError: they cannot.
     """
-    with session.telling(f"read dataset `{dataset}`"):
+    with session.wrap_errors(f"read dataset `{dataset}`"):
         relations = session.relations(dataset)
     for table in tables:
         found = relations.get(fold(table.name, session.names))
@@ -104,7 +104,7 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     columns = [column for column in table.columns.values() if column.is_complete]
     made = {"column_type": session.column_type, "dialect": session.dialect, "is_unique": session.makes_unique}
     if found is None:
-        with session.telling(f"make table `{table.name}`"):
+        with session.wrap_errors(f"make table `{table.name}`"):
             session.execute(create_table(dataset, table.name, columns, **made))  # type: ignore[arg-type]
         return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
     there = {fold(name, session.names): kind for name, kind in found.columns.items()}
@@ -113,7 +113,7 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     _check_table(session, name, table, found, missing)
     there |= _grow(session, name, table, there)
     for column in missing:
-        with session.telling(f"add column `{column.name}` to table `{table.name}`"):
+        with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
             session.execute(add_column(dataset, found.name, column, **made))  # type: ignore[arg-type]
     types = {each.name: there.get(fold(each.name, session.names)) or session.column_type(each) for each in columns}
     unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
@@ -135,14 +135,14 @@ def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -
     known = {each: kind for each in table.columns if (kind := types.get(fold(each, session.names))) is not None}
     found = {column: session.grown_type(table.columns[column], kind) for column, kind in known.items()}
     problems = tuple(
-        Problem(each.told(f"{table.name}.{column}")) for column, each in found.items() if isinstance(each, Clash)
+        Problem(each.describe(f"{table.name}.{column}")) for column, each in found.items() if isinstance(each, Clash)
     )
     if problems:
         message = f"structs or lists of table {name} in `{session.shown}` are not those of the schema"
         raise DestinationError(message, problems=problems, hint="load into another dataset: `?dataset=NAME`")
     wider = {column: kind for column, kind in found.items() if isinstance(kind, str)}
     for column, kind in wider.items():
-        with session.telling(f"add fields to column `{column}` of table `{table.name}`"):
+        with session.wrap_errors(f"add fields to column `{column}` of table `{table.name}`"):
             session.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(column)} SET DATA TYPE {kind}")
     return {fold(column, session.names): kind for column, kind in wider.items()}
 
@@ -157,7 +157,7 @@ def _check_table(session: Session, name: str, table: Table, found: Relation, mis
     needed = [column for column in missing if not column.nullable]
     if not needed:
         return
-    with session.telling(f"read table `{table.name}`"):
+    with session.wrap_errors(f"read table `{table.name}`"):
         is_empty = not session.query(f"SELECT 1 FROM {name} LIMIT 1")
     if is_empty:
         return
@@ -185,7 +185,7 @@ def fit(session: Session, table: Table, target: Target, stage: str) -> str:
         hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
         back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
-        with session.telling(f"put values into {place}", hint):
+        with session.wrap_errors(f"put values into {place}", hint):
             lost = session.query(f"SELECT count(*) FROM {quote(stage)} WHERE {is_lost}")[0][0]
         if lost:
             raise DestinationError(f"{lost} values do not fit into {place}", hint=hint)

@@ -54,7 +54,7 @@ class Session(Protocol):
         ...
 
     def column_type(self, column: Column) -> str:
-        """Return the type that dlt gives such a column, as the catalogue writes it."""
+        """Return the type that dlt gives such a column, as the catalog writes it."""
         ...
 
     def grown_type(self, column: Column, there: str) -> str | Clash | None:
@@ -98,7 +98,7 @@ class Session(Protocol):
         """Wait until nobody else loads into this dataset."""
         ...
 
-    def telling(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
 
         ``hint`` stands in where the error itself suggests nothing.

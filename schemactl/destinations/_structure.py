@@ -41,7 +41,7 @@ class Clash:
     there: NestedType
     ours: NestedType
 
-    def told(self, column: str) -> str:
+    def describe(self, column: str) -> str:
         """Return it in words."""
         place = column + (self.field if self.field.startswith("[") else f".{self.field}" if self.field else "")
         return f"`{place}` is {shown(self.there)} there, and {shown(self.ours)} in the schema"
@@ -137,7 +137,7 @@ def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, s
 
 
 def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
-    """Do as ``gained`` for catalogues that write types as Spark's DDL."""
+    """Do as ``gained`` for catalogs that write types as Spark's DDL."""
     try:
         return gained(read_type(there), read_type(wanted), wider)
     except ValueError:  # a type that no load writes

@@ -145,10 +145,10 @@ def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
         with suppress(OSError, EOFError):
             found = _look_again(file, records)
     for record in records:
-        yield found.get(record.position.number) or _as_told(record, file) or _by_number(record, file)
+        yield found.get(record.position.number) or _as_reported(record, file) or _by_number(record, file)
 
 
-def _as_told(record: BadRecord, file: Input | None) -> Problem | None:
+def _as_reported(record: BadRecord, file: Input | None) -> Problem | None:
     is_csv = file is not None and file.format in ("csv", "tsv")
     return read_fault(record.text, record.position.file) if is_csv else None
 

@@ -20,12 +20,12 @@ from schemactl.errors import DestinationError
 from schemactl.schema import types
 
 SESSION_CATALOGUE: Final = "spark_catalog"
-"""Spark's own catalogue, whose tables are files of a format."""
+"""Spark's own catalog, whose tables are files of a format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A schema of a catalogue."""
+    """A schema of a catalog."""
 
     catalogue: str
     schema: str
@@ -48,17 +48,17 @@ class HeldTable:
 
 
 def new_name(namespace: Namespace, name: str) -> str:
-    """Return the name that a table is renamed to: Spark wants it without the catalogue."""
+    """Return the name that a table is renamed to: Spark wants it without the catalog."""
     return f"{quoted(namespace.schema)}.{quoted(name)}"
 
 
 def using(namespace: Namespace) -> str:
-    """Return how a new table says its format, as loads make tables; other catalogues have their own."""
+    """Return how a new table says its format, as loads make tables; other catalogs have their own."""
     return " USING parquet" if namespace.catalogue == SESSION_CATALOGUE else ""
 
 
 def is_there(spark: SparkSession, namespace: Namespace) -> bool:
-    """Return whether a schema exists; a catalogue that Spark does not know is an error of Spark's."""
+    """Return whether a schema exists; a catalog that Spark does not know is an error of Spark's."""
     return bool(spark.catalog.databaseExists(str(namespace)))
 
 
@@ -77,7 +77,7 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldT
 
 def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
     if namespace.catalogue != SESSION_CATALOGUE:
-        return frozenset()  # other catalogues list views elsewhere, if they have any
+        return frozenset()  # other catalogs list views elsewhere, if they have any
     shown = spark.sql(f"SHOW VIEWS IN {namespace}").collect()
     return frozenset(row.viewName for row in shown if not row.isTemporary)
 
@@ -252,7 +252,7 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
         rows: with these columns, in their order.
 
     Raises:
-        DestinationError: the table is one of those that ``copy_obstacle`` tells.
+        DestinationError: the table is one of those that ``copy_obstacle`` names.
     """
     spark, made = tables.spark, tables.namespace.table(copy)
     layout = _layout(tables, name)
@@ -304,7 +304,7 @@ def _uncopied(name: str, flaw: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """What Spark tells of a table: lines with a title, and headings."""
+    """What Spark says of a table: lines with a title, and headings."""
 
     said: Mapping[str, str]
     headings: frozenset[str]
@@ -332,7 +332,7 @@ def _flaw(described: _Description) -> str | None:
         "is partitioned": described.is_partitioned,
         "is clustered": "# Clustering Information" in described.headings or "Num Buckets" in described.said,
         "is a table of Hive's own": described.provider == _HIVE,
-        "has a format that Spark does not tell": kind == "MANAGED" and not described.provider,
+        "has a format that Spark does not state": kind == "MANAGED" and not described.provider,
     }
     return next((flaw for flaw, has in flaws.items() if has), None)
 

@@ -1,12 +1,12 @@
-"""Loads Parquet into tables of a Spark catalogue, which commits each table on its own.
+"""Loads Parquet into tables of a Spark catalog, which commits each table on its own.
 
 A load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``), the
 rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, holds the steps:
 from then on the load is certain, and ``catalogue_pending`` takes the steps. What is left of a load that was killed
 before is dropped, after it is carried out.
 
-Tables of Spark's own catalogue are files, and no statement gives a struct in them another field (4.3: ``ALTER TABLE``
-refuses such columns, with and without Hive): a table with all rows takes the old one's place. Other catalogues take a
+Tables of Spark's own catalog are files, and no statement gives a struct in them another field (4.3: ``ALTER TABLE``
+refuses such columns, with and without Hive): a table with all rows takes the old one's place. Other catalogs take a
 statement.
 """
 
@@ -153,7 +153,7 @@ def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, St
 
 
 def grows_by_copy(namespace: Namespace) -> bool:
-    """Return whether tables get new fields inside their columns by a copy; other catalogues have a statement."""
+    """Return whether tables get new fields inside their columns by a copy; other catalogs have a statement."""
     return namespace.catalogue == SESSION_CATALOGUE
 
 

@@ -1,4 +1,4 @@
-"""Loads into a Spark catalogue that are certain: a table beside the others holds their steps until all are taken.
+"""Loads into a Spark catalog that are certain: a table beside the others holds their steps until all are taken.
 
 Each step can be taken again, by the next load where one was killed: rows are appended unless their key is there, tables
 are overwritten, or the new one takes the old one's name. ``catalogue_load`` makes the steps.
@@ -134,7 +134,7 @@ def _drop(target: Target, head: str) -> None:
 
 
 def place_of(target: Target) -> tuple[str, ...]:
-    """Return what distinguishes a schema from those of other catalogues with its name."""
+    """Return what distinguishes a schema from those of other catalogs with its name."""
     settings = ("spark.sql.warehouse.dir", "spark.hadoop.hive.metastore.uris")
     return (str(target.namespace), *(str(target.spark.conf.get(name, "")) for name in settings))
 
@@ -168,7 +168,7 @@ def _take(target: Target, step: Step) -> None:
 def create_table(target: Target, name: str, frame: DataFrame) -> str:
     """Make a table of a frame; one of this name that a killed load left is gone by then.
 
-    In Spark's own catalogue the table is there before its files are: were it killed else, these would be in the way of
+    In Spark's own catalog the table is there before its files are: were it killed else, these would be in the way of
     each load that follows, and no statement of SQL would remove them.
 
     Returns:

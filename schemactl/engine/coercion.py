@@ -33,7 +33,7 @@ _PLAIN_DOUBLE = r"^-?[0-9]+\.[0-9]+\z"
 _LARGE_DOUBLE = r"^-?[0-9]\.[0-9]{1,14}E([7-9]|1[0-4])\z"
 _EXACT_DOUBLE = r"^-?[0-9]+\.[0-9]+(E-?[0-9]+)?\z"
 _EXACT_LENGTH = 15
-"""Digits that every double tells apart: what has no more has one shortest spelling, to Java as to Python."""
+"""Digits that every double distinguishes: what has no more has one shortest spelling, to Java as to Python."""
 _WHOLE = r"^(-?[0-9]+(\.0*)?|0E-[0-9]+)\z"
 _TINY = r"^-?0\.000000[0-9]"
 

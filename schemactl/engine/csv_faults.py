@@ -213,7 +213,7 @@ _BLOCK: Final = 1 << 22
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
 _UNPACKED = (".gz", ".bz2")
 _SHOWN = 60
-_TOLD = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
+_REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class _Look:
     rest: bytes = b""
 
     def take(self, block: bytes, *, is_last: bool = False) -> None:
-        """Look at every octet whose neighbours are known."""
+        """Look at every octet whose neighbors are known."""
         octets = (self.rest or self.line_end[-1:]) + block + (self.line_end[:1] if is_last else b"")
         self.rest = octets[-2:]
         if not self.is_odd and (b'"' in octets or b"\r" in octets or self.line_end != b"\n"):
@@ -320,7 +320,7 @@ def fault_text(cell: BrokenCell) -> str:
 
 def read_fault(text: str, path: str) -> Problem | None:
     """Return the problem that ``fault_text`` has written, None for other texts."""
-    found = _TOLD.match(text)
+    found = _REPORTED.match(text)
     if found is None:
         return None
     what, quote, text = found["what"].partition(': "')
@@ -401,7 +401,7 @@ def _lines_of(lines: DataFrame) -> Iterator[str]:
 
 
 def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
-    """Tell of what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
+    """Report what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
     for path, found in faults.items():
         if found.harmless:
             cell, cells = found.harmless

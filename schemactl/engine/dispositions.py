@@ -38,7 +38,7 @@ class Merge:
     """How the rows of a root table and of those nested in it are merged.
 
     Attributes:
-        primary_key: columns whose values tell rows; of several new rows with equal ones one is taken.
+        primary_key: columns whose values identify rows; of several new rows with equal ones one is taken.
         merge_key: columns; old rows that share their values with a new row go away.
         hard_delete: the column that marks rows that are to go: a true flag, or any value of another type.
         is_flag: whether that column is a bool.
@@ -124,7 +124,7 @@ def first(table: Table, hint: str) -> str | None:
 
 
 def row_key(table: Table) -> str:
-    """Return the column that tells a table's rows: the row key, else a unique one, else the only one of the key.
+    """Return the column that identifies a table's rows: the row key, else a unique one, else the only one of the key.
 
     Raises:
         DestinationError: there is none.

@@ -65,7 +65,7 @@ def peek(path: str) -> bytes:
     """Return the first bytes of a file, decompressed; nothing where only Spark can decompress it.
 
     Raises:
-        InputError: the file cannot be read, or its name does not tell that it is compressed.
+        InputError: the file cannot be read, or its name does not say that it is compressed.
     """
     try:
         with open_bytes(path) as file:
@@ -84,7 +84,7 @@ def peek(path: str) -> bytes:
 
 def open_bytes(path: str) -> IO[bytes]:
     """Open a file decompressed, as an empty one where only Spark can decompress it."""
-    # Spark too tells compressions by endings in lower case.
+    # Spark too recognizes compressions by endings in lower case.
     match Path(path).suffix:
         case ".gz":
             return cast(IO[bytes], gzip.open(path, "rb"))

@@ -52,11 +52,11 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
                 columns.setdefault(found["column"], part)
     if columns:
         shown = ", ".join(f"`{column}` (`{part}`)" for column, part in columns.items())
-        warn(f"what the names of folders tell becomes no column: {shown}")
+        warn(f"what the names of folders state becomes no column: {shown}")
 
 
 def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> None:
-    """Tell of columns whose names in the header are blank or equal: Spark numbers them.
+    """Report columns whose names in the header are blank or equal: Spark numbers them.
 
     Args:
         cells: the header.
@@ -71,7 +71,7 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
 
 
 def warn_of_nanoseconds(values: Mapping[str, int]) -> None:
-    """Tell how many values of which columns are cut to microseconds, Spark's own unit."""
+    """Report how many values of which columns are cut to microseconds, Spark's own unit."""
     if values:
         shown = ", ".join(f"{count:,} in `{name}`" for name, count in values.items())
         warn(f"timestamps with nanoseconds are cut to microseconds: {shown}")

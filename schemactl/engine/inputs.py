@@ -82,7 +82,7 @@ def _texts_among_records(inputs: Iterable[Input], asked: Set[str]) -> frozenset[
 
 def _unknown_format(path: str) -> InputError:
     hint = f"name it with `--input-format`: {', '.join(name for name in INPUT_FORMATS if name != 'table')}"
-    return InputError("cannot tell the format of the file", at=Location(path), hint=hint)
+    return InputError("cannot recognize the format of the file", at=Location(path), hint=hint)
 
 
 def _paths_of(source: str) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _format_of_text(path: str, head: str) -> str | None:
 
 
 def _json_form(head: str) -> str:
-    """Tell lines of JSON from one JSON document: the first line of the former is complete, and not the only one."""
+    """Distinguish lines of JSON from one document: the first line of the former is complete, and not the only one."""
     lines = [line for line in head.lstrip("\ufeff").splitlines() if line.strip()]
     if not lines:
         return "ndjson"

@@ -26,7 +26,7 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 """The kinds of VARIANTs that a type may take; documents have no others."""
 
 _EXACT: Final = 2**53
-"""Up to here doubles tell all integers apart."""
+"""Up to here doubles distinguish all integers."""
 
 
 class Converter:

@@ -99,7 +99,7 @@ def write_rows(
         plan: what becomes of documents.
         load: its id, and when it is made.
         folder: one of its own, which Spark's workers can write to.
-        progress: told each phase.
+        progress: called for each phase.
     """
     files = folder / "files"
     files.mkdir(parents=True)
@@ -140,7 +140,7 @@ def count_rows(spark: SparkSession, scan: Scan, plan: Plan, progress: Progress =
 
 
 def _compared(table: Table) -> tuple[str, ...]:
-    """Return the columns that tell and order the rows with one primary key."""
+    """Return the columns that identify and order the rows with one primary key."""
     sort = dedup_sort(table)
     return tuple(dict.fromkeys((*named(table, "primary_key"), *((sort[0],) if sort else ()))))
 

@@ -27,7 +27,7 @@ _BELOW_MICROSECONDS: Final = r"[.,][0-9]{6}[0-9]*[1-9]"
 
 
 def spark_type(column: types.Column) -> str:
-    """Return the type of a column as SQL writes it, that of the catalogue where dlt has none.
+    """Return the type of a column as SQL writes it, that of the catalog where dlt has none.
 
     Raises:
         ValueError: the column has neither.

@@ -256,7 +256,7 @@ class _Rows:
 
 
 def is_sampled(share: float, *columns: str) -> Column:
-    """Return whether a record is taken, told by ``columns``: the same ones at any time, spread over all files."""
+    """Return whether a record is taken, decided by ``columns``: the same ones at any time, spread over all files."""
     return F.pmod(F.xxhash64(*columns), F.lit(_BUCKETS)) < round(share * _BUCKETS) if share < 1 else F.lit(True)
 
 

@@ -80,11 +80,11 @@ def _columns_of(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:
         return list(cells.values())
     missing = [name for name in names if name not in cells]
     extra = [name for name in cells if name not in names]
-    told = [f"the source lacks {_listed(missing)}"] if missing else []
-    told += [f"the typing has no field for {_listed(extra)}"] if extra else []
+    described = [f"the source lacks {_listed(missing)}"] if missing else []
+    described += [f"the typing has no field for {_listed(extra)}"] if extra else []
     hint = did_you_mean(missing[0], extra) if missing else "add a field for it"
     counts = f"the typing has {len(names)} fields and the data {len(cells)} columns"
-    raise InputError(f"{counts}: {'; '.join(told)}", hint=hint)
+    raise InputError(f"{counts}: {'; '.join(described)}", hint=hint)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -95,9 +95,9 @@ def _check_type(field: Field, of: T.DataType) -> None:
     if isinstance(of, T.StringType | T.NullType) and not isinstance(field.type, Struct | Array):
         return
     if of.simpleString() != spark_type(field.type):
-        told = f"`{of.simpleString()}`, and no text that could become `{type_name(field.type)}`"
+        described = f"`{of.simpleString()}`, and no text that could become `{type_name(field.type)}`"
         hint = "texts are typed; a column that has the field's type already is taken as it is"
-        raise InputError(f"the column `{field.name}` is {told}", hint=hint)
+        raise InputError(f"the column `{field.name}` is {described}", hint=hint)
 
 
 def _text_sql(sql: str, of: T.DataType) -> str:

@@ -1,4 +1,4 @@
-"""Brings a destination's catalogue and what it is compared with to what both can hold."""
+"""Brings a destination's catalog and what it is compared with to what both can hold."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from schemactl.schema.types import Column, Properties, Schema
 
 
 def comparable(base: Referred, head: Referred) -> tuple[Schema, Schema]:
-    """Return two schemas, of which one is a catalogue at least, such that what differs is drift.
+    """Return two schemas, of which one is a catalog at least, such that what differs is drift.
 
-    Two catalogues of one kind of destination are compared as they are.
+    Two catalogs of one kind of destination are compared as they are.
     """
     kinds = [side.destination for side in (base, head) if side.destination]
     if len(kinds) == 2 and kinds[0] is kinds[1]:
@@ -29,6 +29,6 @@ def comparable(base: Referred, head: Referred) -> tuple[Schema, Schema]:
     return replace(sides[0], name=name), replace(sides[1], name=name)
 
 
-def told(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+def reported(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Return the changes that say something of a catalogue: its columns stand in the order in which they were made."""
     return tuple(change for change in changes if not isinstance(change, ColumnsReordered))

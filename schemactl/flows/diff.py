@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from schemactl.destinations import Migrator
 from schemactl.errors import InputError, Location
-from schemactl.flows.catalogues import comparable, told
+from schemactl.flows.catalogues import comparable, reported
 from schemactl.flows.pairs import Pair, find_pairs
 from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred
@@ -101,7 +101,7 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
 
 def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
     if request.data is not None and pair.has_catalogue:
-        raise InputError("a destination's catalogue cannot be held against data (`--data`)", hint="name schema files")
+        raise InputError("a destination's catalog cannot be held against data (`--data`)", hint="name schema files")
     comparison = _compare(pair, request.today)
     counted = _count(comparison, request, progress)
     settings = ReviewSettings(
@@ -152,11 +152,11 @@ def _compare(pair: Pair, today: date) -> Comparison:
             warn_of_lost(other.document.schema, catalogue.address)
     base, head = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, base), _structure(pair.head, head), today)
-    return replace(comparison, changes=told(comparison.changes), structure_in=_reader_of(pair))
+    return replace(comparison, changes=reported(comparison.changes), structure_in=_reader_of(pair))
 
 
 def _reader_of(pair: Pair) -> Callable[[str], NestedType | None]:
-    """Return what reads the types of nested columns in a catalogue; where it cannot be migrated, Spark's DDL."""
+    """Return what reads the types of nested columns in a catalog; where it cannot be migrated, Spark's DDL."""
     sides = [side.destination for side in (pair.base, pair.head) if side and hasattr(side.destination, "ABILITIES")]
     return cast(Migrator, sides[0]).ABILITIES.structure_in if sides else structure_in
 
@@ -191,7 +191,7 @@ def _versions(pair: Pair, comparison: Comparison) -> tuple[Version | None, Versi
     base, head = _version(pair.base, comparison.base), _version(pair.head, comparison.head)
     if base is None or head is None or not pair.has_catalogue:
         return base, head
-    # A catalogue states no version: without drift it holds that of the other side.
+    # A catalog states no version: without drift it holds that of the other side.
     if pair.head and pair.head.destination:
         return base, _held(head, base, comparison.changes)
     return _held(base, head, comparison.changes), head

@@ -40,7 +40,7 @@ def find_sources(sources: Iterable[str], input_format: str | None = None) -> tup
 
     Args:
         sources: files, folders, patterns and addresses.
-        input_format: of the data; None to tell it by the files' names.
+        input_format: of the data; None to infer it from the files' names.
 
     Raises:
         InputError: a source is not there, or its format is not known.
@@ -107,10 +107,10 @@ def bad_records_error(found: Records) -> InputError:
     """Return the error for records that cannot be read, with their places."""
     from schemactl.engine.bad_records import explain_bad_records
 
-    count, told = sum(file.bad for file in found.files.values()), len(found.bad_records)
+    count, described = sum(file.bad for file in found.files.values()), len(found.bad_records)
     problems = explain_bad_records(found.bad_records, found.inputs)
-    if count > told:
-        problems.append(Problem(f"and {count - told:,} more"))
+    if count > described:
+        problems.append(Problem(f"and {count - described:,} more"))
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
     hint = "fix the data, or skip them with `--on-bad-record skip`"
     return InputError(what, hint=hint, problems=tuple(problems))

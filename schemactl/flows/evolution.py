@@ -165,7 +165,7 @@ def _say_fitted(fitted: Fitted, limit: int | None) -> Iterator[str]:
 
 
 def _say_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
-    """Tell what another list of detectors does, where the table was there before."""
+    """Report what another list of detectors does, where the table was there before."""
     if after == before or root not in before.tables:
         return
     names = detectors_of(after, root)

@@ -153,7 +153,7 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
 
 
 def _whole(found: Referred) -> Schema:
-    """Return the schema; a catalogue's is given dlt's own tables and defaults, without which a file is no schema."""
+    """Return the schema; a catalog's is given dlt's own tables and defaults, without which a file is no schema."""
     if found.destination is None:
         return found.schema
     start = new_schema(found.schema.name)

@@ -26,7 +26,7 @@ class ImportRequest:
 
     Attributes:
         files: what to read.
-        source: name of a format; None to tell it by the files' names, and where those do not say, by their texts.
+        source: name of a format; None to infer it from the files' names, and where those do not say, by their texts.
         name: the schema's name.
         schemas: the folder of ``import/`` and ``export/``.
         is_check: whether nothing is to be written.
@@ -132,15 +132,15 @@ def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
 
 
 def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
-    """Return the one format that has the file's ending; of several the one that recognises the text."""
+    """Return the one format that has the file's ending; of several the one that recognizes the text."""
     found = [name for name, module in readable.items() if path.name.lower().endswith(module.ENDINGS)]
     if len(found) > 1:
         found = [name for name in found if readable[name].recognises(text)] or found
     if len(found) == 1:
         return readable[found[0]]
     hint = " or ".join(f"`--from {name}`" for name in found or readable)
-    told = f"`{path}` may be of several formats" if found else f"the name of `{path}` does not tell its format"
-    raise InputError(told, hint=f"name it with {hint}")
+    described = f"`{path}` may be of several formats" if found else f"the name of `{path}` does not say its format"
+    raise InputError(described, hint=f"name it with {hint}")
 
 
 def _merged(read: list[tuple[Path, Schema]]) -> Schema:

@@ -72,7 +72,7 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
 
 
 def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
-    """Tell what is wrong with the call or a schema file at once, before Spark is started.
+    """Report what is wrong with the call or a schema file at once, before Spark is started.
 
     Returns:
         The schema as it is, a new one where there is none.

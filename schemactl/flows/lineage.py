@@ -45,7 +45,7 @@ def _path(folder: SchemasFolder, name: str) -> Path:
     return folder.exports / f"{name}{ENDING}"
 
 
-def told_lineage(lineage: Lineage) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+def describe_lineage(lineage: Lineage) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """Return the source paths by table and column, for people."""
     return {
         name: {column: tuple(kinds) for column, kinds in table.columns.items()}

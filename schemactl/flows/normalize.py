@@ -35,11 +35,11 @@ OpenSession = Callable[["SparkOptions"], AbstractContextManager[Any]]
 def normalize(
     request: NormalizeRequest, progress: Progress | None = None, open_session: OpenSession | None = None
 ) -> NormalizeReport:
-    """Load the sources' rows, or tell what speaks against it.
+    """Load the sources' rows, or say what speaks against it.
 
     Args:
         request: what was asked for.
-        progress: told each phase.
+        progress: called for each phase.
         open_session: for those who have a session already; None to open one.
 
     Raises:

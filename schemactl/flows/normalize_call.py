@@ -41,7 +41,7 @@ class NormalizeRequest:
         rejects: a folder for what contracts refuse; None for a table beside the others.
         load_id: None for the time as dlt has it.
         new_only: whether to leave out files that were loaded before.
-        lineage: whether the report is to tell where each column comes from.
+        lineage: whether the report is to say where each column comes from.
         staging: a folder for rows while they are made; None for the system's.
     """
 
@@ -77,7 +77,7 @@ class Call:
 
 
 def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
-    """Return the call, or the report where there is nothing to do; what is wrong with it is told at once."""
+    """Return the call, or the report where there is nothing to do; what is wrong with it is reported at once."""
     inference = request.inference
     folder = SchemasFolder.at(inference.schemas)
     before = check_request(inference, folder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations import LoadPackage
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema
 from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
-from schemactl.flows.lineage import save_lineage, told_lineage
+from schemactl.flows.lineage import describe_lineage, save_lineage
 from schemactl.flows.normalize_call import Call
 from schemactl.flows.own_files import check_root
 from schemactl.flows.packing import Made, check_balance, kept_rejects, package_of, rejects_together, report_of
@@ -158,7 +158,7 @@ def _without(basis: _Basis, unfilled: Unfilled) -> _Basis:
 
 
 def _with_unfit_counted(call: Call, basis: _Basis, found: NormalizeReport, staging: Path) -> NormalizeReport:
-    """Tell of columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
+    """Report columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
 
     Evidence knows how large numbers are, and not where each of them stands.
     """
@@ -190,7 +190,7 @@ def _deliver(
     return replace(
         report,
         outcome=Outcome.LOADED,
-        lineage=told_lineage(lineage) if call.request.lineage else None,
+        lineage=describe_lineage(lineage) if call.request.lineage else None,
         rejects=place if rejects else None,
     )
 

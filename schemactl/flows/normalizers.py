@@ -1,4 +1,4 @@
-"""Tells at once where a schema file names a naming convention or a normalizer that does not exist."""
+"""Reports at once where a schema file names a naming convention or a normalizer that does not exist."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _check_naming_kept(opened: Opened, schema: Schema) -> None:
     """Refuse another naming convention for tables that hold data: each name that it changes would be a second column.
 
     dlt refuses it where its configuration names another convention (docs/dlt.md §1.5), and does not look where a file
-    was edited. One of the two files tells the convention that there was before.
+    was edited. One of the two files says the convention that there was before.
 
     Raises:
         InputError: the convention is another one.

@@ -1,4 +1,4 @@
-"""Keeps what a command warns of while it runs, for its report; it is told as before as well."""
+"""Keeps what a command warns of while it runs, for its report; it is reported as before as well."""
 
 from __future__ import annotations
 

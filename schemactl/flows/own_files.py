@@ -47,7 +47,7 @@ def folder_of(url: str) -> Path | None:
 def without_own(
     inputs: Iterable[Input], sources: Sequence[str], own: Iterable[Path], rejects: Path | None = None
 ) -> tuple[Input, ...]:
-    """Return the inputs that do not stand in folders of our own; a `LeftOutWarning` tells of the others.
+    """Return the inputs that do not stand in folders of our own; a `LeftOutWarning` reports the others.
 
     Args:
         inputs: what the sources name.

@@ -127,14 +127,14 @@ def counted(
 ) -> tuple[ViolationFinding, ...]:
     """Return the violations with what they have kept out, where something was; ``schema`` marks personal columns."""
     kept_out = {(each.violation.table, each.violation.column): each for each in rejected}
-    told: list[ViolationFinding] = []
+    described: list[ViolationFinding] = []
     for finding in findings:
         found = kept_out.get((finding.table, finding.column))
         if found is not None and finding.column is not None:
             example = _shown(found.example, schema, finding.table, finding.variant_of or finding.column)
             finding = replace(finding, values=found.count, first=found.first, example=example)
-        told.append(finding)
-    return tuple(told)
+        described.append(finding)
+    return tuple(described)
 
 
 def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
@@ -209,7 +209,7 @@ def package_of(
         StagedTable(plan.tables[name], made.rows.folders[name], counts.written)
         for plan, made in parts
         for name, counts in made.tally.tables.items()
-        # A root table without rows is told as well: where rows are replaced, those there are go all the same.
+        # A root table without rows is reported as well: where rows are replaced, those there are go all the same.
         if name in plan.tables and (counts.written or name == plan.rows.table)
     )
     return LoadPackage(

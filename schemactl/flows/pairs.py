@@ -35,7 +35,7 @@ class Pair:
 
     @property
     def has_catalogue(self) -> bool:
-        """Whether a side is a destination's catalogue."""
+        """Whether a side is a destination's catalog."""
         return any(side is not None and side.destination is not None for side in (self.base, self.head))
 
 

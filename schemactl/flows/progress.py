@@ -1,4 +1,4 @@
-"""How a flow tells how far it is."""
+"""How a flow says how far it is."""
 
 from __future__ import annotations
 

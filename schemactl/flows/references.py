@@ -43,9 +43,9 @@ class Referred:
     """A schema that a REF names.
 
     Attributes:
-        origin: the place that messages name; it tells no password.
-        document: what it stands in; None for a destination's catalogue.
-        destination: whose catalogue it is; None for a document.
+        origin: the place that messages name; it holds no password.
+        document: what it stands in; None for a destination's catalog.
+        destination: whose catalog it is; None for a document.
         address: of that destination, which may hold a password; None for a document.
         hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
@@ -143,7 +143,7 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
     try:
         commit_of(find_repository(folder.exports), name)
     except InputError:
-        return  # without git, a repository, or such a revision there is nothing to tell
+        return  # without git, a repository, or such a revision there is nothing to report
     raise InputError(f"`{name}` names no schema", hint=f"git knows it as a revision: `git:{name}`")
 
 

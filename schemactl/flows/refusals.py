@@ -1,4 +1,4 @@
-"""What is told of a load that a contract forbids because numbers of documents have no room in a column."""
+"""What is reported of a load that a contract forbids because numbers of documents have no room in a column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_refused_by_size(evolution: Evolution) -> bool:
 
 
 def as_discarded(judgement: Judgement) -> Judgement:
-    """Return a judgement under which each refused value is found by itself, also in rows that others are refused in."""
+    """Return a judgment under which each refused value is found by itself, also in rows that others are refused in."""
     violations = tuple(
         replace(each, mode=Mode.DISCARD_VALUE) if each.column is not None else each for each in judgement.violations
     )
@@ -39,11 +39,11 @@ def with_unfit_counted(report: NormalizeReport, evolution: Evolution, made: Made
     """
     assert report.inference is not None
     findings = report.inference.violations
-    told = tuple(
+    described = tuple(
         exact if _is_by_size(finding, evolution) else finding
         for finding, exact in zip(findings, counted(findings, made.rejected, evolution.resolution.schema), strict=True)
     )
-    return replace(report, inference=replace(report.inference, violations=told))
+    return replace(report, inference=replace(report.inference, violations=described))
 
 
 def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:

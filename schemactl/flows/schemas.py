@@ -64,7 +64,7 @@ def open_schemas(folder: SchemasFolder, name: str) -> Opened:
     """Read schema ``name`` as dlt loads it; nothing is written.
 
     Raises:
-        InputError: a file cannot be read or is no valid schema, another name stands in it, or nothing tells
+        InputError: a file cannot be read or is no valid schema, another name stands in it, or nothing says
             whether the user has edited the import file.
     """
     check_name(name)
@@ -189,7 +189,7 @@ def _choose(imported: Document | None, exported: Document | None) -> tuple[Schem
 
 
 def _is_known(content: Schema, imported: Document, stored: Schema, exported: Document) -> bool:
-    """Tell whether the stored schema already builds on this content of the import file."""
+    """Return whether the stored schema already builds on this content of the import file."""
     if stored.imported_version_hash == content.version_hash:
         return True
     if version_hash(without_processing_hints(stored)) == content.version_hash:

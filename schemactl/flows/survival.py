@@ -98,7 +98,7 @@ def count_survivors(
             table.
         EngineError: Spark failed.
     """
-    parse_sample(request.sample)  # a fault in it is told before anything is read
+    parse_sample(request.sample)  # a fault in it is reported before anything is read
     if not questions:
         return {}
     saved, inputs = find_sources(request.sources, request.input_format)
@@ -155,7 +155,7 @@ class _Survey:
         """Answer the questions.
 
         Args:
-            saved: the part of the data that only its evidence tells of.
+            saved: the part of the data that only its evidence records.
             scanned: the part that can be looked at again.
             again: looks at it; None where there is none.
         """

@@ -355,11 +355,11 @@ class _Attributes:
         stated = fields_of(node)
         found = {name: _integer(stated[name]) for name in _TIME if name in stated}
         if missing := [name for name in _TIME if found.get(name) is None]:
-            told = ", ".join(
+            described = ", ".join(
                 "Wrong type, expected: 'int'." if name in found else f"Missing required attribute '{name}'."
                 for name in missing
             )
-            self.fault("time", f"Invalid value. {told}")
+            self.fault("time", f"Invalid value. {described}")
             return None
         numbers = {name: number for name, number in found.items() if number is not None}
         if beyond := [name for name, most in _TIME.items() if not 0 <= numbers[name] <= most]:

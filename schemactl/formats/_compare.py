@@ -11,7 +11,7 @@ from schemactl.formats._tree import Key
 Keys = tuple[Key, ...]
 
 IsOrdered = Callable[[Keys], bool]
-"""Tells of a mapping, by the way to it, whether the order of its keys has a meaning."""
+"""Whether, for a mapping by the way to it, the order of its keys has a meaning."""
 
 
 def same(old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> bool:

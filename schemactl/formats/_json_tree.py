@@ -1,4 +1,4 @@
-"""JSON text -> tree. The standard library reads JSON as well, but tells the places of errors only."""
+"""JSON text -> tree. The standard library reads JSON as well, but gives the places of errors only."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class _Parser:
             if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\n", "\r"):
                 hint = 'close it with `"`; a line break in a text is written `\\n`'
                 raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
-            told = error.msg.removesuffix(" at").lower()
-            raise self.source.refuse(f"this is not JSON: {told}", error.pos) from error
+            described = error.msg.removesuffix(" at").lower()
+            raise self.source.refuse(f"this is not JSON: {described}", error.pos) from error
         return Scalar(start, self.position, value)
 
     def _literal(self) -> Scalar:

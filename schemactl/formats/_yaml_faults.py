@@ -33,9 +33,9 @@ def refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) 
     if error.problem and error.problem.startswith(_MISPLACED_COLON):
         hint = "put a text that holds `: ` in quotes; check the indentation"
         return source.refuse("`:` cannot stand here", offset, hint)
-    told = ", ".join(part for part in (error.context, error.problem) if part)
+    described = ", ".join(part for part in (error.context, error.problem) if part)
     hint = "look at the brackets, quotes and indentation here and right above"
-    return source.refuse(f"this is not YAML: {told}", offset, hint)
+    return source.refuse(f"this is not YAML: {described}", offset, hint)
 
 
 def _stray_quote(text: str, quoted: list[Span], offset: int) -> int | None:

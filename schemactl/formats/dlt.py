@@ -97,7 +97,7 @@ def read(text: str, path: str) -> Document:
     """Return what a schema file says.
 
     Args:
-        text: the file's content, YAML or JSON: the path's ending tells, else how the text starts.
+        text: the file's content, YAML or JSON: by the path's ending, else by how the text starts.
         path: names the file in messages.
 
     Raises:

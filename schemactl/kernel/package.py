@@ -37,7 +37,7 @@ _MOST_BYTES_HELD: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class RowsJob:
-    """What all partitions of a load are told.
+    """What all partitions of a load are given.
 
     Attributes:
         plan, load, compared: as of ``RowMaker``.

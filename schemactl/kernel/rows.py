@@ -90,7 +90,7 @@ class RowMaker:
     Args:
         plan: what becomes of documents.
         load: its id, and when it is made.
-        compared: root tables of which a merge keeps one row for each primary key, with the columns that tell which.
+        compared: root tables of which a merge keeps one row for each primary key, with the columns that say which.
             For these and those nested in them it is said where each row stands: ``ordinal`` among the rows of the root
             table, and for root rows ``file``, ``line``, ``list`` (which of the lists that make rows of the table),
             ``indexes`` in lists, and the columns, named by their places.
@@ -735,7 +735,7 @@ class _Level:
                 self.maker.outcome.measure(self.rows.table, column.name, min(floats), max(floats))
 
     def _number(self, frame: _Frame, refused: Mask) -> None:
-        """Number the root rows that are written, and tell those below theirs."""
+        """Number the root rows that are written, and pass them to those below."""
         if self.compared is None:
             return
         if self.root:

@@ -34,7 +34,7 @@ Lost = np.ndarray[Any, Any] | None
 """By row, whether something of its value has no place; None where all have one."""
 
 _EXACT: Final = 2**53
-"""Up to here doubles tell all integers apart."""
+"""Up to here doubles distinguish all integers."""
 _INT64: Final = 2**63
 _LARGE_LIMIT: Final = 10**38
 

@@ -236,10 +236,10 @@ def _string_converter(of: String) -> Convert:
         if regex is not None:
             is_wrong = _each(texts, lambda text: regex.fullmatch(text) is None, pa.bool_())
             messages.append(_where(is_wrong, "String '", texts, f"' does not match regex '{of.regex}'."))
-        told = pa.nulls(len(texts), pa.string())
+        described = pa.nulls(len(texts), pa.string())
         for message in messages:
-            told = pc.coalesce(pc.binary_join_element_wise(told, message, " "), told, message)
-        return TypedTexts(pc.if_else(told.is_valid(), pa.scalar(None, pa.string()), texts), told)
+            described = pc.coalesce(pc.binary_join_element_wise(described, message, " "), described, message)
+        return TypedTexts(pc.if_else(described.is_valid(), pa.scalar(None, pa.string()), texts), described)
 
     return convert
 
@@ -404,7 +404,7 @@ def _formatted_whole(text: str, patterns: Sequence[NumberPattern]) -> int | None
                 return None
             if value == value.to_integral_value(context=_EXACT):
                 return int(value)
-            # What double precision does not tell from a whole number is one.
+            # What double precision does not distinguish from a whole number is one.
             return int(parsed.double) if parsed.double.is_integer() else None
     return None
 

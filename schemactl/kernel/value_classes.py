@@ -1,6 +1,6 @@
 """Of which class values are (``inference.classes``), a column at a time.
 
-Values of one family are of one class: families of texts are told apart by regular expressions in C++, those of numbers
+Values of one family are of one class: regular expressions in C++ distinguish those of texts, those of numbers
 by their range, and one value of each is classified by ``classify``. What is in no family is classified by itself.
 """
 
@@ -29,7 +29,7 @@ _classes_of_texts: dict[str, str] = {}
 def classes_of_texts(texts: Sequence[str]) -> list[str]:
     """Return the class of each text; fast for any number of different ones."""
     if _has_installed_detectors():
-        # Third parties' detectors may tell texts of one family apart.
+        # Third parties' detectors may distinguish texts of one family.
         return [_class_of_text(text) for text in texts]
     array = text_array(texts)
     found = np.full(len(texts), None, object)

@@ -34,7 +34,7 @@ class Way(StrEnum):
     """How a destination takes a step."""
 
     IN_PLACE = "in place"
-    """Only the catalogue changes."""
+    """Only the catalog changes."""
     SCAN = "scan"
     """The rows are read, and nobody writes meanwhile."""
     REWRITE = "rewrite"

@@ -1,4 +1,4 @@
-"""Brings a destination's catalogue and a schema to what both can hold, and finds what differs."""
+"""Brings a destination's catalog and a schema to what both can hold, and finds what differs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LEFT_OUT: Final = frozenset(("description", RENAMED_FROM))
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A catalogue, and the schema that it is to follow.
+    """A catalog, and the schema that it is to follow.
 
     Attributes:
         catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
         schema: the schema.
         known: the last schema that the destination was brought to, as far as anyone knows.
-        changes: from the catalogue to the schema, as far as both can hold them.
+        changes: from the catalog to the schema, as far as both can hold them.
         guesses: what looks like a rename, where nothing states it and no guess is asked for.
         missing: tables of dlt's bookkeeping that are not there.
         absent: names of tables that the schema has, and dlt makes when data comes.
@@ -188,7 +188,7 @@ def _remembering(stored: Stored) -> Stored:
 def _with_origins(schema: Schema, known: Schema | None) -> Schema:
     """Return the schema with the old names of columns that the last schema has by the same ``x-id``.
 
-    No catalogue has ids.
+    No catalog has ids.
     """
     for name, table in schema.tables.items():
         before = known.tables.get(name) if known is not None else None
@@ -231,7 +231,7 @@ def _after(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
 
 
 def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
-    """Return the tables that state a name which the catalogue has, and those nested in them."""
+    """Return the tables that state a name which the catalog has, and those nested in them."""
     found: set[str] = set()
     for name, table in schema.tables.items():
         origins = table.properties.get(RENAMED_FROM) or ()
@@ -273,7 +273,7 @@ def _anonymous(column: Column) -> Column:
 
 
 def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
-    """Return the catalogue with the parents that the last schema states, else those that follow from the names."""
+    """Return the catalog with the parents that the last schema states, else those that follow from the names."""
 
     def parent_of(name: str) -> dict[str, Any]:
         if known is not None and name in known.tables:

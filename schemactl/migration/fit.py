@@ -31,7 +31,7 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
     """Return what becomes of the values of a column when it takes on another's type.
 
     Args:
-        before: the column so far, as a catalogue or a schema states it.
+        before: the column so far, as a catalog or a schema states it.
         after: the column with its new type.
         counts_seconds: whether numbers are known to be seconds since 1970.
     """

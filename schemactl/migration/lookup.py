@@ -1,4 +1,4 @@
-"""Finds tables and columns of a catalogue by the names that they have after the renames."""
+"""Finds tables and columns of a catalog by the names that they have after the renames."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def is_fresh(column: Column, last: Table | None) -> bool:
 
 
 def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
-    """Return a catalogue whose columns have the names that they move to."""
+    """Return a catalog whose columns have the names that they move to."""
     names: dict[str, dict[str, str]] = {}
     for move in moves:
         names.setdefault(move.table, {})[move.before] = move.after

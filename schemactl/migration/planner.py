@@ -1,4 +1,4 @@
-"""From a destination's catalogue and a schema to the steps between them, with way, risk and undo of each."""
+"""From a destination's catalog and a schema to the steps between them, with way, risk and undo of each."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def plan_steps(
         catalogue: what the destination has; no tables where it is not there yet.
         schema: what it shall have.
         known: the last schema in the destination's ledger, None where there is none: then nothing is dropped.
-        stored: what a catalogue of the destination says of a column.
+        stored: what a catalog of the destination says of a column.
         abilities: what the destination can do.
         options: what the user decides.
 

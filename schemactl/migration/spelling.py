@@ -11,7 +11,7 @@ from schemactl.schema.types import Schema
 
 
 def spelled_as(catalogue: Schema, schema: Schema) -> Schema:
-    """Return the catalogue with the schema's spelling of names that differ in case alone."""
+    """Return the catalog with the schema's spelling of names that differ in case alone."""
     spelling = {name.casefold(): name for name in schema.tables}
     tables = {}
     for table in catalogue.tables.values():

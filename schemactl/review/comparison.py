@@ -25,9 +25,9 @@ class Side:
         stated_hash: the ``version_hash`` of its file, None where there is none.
         is_edited: whether the file's content is another than the one its hash was made of.
         stated_engine_version: the ``engine_version`` of its file, before the upgrade.
-        destination: what the destination whose catalogue it is makes of names; None for a schema file.
+        destination: what the destination whose catalog it is makes of names; None for a schema file.
         hashes: its own hash and earlier ones, or those that the destination was loaded with; the newest first. Stated
-            where one side is a catalogue.
+            where one side is a catalog.
         open_questions: what only data can say of an edited import file that nobody has taken over yet.
     """
 
@@ -123,7 +123,7 @@ class Comparison:
 def is_stored(column: Column) -> bool:
     """Return whether tables may have the column.
 
-    dlt creates none without a data type; a catalogue's column may state that of its database alone.
+    dlt creates none without a data type; a catalog's column may state that of its database alone.
     """
     return column.is_complete or column.properties.get(DATABASE_TYPE) is not None
 

@@ -66,7 +66,7 @@ class ReviewSettings:
 
 def compare(base: Side, head: Side, today: date) -> Comparison:
     """Return two schemas with the changes between them, to be judged on a day."""
-    # A catalogue does not say which names its columns had.
+    # A catalog does not say which names its columns had.
     has_statements = base.destination is None and head.destination is None
     return Comparison(base, head, diff(base.schema, head.schema, heeds_moves=has_statements), today)
 

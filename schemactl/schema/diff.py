@@ -48,7 +48,7 @@ def diff(
         guess_renames: whether what is gone and what is new may be taken for the same thing under another name;
             ``x-renamed-from`` is heeded anyway.
         heeds_moves: whether tables and columns may have taken names of each other, where ``x-renamed-from`` is new:
-            only where ``before`` has what it stated, which no catalogue has.
+            only where ``before`` has what it stated, which no catalog has.
         renamed_tables: the tables of ``before`` that have another name in ``after``; None where they are not known.
     """
     renames = renamed_tables

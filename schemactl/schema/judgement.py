@@ -79,7 +79,7 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
 
 
 def leave_out(judgement: Judgement, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgement:
-    """Return a judgement without columns, or whole tables (column None), as they were before.
+    """Return a judgment without columns, or whole tables (column None), as they were before.
 
     Args:
         judgement: of a change of ``before``.

@@ -9,7 +9,7 @@ from typing import Final
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 Stored = Callable[[Column], Properties]
-"""Returns the properties of a column that a destination's catalogue states."""
+"""Returns the properties of a column that a destination's catalog states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ _BOOKKEEPING: Final = "_dlt_"
 
 
 def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
-    """Return the part of a schema that can be compared with a destination's catalogue.
+    """Return the part of a schema that can be compared with a destination's catalog.
 
     Columns have the properties that ``stored`` returns; those without a type are left out, and so are versions, hints
     and settings. Tables that only this side has are left out where that is no difference: dlt's own (one dataset may

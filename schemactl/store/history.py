@@ -120,7 +120,7 @@ def _changes(top: Path, commits: tuple[str, ...], inside: str) -> Iterator[_Chan
         *(*commits, "--", inside),
     )
     if result.returncode:
-        raise failure(f"git cannot tell the history of `{inside}`", result)
+        raise failure(f"git cannot read the history of `{inside}`", result)
     tokens = iter(os.fsdecode(result.stdout).split("\0"))
     commit = ""
     date = datetime.min

@@ -524,10 +524,12 @@ def test_actions_of_github_are_pinned_by_commit() -> None:
         assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) and " # v" in rest for action, rest in used)
 
 
-def test_the_documentation_tells_all_inputs_and_outputs() -> None:
+def test_the_documentation_reports_all_inputs_and_outputs() -> None:
     text = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
-    told = {name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)}
-    assert told == ACTION["inputs"].keys() | ACTION["outputs"].keys()
+    reported = {
+        name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)
+    }
+    assert reported == ACTION["inputs"].keys() | ACTION["outputs"].keys()
 
 
 def validate(schema: str, file: Path) -> None:

@@ -31,7 +31,7 @@ def is_typed(said: str) -> bool:
     return "C204" in said and "note" in said and "@@" not in said
 
 
-def test_a_change_of_a_schema_is_told_in_its_own_words(driven: Any) -> None:
+def test_a_change_of_a_schema_is_reported_in_its_own_words(driven: Any) -> None:
     driven.save(BREAKING)
 
     said = driven.git("diff")
@@ -65,7 +65,7 @@ def test_all_endings_are_covered(driven: Any) -> None:
         assert is_typed(driven.git("diff", "--", f"other/{ending}.schema.{ending}")), ending
 
 
-def test_new_and_removed_files_are_told(driven: Any) -> None:
+def test_new_and_removed_files_are_reported(driven: Any) -> None:
     driven.save(BREAKING, "other/new.schema.yaml")
     driven.git("add", "--all")
     added = driven.git("diff", "--cached")
@@ -89,7 +89,7 @@ def test_a_renamed_and_changed_file_is_one_change(driven: Any) -> None:
     assert is_typed(driven.git("diff", "--cached", "--find-renames"))
 
 
-def test_a_file_that_is_no_schema_is_told_by_its_lines_and_others_go_on(driven: Any) -> None:
+def test_a_file_that_is_no_schema_is_reported_by_its_lines_and_others_go_on(driven: Any) -> None:
     driven.write("a.schema.yaml", "just: text\n")
     driven.commit("no schema")
     driven.write("a.schema.yaml", "just: other text\n")

@@ -73,7 +73,7 @@ def test_commits_without_schemas_are_left_alone(hooked: Any) -> None:
     assert is_committed(hooked)
 
 
-def test_each_invalid_file_is_told_valid_ones_after_it_do_not_hide_it(hooked: Any) -> None:
+def test_each_invalid_file_is_reported_valid_ones_after_it_do_not_hide_it(hooked: Any) -> None:
     hooked.write("other/a.schema.yaml", "name: 1\n")
     hooked.write("other/-b c.schema.yaml", "tables: [\n")
     hooked.save(ADDING, "other/z.schema.yaml")

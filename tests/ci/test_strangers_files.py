@@ -67,15 +67,15 @@ def test_a_repository_in_the_folder_of_schemas_is_not_asked_for_the_base(work: W
     assert GONE in work.run("schemactl", "diff", "git:main", code=1)
 
 
-def test_a_partial_clone_is_told_and_fetches_nothing(work: Work):
+def test_a_partial_clone_is_reported_and_fetches_nothing(work: Work):
     work.git("config", "uploadpack.allowFilter", "true")
     work.save({"id": "bigint"})
     work.commit("change")
     work.git("clone", "-q", "--filter=blob:none", work.top.as_uri(), "clone")
 
-    told = work.run("sh", "-c", "cd clone && schemactl diff git:HEAD~1", code=2)
+    reported = work.run("sh", "-c", "cd clone && schemactl diff git:HEAD~1", code=2)
 
-    assert "clone without `--filter`" in told
+    assert "clone without `--filter`" in reported
 
 
 EVIL = "import pathlib; pathlib.Path('pwned').touch(); raise SystemExit(0)\n"
@@ -96,9 +96,9 @@ def test_a_module_that_a_schema_names_is_not_imported(work: Work, command: tuple
     work.write("rows.jsonl", '{"id": 1}\n')
     work.write(SCHEMA_PATH, (work.top / SCHEMA_PATH).read_text().replace("names: snake_case", "names: evil"))
 
-    told = work.run(*MODULE, *command, code=2, PYTHONPATH=".")
+    reported = work.run(*MODULE, *command, code=2, PYTHONPATH=".")
 
-    assert "`--naming-module evil`" in told
+    assert "`--naming-module evil`" in reported
     assert pwned(work) == []
 
 
@@ -146,8 +146,8 @@ def test_a_review_that_does_not_finish_never_passes(work: Work, ending: str):
     work.write("ending.py", ENDING.format(ending=ending))
     work.write(SCHEMA_PATH, (work.top / SCHEMA_PATH).read_text().replace("names: snake_case", "names: ending"))
 
-    told = work.run("schemactl", "diff", "git:main", code=3, PYTHONPATH=".", SCHEMACTL_NAMING_MODULE="other,ending")
-    assert "error: " in told
+    reported = work.run("schemactl", "diff", "git:main", code=3, PYTHONPATH=".", SCHEMACTL_NAMING_MODULE="other,ending")
+    assert "error: " in reported
 
 
 @pytest.mark.parametrize("place", ["schemas/export/shop.schema.yaml", "schemas/export", "schemas"])
@@ -162,7 +162,7 @@ def test_a_link_out_of_the_repository_is_not_followed(work: Work, place: str, re
     (work.top / place).parent.mkdir(exist_ok=True, parents=True)
     (work.top / place).symlink_to(target)
 
-    told = work.run("schemactl", "diff", "git:main", *reference, code=2)
+    reported = work.run("schemactl", "diff", "git:main", *reference, code=2)
 
-    assert "link out of the repository" in told or "outside the git repository" in told
-    assert "SECRET" not in told
+    assert "link out of the repository" in reported or "outside the git repository" in reported
+    assert "SECRET" not in reported

@@ -78,7 +78,7 @@ def test_all_accepts_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "nothing to accept\n"
 
 
-def test_a_silence_that_is_over_is_told_and_covers_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_silence_that_is_over_is_reported_and_covers_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["accept", "--all", *BOTH, *WHY]) == 0
     path = Path("schemactl.toml")
     path.write_text(path.read_text().replace(TO_COME, "2020-01-01"))

@@ -119,14 +119,16 @@ def test_script_works_in_zsh() -> None:
         ("schemactl rules c204", ["c204"]),
     ],
 )
-def test_shell_is_told_what_fits(words: str, answers: list[str]) -> None:
+def test_shell_is_reported_what_fits(words: str, answers: list[str]) -> None:
     assert complete(words) == answers
 
 
 @pytest.mark.parametrize(
     "words", ["diff sh", "export sh", "infer --name sh", "import --name sh", "normalize --name sh"]
 )
-def test_shell_is_told_the_schemas_of_the_folder(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_is_reported_the_schemas_of_the_folder(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "contracts/export").mkdir(parents=True)
     (tmp_path / "contracts/export/shop.schema.yaml").touch()
     (tmp_path / "schemactl.toml").write_text('schemas = "contracts"\n')

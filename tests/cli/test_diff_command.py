@@ -66,7 +66,7 @@ def document(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object
     return found
 
 
-def test_a_broken_reader_is_told_and_fails_the_command(work: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_broken_reader_is_reported_and_fails_the_command(work: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["diff", "base.yaml", "head.yaml"]) == 1
     out = capsys.readouterr().out
     assert "✗ error C204: column `note` is gone from `orders`" in out
@@ -202,7 +202,7 @@ def test_a_revision_is_compared_with_the_export_folder(work: Path, capsys: pytes
     assert run(["diff", "git:HEAD", "git:HEAD:schemas/export"]) == 0
 
 
-def test_a_bare_revision_is_told_how_to_be_named(work: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_bare_revision_is_reported_how_to_be_named(work: Path, capsys: pytest.CaptureFixture[str]):
     git("init", "-q", "-b", "main", ".")
     write(work / "schemas/export/shop.schema.yaml", BASE)
     commit("first")
@@ -217,7 +217,7 @@ def test_a_bare_revision_is_told_how_to_be_named(work: Path, capsys: pytest.Capt
         assert "git knows" not in err
 
 
-def test_schemas_that_came_or_went_since_a_revision_are_told(work: Path, capsys: pytest.CaptureFixture[str]):
+def test_schemas_that_came_or_went_since_a_revision_are_reported(work: Path, capsys: pytest.CaptureFixture[str]):
     git("init", "-q", ".")
     write(work / "schemas/export/shop.schema.yaml", BASE)
     gone = write(work / "schemas/export/stock.schema.yaml", schema_of(COLUMNS, "stock"))
@@ -253,7 +253,7 @@ def test_a_revision_before_the_first_schema_is_an_empty_base(work: Path, capsys:
     assert "there is no schema file at `schemas/exprot`" in capsys.readouterr().err
 
 
-def test_a_schema_that_is_new_or_gone_is_told_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_schema_that_is_new_or_gone_is_reported_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
     write(work / "a/shop.schema.yaml", BASE)
     write(work / "b/shop.schema.yaml", BASE)
     write(work / "b/stock.schema.yaml", schema_of(COLUMNS, "stock"))
@@ -278,7 +278,9 @@ def test_older_versions_are_looked_at_where_that_is_asked_for(work: Path, capsys
     assert ":schemas/export/shop.schema.yaml" in out
 
 
-def test_a_broken_history_is_told_once_and_not_for_each_older_version(work: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_broken_history_is_reported_once_and_not_for_each_older_version(
+    work: Path, capsys: pytest.CaptureFixture[str]
+):
     git("init", "-q", ".")
     export = work / "schemas/export/shop.schema.yaml"
     version = BASE
@@ -370,7 +372,7 @@ def test_a_call_that_means_nothing_is_refused(
 
 
 @pytest.mark.parametrize("output", ["markdown", "github", "gitlab", "sarif", "junit"])
-def test_every_output_tells_the_finding(work: Path, capsys: pytest.CaptureFixture[str], output: str):
+def test_every_output_reports_the_finding(work: Path, capsys: pytest.CaptureFixture[str], output: str):
     assert run(["diff", "base.yaml", "head.yaml", "--format", output]) == 1
     assert "C204" in capsys.readouterr().out
 
@@ -436,9 +438,9 @@ def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]):
     assert "C204" in listed
     assert "D302" in listed
     assert run(["rules", "c204"]) == 0
-    told = capsys.readouterr().out
-    assert "column removed" in told
-    assert 'rule = "C204"' in told
+    reported = capsys.readouterr().out
+    assert "column removed" in reported
+    assert 'rule = "C204"' in reported
 
 
 def test_rules_as_json_follow_their_schema(capsys: pytest.CaptureFixture[str]):
@@ -448,6 +450,6 @@ def test_rules_as_json_follow_their_schema(capsys: pytest.CaptureFixture[str]):
     assert len(found["rules"]) > 50
 
 
-def test_an_unknown_rule_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]):
+def test_an_unknown_rule_is_reported_with_the_nearest(capsys: pytest.CaptureFixture[str]):
     assert run(["rules", "C24"]) == 2
     assert "did you mean `C2" in capsys.readouterr().err

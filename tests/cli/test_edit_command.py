@@ -62,7 +62,7 @@ def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.Captur
         (["edit", "no-name", "--table", "t", "--column", "a:text"], "cannot name a schema"),
     ],
 )
-def test_a_wrong_call_is_told_and_writes_nothing(call: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+def test_a_wrong_call_is_reported_and_writes_nothing(call: list[str], message: str, capsys: pytest.CaptureFixture[str]):
     assert run(call) == 2
     assert message in capsys.readouterr().err
     assert not IMPORT.exists()

@@ -249,6 +249,6 @@ def test_values_in_errors_of_postgresql_are_masked(postgres_url: str):
         open_session(parse_address(postgres_url)) as session,
         show_examples(Examples.MASKED),
         pytest.raises(DestinationError, match=r'integer: "999-99-9999"'),
-        session.telling("convert"),
+        session.wrap_errors("convert"),
     ):
         session.execute(f"SELECT CAST('{SSN}' AS integer)")

@@ -103,7 +103,7 @@ def test_a_file_written_by_hand_becomes_one_that_dlt_takes(capsys: pytest.Captur
     assert [each["is_changed"] for each in document(capsys, "fmt")["files"]] == [False, False]
 
 
-def test_a_folder_without_schemas_is_told(capsys: pytest.CaptureFixture[str]):
+def test_a_folder_without_schemas_is_reported(capsys: pytest.CaptureFixture[str]):
     EXPORT.unlink()
     for command in ("list", "check", "fmt", "show"):
         assert run([command]) == 2

@@ -97,7 +97,7 @@ def test_arc_names_its_table_by_the_file(work: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     "name", ["jsonschema", "avro", "spark", "sparkddl", "bigquery", "dbt", "odcs", "protobuf", "dlt"]
 )
-def test_a_file_is_told_by_its_name_and_content(work: Path, name: str):
+def test_a_file_is_reported_by_its_name_and_content(work: Path, name: str):
     assert run(["export", "shop", "--to", name, "--table", "orders__lines", "--output", "out/", "--quiet"]) == 0
     (file,) = Path("out").iterdir()
     plain = file.rename(f"orders__lines.{file.suffix[1:]}")

@@ -179,8 +179,8 @@ def test_a_hostile_folder_does_nothing_and_does_not_pass(
         code = run(["diff", "git:main", "--timeout", "60"])
 
     printed = capsys.readouterr()
-    told = printed.out + printed.err
-    assert code in (0, 1, 2), told
+    reported = printed.out + printed.err
+    assert code in (0, 1, 2), reported
     processes = [arguments[0] for event, arguments in seen if event == "subprocess.Popen"]
     assert all(Path(str(each)).name == "git" for each in processes), processes
     others = [
@@ -191,9 +191,9 @@ def test_a_hostile_folder_does_nothing_and_does_not_pass(
     assert others == []
     assert not list(top.parent.rglob("pwned"))
     assert "evil" not in sys.modules
-    assert "given up" not in told
-    assert "SECRET" not in told
-    assert not [line for line in told.splitlines() if line.lstrip().startswith("::")]
+    assert "given up" not in reported
+    assert "SECRET" not in reported
+    assert not [line for line in reported.splitlines() if line.lstrip().startswith("::")]
     if code == 0:
         assert link != SCHEMA
         assert dlt.load(top / SCHEMA).schema.tables.keys() >= BASE.tables.keys()

@@ -57,7 +57,7 @@ def test_a_check_finds_what_is_pending(work: Path):
     assert run(["import", "new.yaml", "--name", "shop", "--check"]) == 0
 
 
-def test_a_broken_contract_is_told_and_fails(work: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_broken_contract_is_reported_and_fails(work: Path, capsys: pytest.CaptureFixture[str]):
     put(with_columns("freeze", id="bigint"))
     run(["import", "new.yaml", "--name", "shop"])
     put(with_columns("freeze", id="bigint", note="text"))

@@ -65,7 +65,7 @@ class Request:
 
 
 class Flow:
-    """Stands where the flow does: keeps what it was asked and answers as it is told."""
+    """Stands where the flow does: keeps what it was asked and answers as configured."""
 
     def __init__(self) -> None:
         self.answer: InferenceReport | BaseException = REPORT
@@ -182,7 +182,7 @@ def test_wrong_settings_file_ends_the_command_with_its_place(flow: Flow, capsys:
         (replace(REPORT, before_hash="xyz="), 0),
     ],
 )
-def test_exit_code_tells_whether_there_are_findings(flow: Flow, report: InferenceReport, code: int) -> None:
+def test_exit_code_reports_whether_there_are_findings(flow: Flow, report: InferenceReport, code: int) -> None:
     flow.answer = report
 
     assert run(CALL) == code
@@ -236,7 +236,7 @@ def test_color_is_as_asked_for(
     assert ("\x1b[" in capsys.readouterr().out) is is_colored
 
 
-def test_error_is_told_on_standard_error(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_is_reported_on_standard_error(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
     flow.answer = InputError("this is not JSON", at=Location("a.jsonl", 7), hint="use `--on-bad-record skip`")
 
     assert run(CALL) == 2
@@ -256,7 +256,7 @@ def test_error_is_told_on_standard_error(flow: Flow, capsys: pytest.CaptureFixtu
         (KeyboardInterrupt(), 130),
     ],
 )
-def test_exit_code_tells_whose_fault_it_is(
+def test_exit_code_reports_whose_fault_it_is(
     flow: Flow, error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flow.answer = error
@@ -304,7 +304,9 @@ def test_wrong_call_is_answered_with_the_way_out(
 
 
 @pytest.mark.parametrize("options", [[], ["--quiet"], ["--format", "json"]])
-def test_files_that_are_left_out_are_told_on_standard_error(options: list[str], tmp_path: Path, monkeypatch, capsys):
+def test_files_that_are_left_out_are_reported_on_standard_error(
+    options: list[str], tmp_path: Path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
     # Saved evidence needs no Spark.
@@ -317,6 +319,6 @@ def test_files_that_are_left_out_are_told_on_standard_error(options: list[str], 
     assert code == 0
     assert printed.err.startswith("warning: a file of no known format was left out: `data/README.md`;")
     assert printed.err.count("\n") == 1
-    told = json.loads(printed.out)["warnings"] if "json" in options else []
-    assert [each["files"] for each in told] == [["data/README.md"]] * len(told)
-    assert bool(told) == ("README" in printed.out) == ("json" in options)
+    reported = json.loads(printed.out)["warnings"] if "json" in options else []
+    assert [each["files"] for each in reported] == [["data/README.md"]] * len(reported)
+    assert bool(reported) == ("README" in printed.out) == ("json" in options)

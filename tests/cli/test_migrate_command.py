@@ -30,7 +30,7 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     return made
 
 
-def test_the_group_tells_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_group_reports_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["migrate"]) == 2
     err = capsys.readouterr().err
     assert all(name in err for name in ("plan", "apply", "status", "verify", "rollback", "baseline"))
@@ -61,7 +61,7 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
     [
         (["plan", "./added.yaml"], "no destination is named"),
         (["plan", "./added.yaml", "--to", "duckdv:///x"], "is no address of a destination"),
-        (["plan", "./added.yaml", "--to", "spark:x"], "`spark:x` names no schema of a Spark catalogue"),
+        (["plan", "./added.yaml", "--to", "spark:x"], "`spark:x` names no schema of a Spark catalog"),
         (["plan", "./added.yaml", "--from", "./first.yaml", "--to", "@"], "`--from` says what an engine has"),
         (["plan", "./added.yaml", "--dialect", "snwflake"], "there is no dialect `snwflake`"),
         (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "engines that are not connected"),
@@ -76,7 +76,7 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["verify", "--to", "@", "--sample", "10%", "--skip-rows"], "`--skip-rows` reads no rows"),
     ],
 )
-def test_a_wrong_call_is_told(
+def test_a_wrong_call_is_reported(
     dataset: Dataset, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["migrate", *(dataset.url if each == "@" else each for each in args)]) == 2
@@ -84,7 +84,7 @@ def test_a_wrong_call_is_told(
 
 
 @pytest.mark.parametrize("name", ["report.json", "report.plan.json"])
-def test_a_printed_report_is_not_applied_and_the_way_to_save_a_plan_is_told(
+def test_a_printed_report_is_not_applied_and_the_way_to_save_a_plan_is_reported(
     name: str, dataset: Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
@@ -125,7 +125,9 @@ def test_what_loses_data_is_named_and_left_out(dataset: Dataset, capsys: pytest.
     assert "refused: step 1 cannot be undone: its values are gone" in capsys.readouterr().out
 
 
-def test_status_and_verify_tell_what_was_changed_by_hand(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_and_verify_report_what_was_changed_by_hand(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["migrate", "verify", "--to", dataset.url]) == 0
     dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
     capsys.readouterr()
@@ -137,7 +139,7 @@ def test_status_and_verify_tell_what_was_changed_by_hand(dataset: Dataset, capsy
     assert run(["migrate", "verify", "--to", dataset.url]) == 1
 
 
-def test_verify_tells_that_a_run_stands_half_done(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reports_that_a_run_stands_half_done(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes"]) == 0
     assert run(["migrate", "rollback", "--to", dataset.url, "--yes", "--steps", "1"]) == 0
     capsys.readouterr()
@@ -154,7 +156,7 @@ def test_verify_tells_that_a_run_stands_half_done(dataset: Dataset, capsys: pyte
     assert (document["unfinished"]["done"], document["unfinished"]["state"]) == (2, "running")
 
 
-def test_verify_tells_how_many_rows_a_sample_has_read(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reports_how_many_rows_a_sample_has_read(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     dataset.sql("INSERT INTO @.orders SELECT i, 5, 'x', 'o' FROM range(2, 1001) AS numbers(i)")
     required = put(schema_of(ID, column("amount", "bigint"), column("note", nullable=False), column("old")), "r.yaml")
     capsys.readouterr()
@@ -230,8 +232,8 @@ def test_a_primary_key_that_rows_share_is_refused_with_examples(
     dataset.sql("INSERT INTO @.orders VALUES (1, 6, 'y', 'o')")
     call = [put(KEYED, "keyed.yaml"), "--to", dataset.url, "--primary-keys"]
     assert run(["migrate", "apply", *call, "--yes"]) == 1
-    told = " ".join(capsys.readouterr().out.split())
-    assert "2 rows of `orders` have in `id` a null, or what another row has" in told
+    reported = " ".join(capsys.readouterr().out.split())
+    assert "2 rows of `orders` have in `id` a null, or what another row has" in reported
     assert primary_key(dataset) == set()
 
 
@@ -286,7 +288,7 @@ def test_a_script_gives_tables_their_primary_keys(
     assert run([*call, "--primary-keys", "--from", "./keyed.yaml", "--check"]) == 0
 
 
-def test_a_script_tells_of_a_primary_key_that_an_engine_cannot_have_or_drop(
+def test_a_script_reports_of_a_primary_key_that_an_engine_cannot_have_or_drop(
     dataset: Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keyed = put(KEYED, "keyed.yaml")

@@ -66,7 +66,7 @@ class Request:
 
 
 class Flow:
-    """Stands where the flow does: keeps what it was asked and answers as it is told."""
+    """Stands where the flow does: keeps what it was asked and answers as configured."""
 
     def __init__(self) -> None:
         self.answer: NormalizeReport | BaseException = REPORT
@@ -134,13 +134,13 @@ def test_a_typing_and_texts_for_null_reach_the_flow(flow: Flow) -> None:
     assert request.inference.null_values == ("", "N/A")
 
 
-def test_a_typing_with_faults_is_told_with_their_places(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_typing_with_faults_is_reported_with_their_places(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.arc.json").write_text('[{"name": "id", "type": "lnog", "nullable": true}]')
 
     assert run([*CALL, "--typing", "a.arc.json"]) == 2
 
-    told = " ".join(capsys.readouterr().err.split())
-    assert "a.arc.json:1:17: `type` of `id`: Invalid value." in told
+    reported = " ".join(capsys.readouterr().err.split())
+    assert "a.arc.json:1:17: `type` of `id`: Invalid value." in reported
     assert flow.requests == []
 
 
@@ -183,7 +183,7 @@ def test_nothing_to_do_is_no_failure(flow: Flow, outcome: Outcome) -> None:
     assert run(CALL) == 0
 
 
-def test_failed_destination_is_told_with_its_exit_code(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_destination_is_reported_with_its_exit_code(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
     flow.answer = DestinationError("the database is locked", hint="wait")
 
     assert run(CALL) == 3

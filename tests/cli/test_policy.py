@@ -36,7 +36,7 @@ def settings(work: Path, text: str, name: str = "schemactl.toml") -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ('[diff]\nfail-on = "never"\n', "`fail-on` becomes `never` with the merge; this review goes by `error`"),
         ('[diff]\ncompat = "none"\n', "`compat` becomes `none` with the merge; this review goes by `full`"),
@@ -50,7 +50,7 @@ def settings(work: Path, text: str, name: str = "schemactl.toml") -> None:
 )
 @pytest.mark.parametrize("head", [(), ("git:change",)])
 def test_settings_of_the_head_do_not_decide(
-    work: Path, capsys: pytest.CaptureFixture[str], text: str, told: str, head: tuple[str, ...]
+    work: Path, capsys: pytest.CaptureFixture[str], text: str, reported: str, head: tuple[str, ...]
 ):
     settings(work, text)
     write(work / "decoy/export/shop.schema.yaml", BASE)
@@ -62,7 +62,7 @@ def test_settings_of_the_head_do_not_decide(
 
     out = capsys.readouterr().out
     assert GONE in out
-    assert f"error P001: {told}" in out
+    assert f"error P001: {reported}" in out
 
 
 def fingerprints(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
@@ -194,7 +194,7 @@ def test_the_users_own_settings_are_trusted_and_come_last(
     assert "note C204" in out
 
 
-def test_a_key_of_the_users_own_settings_that_nobody_knows_is_told(
+def test_a_key_of_the_users_own_settings_that_nobody_knows_is_reported(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     own_settings(tmp_path / "own", monkeypatch, "compatt = 1\n")
@@ -247,16 +247,18 @@ def test_a_policy_decides_alone_and_leaves_the_folder_to_the_base(
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "reported"),
     [
         ("none.toml", "there is no file `none.toml`"),
         ("git:none", "there is no git revision `none`"),
         ("git:main", "`git:main` holds no settings"),
     ],
 )
-def test_a_policy_that_is_not_there_is_an_error(work: Path, capsys: pytest.CaptureFixture[str], policy: str, told: str):
+def test_a_policy_that_is_not_there_is_an_error(
+    work: Path, capsys: pytest.CaptureFixture[str], policy: str, reported: str
+):
     assert run(["diff", "git:main", "--policy", policy]) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_no_file_names_the_policy(work: Path, capsys: pytest.CaptureFixture[str]):

@@ -107,13 +107,13 @@ def test_reader_who_goes_away_is_no_error() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")  # noqa: PTH110 - a device
-def test_full_disk_behind_standard_output_is_told() -> None:
+def test_full_disk_behind_standard_output_is_reported() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         command = run_with_flow(LARGE_REPORT, stdout=full)
-        _, told = command.communicate(timeout=60)
+        _, reported = command.communicate(timeout=60)
 
     assert command.returncode == 3
-    assert told == "error: cannot write to standard output: No space left on device\n"
+    assert reported == "error: cannot write to standard output: No space left on device\n"
 
 
 def test_interrupt_ends_with_its_own_code() -> None:
@@ -213,7 +213,7 @@ def test_a_stream_that_the_caller_closed_is_an_empty_one(closed: str) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
-def test_a_schema_from_a_closed_standard_input_is_told_to_be_none() -> None:
+def test_a_schema_from_a_closed_standard_input_is_reported_to_be_none() -> None:
     command = f"{sys.executable} -m schemactl export - <&-"
     answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert answer.returncode == 2

@@ -222,7 +222,7 @@ def test_broken_file_is_named(tmp_path: Path, text: str, message: str) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_place_of_a_syntax_error_is_told(tmp_path: Path) -> None:
+def test_place_of_a_syntax_error_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "schemactl.toml", 'schemas = "s"\nsample = \n')
 
     with pytest.raises(InputError) as caught:

@@ -109,13 +109,13 @@ def test_names_that_differ_in_case_alone_are_one_there(tmp_path: Path) -> None:
         destination.check_tables(f"delta:{tmp_path}", schema_of(both))
 
 
-def test_a_log_that_is_broken_is_told(tmp_path: Path) -> None:
+def test_a_log_that_is_broken_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "orders" / "_delta_log"
     log.mkdir(parents=True)
     (log / "00000000000000000000.json").write_text("x")
     with pytest.raises(DestinationError, match="cannot read the Delta table") as caught:
         destination.read_catalogue(f"delta:{tmp_path}")
-    # Delta tells it in colours, over many lines, with its stack.
+    # Delta reports it in colors, over many lines, with its stack.
     assert caught.value.message.isprintable()
     assert "pthread" not in caught.value.message
 
@@ -137,7 +137,7 @@ def test_timestamps_without_zone_may_come_later(tmp_path: Path) -> None:
     )
 
 
-def test_a_missing_package_is_told_with_the_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
         "schemactl.destinations.delta.loading.find_spec", lambda name: None if name == "deltalake" else found(name)

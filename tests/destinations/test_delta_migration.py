@@ -335,7 +335,7 @@ def test_rows_that_another_program_adds_during_a_rewrite_stay(shop: Path) -> Non
     assert [row.get("note") for row in rows_of(folder)] == ["x", "12", None]
 
 
-def test_a_rewrite_that_fails_is_told_as_what_failed_and_changes_nothing(shop: Path) -> None:
+def test_a_rewrite_that_fails_is_reported_as_what_failed_and_changes_nothing(shop: Path) -> None:
     folder = write(shop / "orders", ROWS)
     store = DeltaStore(shop)
     fields = store.fields("orders")

@@ -1,4 +1,4 @@
-"""What a DuckDB file's catalogue says."""
+"""What a DuckDB file's catalog says."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
         ("duckdb:///x?sales", "`sales` means nothing", "`?dataset=NAME`"),
     ],
 )
-def test_a_wrong_address_is_told(
+def test_a_wrong_address_is_reported(
     url: str, message: str, hint: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -159,14 +159,14 @@ def test_a_wrong_address_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_slash_too_few_is_told(path: Path) -> None:
+def test_a_slash_too_few_is_reported(path: Path) -> None:
     make(path, "create table t (x int)")
     with pytest.raises(InputError) as caught:
         destination.read_catalogue(f"duckdb://{path}")
     assert caught.value.hint == f"an absolute path takes four slashes: `duckdb:///{path}`"
 
 
-def test_what_is_no_database_is_told(path: Path) -> None:
+def test_what_is_no_database_is_reported(path: Path) -> None:
     path.write_text("no database" * 1000)
     with pytest.raises(DestinationError, match="cannot read"):
         read(path)
@@ -182,7 +182,7 @@ def test_nothing_is_written(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_file_that_another_process_writes_is_told(path: Path) -> None:
+def test_a_file_that_another_process_writes_is_reported(path: Path) -> None:
     hold = f"import duckdb; c = duckdb.connect({str(path)!r}); print('ready', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
@@ -193,7 +193,7 @@ def test_a_file_that_another_process_writes_is_told(path: Path) -> None:
     assert "another process" in str(caught.value.hint)
 
 
-def test_a_missing_driver_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(path, "create table t (x int)")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(DestinationError, match="`duckdb` is not installed") as caught:

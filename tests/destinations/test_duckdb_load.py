@@ -321,7 +321,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_in_the_way_is_told_before_and_nothing_is_written(case: str, path: Path, tmp_path: Path) -> None:
+def test_what_is_in_the_way_is_reported_before_and_nothing_is_written(case: str, path: Path, tmp_path: Path) -> None:
     statements, message, columns = REFUSED[case]
     make(path, "create schema sales", *statements)
     before = ask(path, "select * from orders")
@@ -382,9 +382,9 @@ def test_a_column_of_another_type_takes_what_it_can_hold_and_no_more(
 
 def test_names_that_are_one_name_there_are_refused(path: Path, tmp_path: Path) -> None:
     schema = shop(orders({"Note": {"data_type": "text"}}))
-    with pytest.raises(DestinationError, match="does not tell `note` from `Note`"):
+    with pytest.raises(DestinationError, match="does not distinguish `note` from `Note`"):
         destination.check_tables(f"duckdb:///{path}", schema)
-    with pytest.raises(DestinationError, match="does not tell `note` from `Note`"):
+    with pytest.raises(DestinationError, match="does not distinguish `note` from `Note`"):
         load(path, package(tmp_path, schema, "1", {"orders": []}))
     assert not path.exists()
 
@@ -422,7 +422,9 @@ def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_
     assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
 
 
-def test_a_file_that_another_process_holds_is_told(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_process_holds_is_reported(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     be_impatient(monkeypatch)
     load(path, two(tmp_path))
     holding = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
@@ -454,8 +456,8 @@ def test_a_file_that_goes_away_in_the_middle_is_no_load(is_replaced: bool, path:
             if is_replaced:
                 other.rename(path)
 
-    told = "was replaced by another file" if is_replaced else "was removed"
-    with pytest.raises(DestinationError, match=f"{told} while the load wrote to it"):
+    reported = "was replaced by another file" if is_replaced else "was removed"
+    with pytest.raises(DestinationError, match=f"{reported} while the load wrote to it"):
         destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), remove)
     assert path.exists() == is_replaced
     if is_replaced:
@@ -464,7 +466,7 @@ def test_a_file_that_goes_away_in_the_middle_is_no_load(is_replaced: bool, path:
     assert ask(path, "select count(*) from orders where _dlt_load_id = '2'") == [(2,)]
 
 
-def test_files_and_folders_that_will_not_do_are_told(tmp_path: Path) -> None:
+def test_files_and_folders_that_will_not_do_are_reported(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("nothing of DuckDB's" * 1000)
     schema = two(tmp_path).schema
@@ -491,11 +493,11 @@ made = pickle.loads(open(file, "rb").read())
 if int(limit):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
-told = 0
+reported = 0
 def progress(what, share):
-    global told
-    told += 1
-    if told == int(stop):
+    global reported
+    reported += 1
+    if reported == int(stop):
         import os
         os.kill(os.getpid(), signal.SIGKILL)
 try:
@@ -503,12 +505,12 @@ try:
 except DestinationError as error:
     print(error)
     sys.exit(error.code)
-print(told)
+print(reported)
 """
 
 
 def run(path: Path, made: LoadPackage, folder: Path, *, stop: int = 0, limit: int = 0) -> tuple[int, str]:
-    """Load in a process that dies at one of the moments it tells of, or may write no file over a size in bytes."""
+    """Load in a process that dies at one of the moments it reports, or may write no file over a size in bytes."""
     import pickle
 
     file = folder / "package"
@@ -521,9 +523,9 @@ def run(path: Path, made: LoadPackage, folder: Path, *, stop: int = 0, limit: in
 def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(path: Path, tmp_path: Path) -> None:
     load(path, two(tmp_path, write_disposition="replace"))
     before = ask(path, "select * from orders order by id")
-    code, told = run(path.with_name("other.duckdb"), two(tmp_path, "2", write_disposition="replace"), tmp_path)
-    assert code == 0, told
-    for stop in range(1, int(told) + 1):
+    code, reported = run(path.with_name("other.duckdb"), two(tmp_path, "2", write_disposition="replace"), tmp_path)
+    assert code == 0, reported
+    for stop in range(1, int(reported) + 1):
         code, _ = run(path, two(tmp_path, "2", write_disposition="replace"), tmp_path, stop=stop)
         assert code == -signal.SIGKILL
         assert ask(path, "select * from orders order by id") == before
@@ -533,7 +535,7 @@ def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(path: Path
     assert ask(path, "select count(*) from orders__lines") == [(2,)]
 
 
-def test_a_full_disk_is_told_and_leaves_the_old_state(path: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_the_old_state(path: Path, tmp_path: Path) -> None:
     load(path, two(tmp_path))
     rows = [order(number, "2", note=os.urandom(400).hex()) for number in range(20_000)]
     made = package(tmp_path, shop(orders(), lines()), "2", {"orders": rows})

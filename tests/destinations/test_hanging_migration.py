@@ -1,4 +1,4 @@
-"""What hangs on a table beside its schema is not lost by a step, and what stands in a step's way is told before it."""
+"""What hangs on a table beside its schema is not lost by a step, and what blocks a step is reported before it."""
 
 import time
 from contextlib import contextmanager
@@ -76,7 +76,7 @@ OTHER = "CREATE TABLE shops (id VARCHAR PRIMARY KEY)"
 
 
 @pytest.mark.parametrize(
-    ("made", "step", "told"),
+    ("made", "step", "reported"),
     [
         ([KEYED.format(" CHECK (length(a) < 9)")], DROP, "lose its CHECK"),
         ([KEYED.format(" DEFAULT 'x'")], DROP, "lose its DEFAULT of `a`"),
@@ -91,11 +91,11 @@ OTHER = "CREATE TABLE shops (id VARCHAR PRIMARY KEY)"
         ([OTHER, KEYED.format(" REFERENCES shops (id)")], RenameColumn("orders", "a", "c"), "constraint FOREIGN KEY"),
     ],
 )
-def test_duckdb_tells_what_stands_in_a_steps_way(tmp_path, made, step, told):
+def test_duckdb_reports_what_stands_in_a_steps_way(tmp_path, made, step, reported):
     with duckdb_with(tmp_path, *made) as session:
         found = session.obstacle(step)
         assert found is not None
-        assert told in found.message
+        assert reported in found.message
         assert session.obstacle(AddColumn("orders", column("new"))) is None
 
 
@@ -133,7 +133,7 @@ def test_duckdb_keeps_comments_in_a_copy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "reported"),
     [
         ("a text default 'x'", "DEFAULT"),
         ("a text, g text as (upper(a)) stored", "GENERATED"),
@@ -142,11 +142,11 @@ def test_duckdb_keeps_comments_in_a_copy(tmp_path):
         ("a text, id integer primary key autoincrement", "AUTOINCREMENT"),
     ],
 )
-def test_sqlite_tells_before_a_step_what_a_copy_would_lose(tmp_path, body, told):
+def test_sqlite_reports_before_a_step_what_a_copy_would_lose(tmp_path, body, reported):
     with sqlite_with(tmp_path, f"create table orders ({body})") as session:
         found = session.obstacle(retype("a"))
         assert found is not None
-        assert found.message == f"a copy of table `orders` would lose its {told}"
+        assert found.message == f"a copy of table `orders` would lose its {reported}"
         assert session.obstacle(RenameColumn("orders", "a", "c")) is None
 
 
@@ -168,7 +168,7 @@ KEYED_A = DropColumn("orders", column("a", unique=True))
 
 
 @pytest.mark.parametrize(
-    ("made", "step", "told"),
+    ("made", "step", "reported"),
     [
         (["create view seen as select a from orders"], DROP_A, "error in view seen"),
         (["create index seen on orders (upper(a))"], DROP_A, "error in index seen"),
@@ -177,11 +177,11 @@ KEYED_A = DropColumn("orders", column("a", unique=True))
         (["create view seen as select x from nowhere"], RenameColumn("orders", "a", "c"), "error in view seen"),
     ],
 )
-def test_sqlite_tells_what_stands_in_the_way_of_a_column(tmp_path, made, step, told):
+def test_sqlite_reports_what_stands_in_the_way_of_a_column(tmp_path, made, step, reported):
     with sqlite_with(tmp_path, "create table orders (a text, b text)", *made) as session:
         found = session.obstacle(step)
         assert found is not None
-        assert told in found.message
+        assert reported in found.message
         with pytest.raises(DestinationError):  # SQLite says the same
             session.run(step, sqlite.render(step, session.catalogue().schema.tables["orders"], "main"))
 
@@ -259,7 +259,7 @@ VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
 
 
 @pytest.mark.parametrize(
-    ("made", "step", "told"),
+    ("made", "step", "reported"),
     [
         (["CREATE TABLE orders (a text)", VIEW], retype("a"), "need"),
         (["CREATE TABLE orders (a text, b text)", VIEW], DropColumn("orders", column("a")), "seen"),
@@ -297,11 +297,11 @@ VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
         ),
     ],
 )
-def test_postgresql_tells_what_stands_in_a_steps_way(postgres_url, made, step, told):
+def test_postgresql_reports_what_stands_in_a_steps_way(postgres_url, made, step, reported):
     with postgres_with(postgres_url, *made) as session:
         found = session.obstacle(step)
         assert found is not None
-        assert told in found.message
+        assert reported in found.message
         statements = postgresql.render(step, session.catalogue().schema.tables["orders"], session.dataset)
         with pytest.raises(DestinationError):  # PostgreSQL says the same
             session.run(step, statements)
@@ -350,7 +350,7 @@ def test_postgresql_names_the_check_that_does_not_take_a_type_and_tries_it_on_no
     with postgresql.connect(f"{postgres_url}?dataset={session.dataset}", "shop", is_read_only=True) as reading:
         assert reading.obstacle(retype("a")) == found
         assert reading.database.query("SELECT 1 FROM pg_class WHERE relname = '_schemactl_trial'") == []
-        with pytest.raises(DestinationError, match="read-only"), reading.database.telling("write"):
+        with pytest.raises(DestinationError, match="read-only"), reading.database.wrap_errors("write"):
             reading.database.execute(f"INSERT INTO {session.dataset}.orders VALUES ('x')")
 
 

@@ -37,10 +37,10 @@ def test_file_that_is_no_database_is_not_waited_for_whatever_its_name() -> None:
         with open_session(ADDRESS) as session:
             yield session
 
-    with pytest.raises(DestinationError, match="not a valid DuckDB") as told, waiting(opens, 60.0, is_in_use):
+    with pytest.raises(DestinationError, match="not a valid DuckDB") as reported, waiting(opens, 60.0, is_in_use):
         pass
 
-    assert told.value.hint == "name a DuckDB file, or one that is not there yet"
+    assert reported.value.hint == "name a DuckDB file, or one that is not there yet"
 
 
 def test_duckdb_file_of_another_process_is_in_use() -> None:
@@ -51,13 +51,13 @@ def test_duckdb_file_of_another_process_is_in_use() -> None:
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "1\n"
-        with pytest.raises(DestinationError) as told, open_session(ADDRESS):
+        with pytest.raises(DestinationError) as reported, open_session(ADDRESS):
             pass
     finally:
         holder.communicate()
 
-    assert is_in_use(told.value)
-    assert "another process has it open" in str(told.value.hint)
+    assert is_in_use(reported.value)
+    assert "another process has it open" in str(reported.value.hint)
 
 
 def test_sqlite_file_is_busy_by_its_result_code() -> None:

@@ -1,4 +1,4 @@
-"""Iceberg tables: what dlt made of them, catalogues of others, and what schemactl cannot write to."""
+"""Iceberg tables: what dlt made of them, catalogs of others, and what schemactl cannot write to."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_the_catalogue_of_dlts_tables_is_what_its_schema_says(load: Load, tmp_pa
             assert {each.name: each.properties for each in found.columns.values()} == {
                 each.name: destination.stored(each) for each in complete
             }
-    # Without a catalogue nobody would learn of new commits.
-    with pytest.raises(DestinationError, match="were made by dlt, without a catalogue"):
+    # Without a catalog nobody would learn of new commits.
+    with pytest.raises(DestinationError, match="were made by dlt, without a catalog"):
         destination.check_tables(f"iceberg:{folder}?dataset=sales", schema_of(ORDERS))
 
 
 @pytest.mark.parametrize("kind", ["exclusive", "immediate"])
-def test_a_catalogue_that_another_program_locks_is_told(kind: str, tmp_path: Path) -> None:
+def test_a_catalogue_that_another_program_locks_is_reported(kind: str, tmp_path: Path) -> None:
     url = f"iceberg:{tmp_path / 'lake'}?dataset=sales"
     destination.load(url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), silent)
     second = package(tmp_path, "2", {"orders": [{"id": 2}]}, [ORDERS])
@@ -61,8 +61,8 @@ def test_a_catalogue_that_another_program_locks_is_told(kind: str, tmp_path: Pat
         other.execute(f"begin {kind}")
         with pytest.raises(DestinationError, match=r"cannot .*database is locked") as caught:
             destination.load(url, second, silent)
-        assert "another process writes to the catalogue" in str(caught.value.hint)
-        assert "is no catalogue" not in caught.value.message
+        assert "another process writes to the catalog" in str(caught.value.hint)
+        assert "is no catalog" not in caught.value.message
     destination.load(url, second, silent)
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
 
@@ -133,9 +133,9 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_is_no_catalogue_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_catalogue_is_reported(tmp_path: Path) -> None:
     (tmp_path / "catalog.db").write_text("something else, and long enough to be no header of a database")
-    with pytest.raises(DestinationError, match="is no catalogue of Iceberg"):
+    with pytest.raises(DestinationError, match="is no catalog of Iceberg"):
         destination.read_catalogue(f"iceberg:{tmp_path}")
 
 
@@ -158,7 +158,7 @@ def test_what_dlt_has_no_type_for_keeps_its_own(tmp_path: Path) -> None:
     assert destination.stored(column) == column.properties
 
 
-def test_a_missing_package_is_told_with_the_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing: dict[str, Any] = {"pyiceberg.utils.config": None}
     for name, module in missing.items():
         monkeypatch.setitem(sys.modules, name, module)

@@ -306,7 +306,7 @@ def test_a_required_column_is_not_added_to_rows(url: str) -> None:
     assert opened("empty").schema().find_field("needed").required
 
 
-def test_a_name_that_is_taken_or_missing_is_told(url: str) -> None:
+def test_a_name_that_is_taken_or_missing_is_reported(url: str) -> None:
     with pytest.raises(DestinationError, match=r"cannot change `orders` of .*note"):
         run(url, AddColumn("orders", column("note")))
     with pytest.raises(DestinationError, match=r"cannot change `orders` of .*nothing"):
@@ -356,7 +356,7 @@ def test_a_table_that_takes_a_former_name_has_files_of_its_own(url: str) -> None
     assert rows("id", name="sales") == [(1,), (2,)]
 
 
-def test_a_schema_is_planned_applied_told_verified_and_rolled_back(url: str) -> None:
+def test_a_schema_is_planned_applied_reported_verified_and_rolled_back(url: str) -> None:
     assert len(plan(url, SECOND).plan.steps) == 3
 
     assert apply(url, SECOND).outcome is Outcome.DONE
@@ -529,7 +529,7 @@ def test_what_a_table_does_not_take_is_refused_before_the_first_step(url: str) -
     (refusal,) = refused.planned.refusals
     assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (3,))
     assert refusal.message.startswith("step 3 is not possible: `orders` is partitioned, and only tables without")
-    assert "what only changes the catalogue can be done" in refusal.hint
+    assert "what only changes the catalog can be done" in refusal.hint
     assert columns()[:4] == ["id", "amount", "note", "old"]
 
 
@@ -612,7 +612,7 @@ def test_a_dataset_that_is_not_there_is_made_by_the_first_run(tmp_path: Path, mo
     load(FIRST, "1", ROWS)
     assert rows("id", "note") == [(1, "x"), (2, "12")]
     with (
-        pytest.raises(InputError, match="there is no catalogue"),
+        pytest.raises(InputError, match="there is no catalog"),
         destination.connect("iceberg:x", "s", is_read_only=True),
     ):
         pass
@@ -648,7 +648,7 @@ def test_tables_that_dlt_made_without_a_catalogue_are_not_migrated(tmp_path: Pat
         ("sales", "orders"), pa.schema([("id", pa.int64())]), str(tmp_path / "lake" / "sales" / "orders")
     )
     with (
-        pytest.raises(DestinationError, match="were made by dlt, without a catalogue, and are not migrated"),
+        pytest.raises(DestinationError, match="were made by dlt, without a catalog, and are not migrated"),
         destination.connect(f"iceberg:{tmp_path / 'lake'}?dataset=sales", "shop"),
     ):
         pass

@@ -82,8 +82,8 @@ def key_of(session, name="lines"):
     return {each.name for each in found if each.properties.get("primary_key")}
 
 
-def told(session, kind, name="lines"):
-    """Return what the catalogue tells of a table's columns."""
+def reported(session, kind, name="lines"):
+    """Return what the catalog says of a table's columns."""
     found = session.catalogue().schema.tables[name].columns.values()
     return {each.name: (kind.stored(each), bool(each.properties.get("primary_key"))) for each in found}
 
@@ -100,13 +100,13 @@ def test_a_primary_key_of_two_columns_takes_no_pair_twice_until_it_is_dropped(pl
         fill(session, dataset, ROWS)
         take(session, kind, dataset, tables, AddPrimaryKey("lines", KEY))
         assert key_of(session) == set(KEY)
-        with pytest.raises(DestinationError), session.database.telling("insert"):
+        with pytest.raises(DestinationError), session.database.wrap_errors("insert"):
             fill(session, dataset, ROWS[:1])
         take(session, kind, dataset, tables, DropPrimaryKey("lines", KEY))
         assert key_of(session) == set()
         fill(session, dataset, ROWS[:1])
         assert session.row_count("lines") == 4
-        assert told(session, kind) == expected(kind, LINES)
+        assert reported(session, kind) == expected(kind, LINES)
 
 
 def test_columns_of_a_table_with_a_key_can_be_changed_and_the_key_stays(place):
@@ -129,7 +129,7 @@ def test_columns_of_a_table_with_a_key_can_be_changed_and_the_key_stays(place):
             DropColumn("lines", LINES.columns["note"]),
             RenameTable("lines", "rows"),
         )
-        assert told(session, kind, "rows") == expected(kind, tables["rows"])
+        assert reported(session, kind, "rows") == expected(kind, tables["rows"])
         assert key_of(session, "rows") == {"order_id", "at"}
         found = session.database.query(f'SELECT "order_id", "at" FROM "{dataset}"."rows" ORDER BY 1, 2')
         assert found == [(1, 1), (1, 2), (2, 1)]
@@ -147,7 +147,7 @@ def test_with_a_column_of_a_key_the_whole_key_goes(place):
         fill(session, dataset, ROWS)
         gone = LINES.columns["position"]
         take(session, kind, dataset, tables, AddPrimaryKey("lines", KEY), DropColumn("lines", gone))
-        assert told(session, kind) == expected(kind, tables["lines"])
+        assert reported(session, kind) == expected(kind, tables["lines"])
         assert key_of(session) == set()
         assert session.row_count("lines") == 3
 
@@ -257,7 +257,7 @@ def test_a_plan_makes_the_key_of_a_schema_and_takes_it_back(place):
     with kind.connect(url, "shop") as session:
         take(session, kind, dataset, {}, CreateTable(loose))
         fill(session, dataset, ROWS)
-        before = told(session, kind)
+        before = reported(session, kind)
         made = plan(session, kind, loose, keyed, compares_primary_keys=True)
         steps = [each.step for each in made.steps if table_of(each.step) == "lines"]
         assert steps[-1] == AddPrimaryKey("lines", ("order_id", "place"))
@@ -266,7 +266,7 @@ def test_a_plan_makes_the_key_of_a_schema_and_takes_it_back(place):
         assert key_of(session) == {"order_id", "place"}
         assert not plan(session, kind, keyed, keyed, compares_primary_keys=True).steps
         run(session, made, undoes=True)
-        assert told(session, kind) == before
+        assert reported(session, kind) == before
 
 
 def test_a_plan_changes_a_key_to_other_columns_and_drops_what_was_in_it(place):
@@ -285,7 +285,7 @@ def test_a_plan_changes_a_key_to_other_columns_and_drops_what_was_in_it(place):
         # A table that has a key is copied there to drop a column.
         assert [type(each) for each in steps] == [DropPrimaryKey, *(rest[::-1] if kind is duckdb else rest)]
         run(session, made)
-        assert told(session, kind) == expected(kind, wanted)
+        assert reported(session, kind) == expected(kind, wanted)
 
 
 def test_without_being_asked_a_plan_leaves_keys_alone(place):

@@ -105,7 +105,7 @@ def test_new_rows_are_appended(place: tuple[Any, str], tmp_path: Path) -> None:
     assert [key for key, *_ in rows(kind, url)[0]] == [1, 2, 3, 4, 9]
 
 
-def test_a_load_that_appends_a_key_twice_is_told_and_keeps_nothing(place: tuple[Any, str], tmp_path: Path) -> None:
+def test_a_load_that_appends_a_key_twice_is_reported_and_keeps_nothing(place: tuple[Any, str], tmp_path: Path) -> None:
     kind, url = place
     url = fresh(url)
     first, second, _ = loads(tmp_path / "loads", {}, overlaps=True)

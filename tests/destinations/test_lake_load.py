@@ -326,7 +326,7 @@ def watched(commit: Any, place: Place, seen: list[tuple[int, int]]) -> Any:
     return run
 
 
-def test_a_load_that_cannot_be_taken_back_tells_both_reasons(place: Place, tmp_path: Path) -> None:
+def test_a_load_that_cannot_be_taken_back_reports_both_reasons(place: Place, tmp_path: Path) -> None:
     place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
     clients = table("clients", {"id": {**BIGINT, "nullable": False}})
     bad = package(tmp_path, "2", {"orders": [{"id": 2}], "clients": [{"id": None}]}, [ORDERS, clients])
@@ -337,8 +337,8 @@ def test_a_load_that_cannot_be_taken_back_tells_both_reasons(place: Place, tmp_p
         if "clients" in what:
             commits.rename(tmp_path / "hidden")
 
-    told = r"`clients` takes no nulls.*; what the load had written could not be taken back yet: .*orders"
-    with pytest.raises(DestinationError, match=told) as caught:
+    reported = r"`clients` takes no nulls.*; what the load had written could not be taken back yet: .*orders"
+    with pytest.raises(DestinationError, match=reported) as caught:
         place.destination.load(place.url, bad, hide)
     assert "the next load removes what this one has left" in str(caught.value.hint)
     (tmp_path / "hidden").rename(commits)
@@ -465,7 +465,7 @@ def test_a_table_of_someone_else_is_left_alone(place: Place, tmp_path: Path) -> 
     assert place.rows("orders", "id") == [1]
 
 
-def test_columns_of_other_types_are_told_before_anything_is_written(place: Place, tmp_path: Path) -> None:
+def test_columns_of_other_types_are_reported_before_anything_is_written(place: Place, tmp_path: Path) -> None:
     place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
     other = table("orders", {"id": TEXT, "note": {"data_type": "timestamp"}})
     with pytest.raises(DestinationError, match="do not fit") as failure:
@@ -548,7 +548,7 @@ def test_a_load_does_not_wait_for_ever(place: Place, tmp_path: Path, monkeypatch
     assert [each.name for each in place.folder.rglob("*") if each.is_file()] == [".schemactl.lock"]
 
 
-def test_addresses_that_are_wrong_are_told(place: Place, tmp_path: Path) -> None:
+def test_addresses_that_are_wrong_are_reported(place: Place, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for url, message in (
         (f"{place.kind}:", "names no folder"),

@@ -118,7 +118,7 @@ def test_steps_change_what_they_say_and_nothing_else(folder: Path) -> None:
         {"number": number, "amount": amount, "currency": "EUR", "paid": None}
         for number, amount in zip(range(1, 7), (1, 2, None, 4, 5, 6), strict=True)
     ]
-    # Two files as before: the empty ones that told of new columns are gone.
+    # Two files as before: the empty ones that stated new columns are gone.
     assert sorted(len(pq.read_table(file)) for file in (folder / "orders").iterdir()) == [3, 3]
 
 
@@ -254,7 +254,7 @@ def test_what_a_format_cannot_do_is_refused(folder: Path) -> None:
     assert rows(folder, "orders")[0] == {"id": 1, "amount": "1", "_dlt_id": "k0"}
 
 
-def test_without_duckdb_columns_are_added_and_renamed_and_others_told_what_to_install(
+def test_without_duckdb_columns_are_added_and_renamed_and_others_reported_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)

@@ -179,7 +179,7 @@ def verified(url: str, sample: str) -> VerifyReport:
 
 
 @pytest.mark.parametrize("sample", ["10%", "200"])
-def test_verify_reads_a_sample_and_tells_how_many_rows(url: str, sample: str) -> None:
+def test_verify_reads_a_sample_and_reports_how_many_rows(url: str, sample: str) -> None:
     report = verified(url, sample)
 
     (odd,) = (each for each in report.odd if each.column == "note")

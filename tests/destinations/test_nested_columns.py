@@ -145,7 +145,7 @@ class Place:
         return DeltaTable("lake/shop/orders").to_pyarrow_dataset().to_table()
 
     def _read_iceberg(self) -> pa.Table:
-        # The files themselves: PyIceberg tells lists of structs, and maps, that are null as empty ones.
+        # The files themselves: PyIceberg reads lists of structs, and maps, that are null as empty ones.
         table = self.iceberg()
         wanted = table.schema().as_arrow()
         wanted = pa.schema([(each.name, each.type) for each in wanted])
@@ -240,7 +240,7 @@ def test_rows_that_end_keep_their_structure(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "reported"),
     [
         ("struct<a:bigint>", "struct<a:string>", "`p.a` is bigint there, and string in the schema"),
         ("struct<a:bigint>", "struct<a:struct<b:bigint>>", "`p.a` is bigint there, and a struct in the schema"),
@@ -248,8 +248,8 @@ def test_rows_that_end_keep_their_structure(place: Place) -> None:
         ("array<bigint>", "struct<a:bigint>", "`p` is a list there, and a struct in the schema"),
     ],
 )
-def test_fields_of_another_type_are_told_before_anything_is_written(
-    place: Place, before: str, after: str, told: str
+def test_fields_of_another_type_are_reported_before_anything_is_written(
+    place: Place, before: str, after: str, reported: str
 ) -> None:
     place.load(schema({"p": before}), [{"id": 1}])
     rows = place.rows()
@@ -257,7 +257,7 @@ def test_fields_of_another_type_are_told_before_anything_is_written(
     with pytest.raises(DestinationError) as refused:
         place.load(schema({"p": after}), [{"id": 2}])
 
-    assert [each.message.replace("orders.p", "p") for each in refused.value.problems] == [told]
+    assert [each.message.replace("orders.p", "p") for each in refused.value.problems] == [reported]
     assert place.rows() == rows
 
 
@@ -355,7 +355,7 @@ def test_a_dataset_of_nested_columns_has_not_drifted(grown: Place) -> None:
     assert plan.plan.steps == ()
 
 
-def test_diff_tells_of_new_fields_alone(grown: Place) -> None:
+def test_diff_reports_of_new_fields_alone(grown: Place) -> None:
     more = {**NEW, "lines": "array<struct<n:bigint,note:string,more:bigint>>"}
     Path("later.schema.yaml").write_text(write_schema(schema(more)))
 

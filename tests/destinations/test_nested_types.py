@@ -95,7 +95,7 @@ def test_a_type_grows_by_nothing_of_its_own(of):
 
 
 @pytest.mark.parametrize(
-    ("there", "ours", "told"),
+    ("there", "ours", "reported"),
     [
         ("struct<a:struct<b:bigint>>", "struct<a:struct<b:bigint,c:date>>", "a new field `a.c`, which is not there"),
         ("array<struct<b:bigint,c:date>>", "array<struct<b:bigint>>", "no field `[].c`, which is there"),
@@ -103,8 +103,8 @@ def test_a_type_grows_by_nothing_of_its_own(of):
         ("struct<a:bigint>", "array<bigint>", "a list, and a struct"),
     ],
 )
-def test_the_first_difference_is_told_with_its_path(there, ours, told):
-    assert first_difference(read_type(there), read_type(ours)) == told
+def test_the_first_difference_is_reported_with_its_path(there, ours, reported):
+    assert first_difference(read_type(there), read_type(ours)) == reported
 
 
 def test_values_are_json_in_all_their_digits():

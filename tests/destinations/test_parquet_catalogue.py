@@ -75,7 +75,7 @@ def test_a_folder_of_datasets(tmp_path: Path) -> None:
         tables(f"parquet:{tmp_path}")
 
 
-def test_what_is_no_parquet_is_told(tmp_path: Path) -> None:
+def test_what_is_no_parquet_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no folder"):
         tables(f"parquet:{tmp_path / 'none'}")
     with pytest.raises(InputError, match="there are no tables"):

@@ -126,7 +126,7 @@ def test_rejects_are_appended_beside_the_tables(tmp_path: Path) -> None:
     assert rows(tmp_path / "w", "orders", "id") == [(1,)]
 
 
-def test_a_table_without_rows_tells_its_columns(tmp_path: Path, put: Callable[..., None]) -> None:
+def test_a_table_without_rows_reports_its_columns(tmp_path: Path, put: Callable[..., None]) -> None:
     put(shop(orders()), "1", {"orders": []})
     catalogue = destination.read_catalogue(f"parquet:{tmp_path}/warehouse")
     assert "id" in catalogue.schema.tables["orders"].columns
@@ -319,7 +319,7 @@ def test_tables_of_others_are_refused(tmp_path: Path) -> None:
     assert "in the place of a table's folder" in _refused(tmp_path / "w", shop(orders()), tmp_path).message
 
 
-def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "w").write_text("a file")
     assert "`" + str(tmp_path / "w") + "` is not a folder" in _refused(tmp_path / "w", shop(orders()), tmp_path).message
     assert "is not a folder" in _refused(tmp_path / "w" / "x", shop(orders()), tmp_path).message
@@ -327,14 +327,14 @@ def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
     assert "link to nothing" in _refused(tmp_path / "link", shop(orders()), tmp_path).message
 
 
-def test_names_that_are_no_names_of_folders_are_told(tmp_path: Path) -> None:
+def test_names_that_are_no_names_of_folders_are_reported(tmp_path: Path) -> None:
     for name in ("a/b", ".hidden", "x" * 256, "a=b"):
         schema = shop(replace(orders(), name=name))
         with pytest.raises(DestinationError, match="cannot be a folder of this name"):
             destination.check_tables(f"parquet:{tmp_path}/w", schema)
 
 
-def test_a_merge_without_the_columns_that_it_needs_is_told(tmp_path: Path) -> None:
+def test_a_merge_without_the_columns_that_it_needs_is_reported(tmp_path: Path) -> None:
     schema = shop(orders(**{"write_disposition": "merge", "x-merge-strategy": "upsert"}))
     with pytest.raises(DestinationError, match="has no primary key"):
         destination.check_tables(f"parquet:{tmp_path}/w", schema)
@@ -346,7 +346,7 @@ def test_object_stores_are_out_of_reach(place: str) -> None:
         destination.check_tables(f"parquet:{place}", shop(orders()))
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
     made = package(tmp_path / "staged", shop(orders()), "1", {"orders": [order(1)]})

@@ -141,7 +141,7 @@ def test_no_column_is_lost_that_only_older_files_have(folder: Path) -> None:
     ]
 
 
-def test_files_that_disagree_about_a_type_are_told_and_refused(folder: Path) -> None:
+def test_files_that_disagree_about_a_type_are_reported_and_refused(folder: Path) -> None:
     write(folder, "orders/1600000000.1.old.parquet", id=["x"])
     before = files(folder)
     step = RenameColumn("orders", "note", "memo")
@@ -182,8 +182,8 @@ def test_narrow_and_wide_files_of_one_type_are_read_together(folder: Path) -> No
 
 
 def test_what_spark_keeps_beside_the_columns_does_not_outlive_them(folder: Path) -> None:
-    told = pa.table({"id": [1]}).replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": "old"})
-    pq.write_table(told, folder / "orders" / "1700000002.1.cccc.parquet")
+    reported = pa.table({"id": [1]}).replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": "old"})
+    pq.write_table(reported, folder / "orders" / "1700000002.1.cccc.parquet")
     with opened(folder) as session:
         take(session, RenameColumn("orders", "id", "number"))
     for name in files(folder):
@@ -217,7 +217,7 @@ def test_a_table_does_not_take_a_folder_that_is_in_use(folder: Path) -> None:
     assert len(files(folder)) == 2
 
 
-def test_who_comes_second_waits_and_is_told_who_holds_the_lock(folder: Path) -> None:
+def test_who_comes_second_waits_and_is_reported_who_holds_the_lock(folder: Path) -> None:
     with holder(folder) as process:
         start = time.monotonic()
         with pytest.raises(DestinationError, match=f"in use by process {process.pid}"), opened(folder, patience=0.3):
@@ -312,7 +312,7 @@ def test_runs_and_steps_are_read_as_they_were_written(tmp_path: Path) -> None:
     }
 
 
-def test_a_broken_ledger_is_told(tmp_path: Path) -> None:
+def test_a_broken_ledger_is_reported(tmp_path: Path) -> None:
     ledger.write_run(tmp_path, RUN)
     (path,) = (tmp_path / "_schemactl_migrations").iterdir()
     path.write_text('{"run_id": "run/1"}\n')
@@ -343,7 +343,7 @@ def test_the_last_version_is_the_one_that_was_written_last_and_can_be_forgotten(
     assert (tmp_path / "init").is_file()
 
 
-def test_a_stored_schema_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_stored_schema_that_is_none_is_reported(tmp_path: Path) -> None:
     schema = version(new_schema("shop"), column("a"))
     ledger.write_version(tmp_path, schema)
     (path,) = (tmp_path / "_dlt_version").iterdir()

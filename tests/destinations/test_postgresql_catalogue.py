@@ -1,4 +1,4 @@
-"""What a PostgreSQL server's catalogue says."""
+"""What a PostgreSQL server's catalog says."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
     assert read(database).schema.name == "shop"
 
 
-def test_no_password_is_told(database: str) -> None:
+def test_no_password_is_reported(database: str) -> None:
     make(database, "create table t (x int)")
     assert "s3cret" not in read(database).origin
     with pytest.raises(DestinationError, match="password authentication failed") as caught:
@@ -168,14 +168,14 @@ def test_a_password_with_odd_characters_is_not_taken_for_a_host(url: str) -> Non
     assert "%XX" in str(caught.value.hint)
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_a_server_that_is_not_there_is_reported() -> None:
     with pytest.raises(DestinationError, match=r"cannot read `postgresql://me@127\.0\.0\.1:1/db`"):
         read("postgresql://me:s3cret@127.0.0.1:1/db?connect_timeout=2")
     with pytest.raises(DestinationError, match="invalid connection option"):
         read("postgresql://me:s3cret@127.0.0.1:1/db?colour=red")
 
 
-def test_a_missing_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DestinationError, match="`psycopg` is not installed") as caught:
         read("postgresql://host/db")

@@ -233,7 +233,7 @@ def await_waiting(connection: psycopg.Connection[Any]) -> None:
         time_.sleep(0.05)
 
 
-def test_a_nul_character_is_told(database: str, tmp_path: Path) -> None:
+def test_a_nul_character_is_reported(database: str, tmp_path: Path) -> None:
     made = package(tmp_path, shop(orders()), "1", {"orders": [order(1, note="a\0b")]})
     with pytest.raises(DestinationError, match="column `note` of table `orders`: PostgreSQL refuses NUL"):
         load(database, made)
@@ -281,18 +281,18 @@ REFUSED = {
     "a sequence": (["create sequence sales.orders"], 'relation "orders" already exists', {}),
     "a type": (["create type sales.orders as enum ('a')", "create table sales.b (id int)"], "already exists", {}),
 }
-TOLD_LATE = ("a column that the load lacks", "a condition", "a computed column", "a trigger that takes rows away")
-"""By the load, once rows are there; the others are told by the check as well."""
+REPORTED_LATE = ("a column that the load lacks", "a condition", "a computed column", "a trigger that takes rows away")
+"""By the load, once rows are there; the others are reported by the check as well."""
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_in_the_way_is_told_and_nothing_is_written(case: str, database: str, tmp_path: Path) -> None:
+def test_what_is_in_the_way_is_reported_and_nothing_is_written(case: str, database: str, tmp_path: Path) -> None:
     statements, message, columns = REFUSED[case]
     make(database, "create schema sales", *statements)
     made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
     rows = "select * from orders" if case not in ("a sequence", "a type") else "select 0"
     before = ask(database, RELATIONS), ask(database, rows)
-    if case not in TOLD_LATE:
+    if case not in REPORTED_LATE:
         with pytest.raises(DestinationError, match=message):
             destination.check_tables(f"{database}?dataset=sales", made.schema)
     with pytest.raises(DestinationError, match=message) as caught:
@@ -351,7 +351,7 @@ def test_a_name_that_would_be_cut_is_refused(database: str, tmp_path: Path) -> N
             attempt()
 
 
-def test_rights_that_are_missing_are_told_before(database: str, tmp_path: Path) -> None:
+def test_rights_that_are_missing_are_reported_before(database: str, tmp_path: Path) -> None:
     make(
         database,
         "drop role if exists guest",
@@ -396,7 +396,7 @@ def test_datasets_that_the_user_may_not_look_into_are_not_in_the_way(database: s
     make(database, "drop owned by guest cascade", "drop role guest")
 
 
-def test_a_server_that_goes_away_is_told_and_leaves_the_old_state(database: str, tmp_path: Path) -> None:
+def test_a_server_that_goes_away_is_reported_and_leaves_the_old_state(database: str, tmp_path: Path) -> None:
     load(database, two(tmp_path))
 
     def cut(what: str, share: float | None) -> None:
@@ -443,11 +443,11 @@ def test_readers_see_the_old_rows_until_all_is_loaded(database: str, tmp_path: P
 IN_A_PROCESS = """
 import os, pickle, signal, sys
 from schemactl.destinations import postgresql
-told = 0
+reported = 0
 def progress(what, share):
-    global told
-    told += 1
-    if told == int(sys.argv[3]):
+    global reported
+    reported += 1
+    if reported == int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 postgresql.load(sys.argv[1], pickle.loads(open(sys.argv[2], "rb").read()), progress)
 """
@@ -467,7 +467,7 @@ def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(stop: int,
     assert ask(database, "select count(*) from orders__lines") == [(2,)]
 
 
-def test_addresses_and_servers_that_will_not_do_are_told(tmp_path: Path) -> None:
+def test_addresses_and_servers_that_will_not_do_are_reported(tmp_path: Path) -> None:
     schema = two(tmp_path).schema
     with pytest.raises(InputError, match="cannot be read"):
         destination.check_tables("postgresql://a@b@c/d", schema)

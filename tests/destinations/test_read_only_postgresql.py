@@ -77,7 +77,7 @@ def test_role_that_may_only_read_plans_and_verifies(dataset: Dataset, capsys: py
     _check(_reader(dataset), capsys)
 
 
-def test_role_that_may_not_change_a_table_is_told_what_is_missing(
+def test_role_that_may_not_change_a_table_is_reported_what_is_missing(
     dataset: Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     columns = FIRST.tables["orders"].columns

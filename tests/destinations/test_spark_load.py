@@ -1,4 +1,4 @@
-"""Loads into a schema of Spark's own catalogue, in memory."""
+"""Loads into a schema of Spark's own catalog, in memory."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_what_a_killed_load_writes_belongs_to_a_table_that_the_next_one_drops(
     assert rows("orders", "id") == [(1,)]
 
 
-def test_a_load_that_is_certain_and_has_lost_a_table_is_told(
+def test_a_load_that_is_certain_and_has_lost_a_table_is_reported(
     tmp_path: Path, url: str, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = package(tmp_path, shop(orders()), "1", {"orders": [order(1)]})
@@ -238,7 +238,7 @@ def test_loads_of_one_machine_wait_for_each_other(
     destination.load(url, made, quiet)
 
 
-def test_what_is_there_and_does_not_fit_is_told(tmp_path: Path, url: str, spark: Any) -> None:
+def test_what_is_there_and_does_not_fit_is_reported(tmp_path: Path, url: str, spark: Any) -> None:
     name = url.partition(":")[2]
     schema = shop(orders())
     spark.sql(f"CREATE SCHEMA {name}")
@@ -256,12 +256,12 @@ def test_what_is_there_and_does_not_fit_is_told(tmp_path: Path, url: str, spark:
     spark.sql(f"CREATE TABLE {name}.orders (id BIGINT) USING parquet")
     assert refused() == "`orders` was not made by dlt or schemactl: it has no `_dlt_id`"
     spark.sql(f"ALTER TABLE {name}.orders ADD COLUMNS (_dlt_id STRING, note DOUBLE)")
-    assert refused() == "`orders.note` is string, and double in the catalogue"
+    assert refused() == "`orders.note` is string, and double in the catalog"
     there = spark.sql(f"SHOW TABLES IN {name}").collect()
     assert [row.tableName for row in there if not row.isTemporary] == ["orders"]
 
 
-def test_names_that_the_catalogue_cannot_keep_are_told(url: str, spark: Any) -> None:
+def test_names_that_the_catalogue_cannot_keep_are_reported(url: str, spark: Any) -> None:
     with pytest.raises(DestinationError, match="takes no table named `żółw`"):
         destination.check_tables(url, shop(replace(orders(), name="żółw")))
     with pytest.raises(DestinationError, match="`orders` and `ORDERS` are one table"):

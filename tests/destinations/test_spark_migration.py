@@ -1,4 +1,4 @@
-"""Migrations of a schema of Spark's own catalogue, in memory: steps, conversions, copies that break off, and flows."""
+"""Migrations of a schema of Spark's own catalog, in memory: steps, conversions, copies that break off, and flows."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ def test_steps_done_by_one_copy_give_what_they_give_one_by_one(url: str, spark: 
         for step in steps:
             session.run(step, destination.render(step, None, session.dataset) if isinstance(step, AddColumn) else ())
         session.run_together([replace(step, table="sales") for step in steps])
-        told = [replace(step, table="shown") for step in steps]
-        for statement in session.statements_together(told, session.catalogue().schema.tables["shown"]):
+        reported = [replace(step, table="shown") for step in steps]
+        for statement in session.statements_together(reported, session.catalogue().schema.tables["shown"]):
             spark.sql(statement)
         assert rows("shown", "*") == rows("sales", "*")
         for name in ("orders", "sales"):

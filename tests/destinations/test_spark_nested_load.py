@@ -1,4 +1,4 @@
-"""New fields inside structs, lists and maps of tables that Spark's own catalogue has."""
+"""New fields inside structs, lists and maps of tables that Spark's own catalog has."""
 
 from __future__ import annotations
 
@@ -130,9 +130,9 @@ def test_new_fields_are_added_wherever_they_stand(tmp_path: Path, url: str, rows
     # Files of the former type go on, and what the table is said to be stays.
     destination.load(url, loaded(tmp_path, nested(BEFORE), "3", order(3, "3", **FIRST)), quiet)
     assert rows() == [[1, *READ_FIRST], [2, *READ_LATER], [3, *READ_FIRST]]
-    told = {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {name}.orders").collect()}
-    assert (told["Comment"], told["Provider"], told["Type"]) == ("all orders", "parquet", "MANAGED")
-    assert "owned by=sales" in told["Table Properties"]
+    reported = {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {name}.orders").collect()}
+    assert (reported["Comment"], reported["Provider"], reported["Type"]) == ("all orders", "parquet", "MANAGED")
+    assert "owned by=sales" in reported["Table Properties"]
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2", "3"}
     assert not [row for row in spark.sql(f"SHOW TABLES IN {name}").collect() if "_schemactl_new" in row.tableName]
 
@@ -215,16 +215,16 @@ def test_tables_nested_in_one_that_grows_are_loaded_as_ever(tmp_path: Path, url:
 
 
 @pytest.mark.parametrize(
-    ("there", "written", "told"),
+    ("there", "written", "reported"),
     [
         ("LOCATION", AFTER["buyer"], r"`orders\.buyer\.deep\.b c` is a new field.*`orders` is an external table"),
         ("PARTITIONED BY", AFTER["buyer"], r"`orders\.buyer\.deep\.b c` is a new field.*`orders` is partitioned"),
-        ("", "struct<name:date>", r"`orders\.buyer` has `name` as date, which is string in the catalogue"),
-        ("", "struct<Name:string>", r"`orders\.buyer` has .* in the catalogue"),
+        ("", "struct<name:date>", r"`orders\.buyer` has `name` as date, which is string in the catalog"),
+        ("", "struct<Name:string>", r"`orders\.buyer` has .* in the catalog"),
     ],
 )
 def test_what_no_copy_can_do_is_refused_before_anything_is_written(
-    tmp_path: Path, url: str, spark: Any, there: str, written: str, told: str
+    tmp_path: Path, url: str, spark: Any, there: str, written: str, reported: str
 ) -> None:
     name = url.partition(":")[2]
     spark.sql(f"CREATE SCHEMA {name}")
@@ -232,13 +232,13 @@ def test_what_no_copy_can_do_is_refused_before_anything_is_written(
     layout = {"": "", "LOCATION": f"LOCATION '{tmp_path}/elsewhere'", "PARTITIONED BY": "PARTITIONED BY (note)"}
     spark.sql(f"CREATE TABLE {name}.orders ({kinds}) USING parquet {layout[there]}")
     schema = nested({"buyer": written})
-    with pytest.raises(DestinationError, match=told):
+    with pytest.raises(DestinationError, match=reported):
         destination.check_tables(url, schema)
     assert [row.tableName for row in spark.sql(f"SHOW TABLES IN {name}").collect() if not row.isTemporary] == ["orders"]
 
 
-def test_other_catalogues_are_told_each_new_field() -> None:
-    """As Spark's own catalogue takes no such statement, its text is what there is to look at."""
+def test_other_catalogues_are_reported_each_new_field() -> None:
+    """As Spark's own catalog takes no such statement, its text is what there is to look at."""
     pairs = ((name, read_type(BEFORE[name]), read_type(AFTER[name])) for name in BEFORE)
     assert [each for name, there, of in pairs for each in added_fields(name, there, of)] == [
         "`buyer`.`deep`.`b c` date",
@@ -248,7 +248,7 @@ def test_other_catalogues_are_told_each_new_field() -> None:
     ]
 
 
-def test_the_catalogue_tells_structures_as_schemas_state_them(tmp_path: Path, url: str, spark: Any) -> None:
+def test_the_catalogue_reports_structures_as_schemas_state_them(tmp_path: Path, url: str, spark: Any) -> None:
     destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
     spark.sql(f"ALTER TABLE {url.partition(':')[2]}.orders ADD COLUMNS (smaller ARRAY<INT>)")
     found = destination.read_catalogue(url).schema.tables["orders"].columns
@@ -257,12 +257,12 @@ def test_the_catalogue_tells_structures_as_schemas_state_them(tmp_path: Path, ur
         assert destination.stored(found[name]) == found[name].properties
     assert found["smaller"].properties == {"x-database-type": "array<int>"}
     gains = destination.ABILITIES.gains
-    told = {
+    reported = {
         name: gains(found[name].properties["x-database-type"], destination.stored(column)["x-database-type"])
         for name, column in nested(AFTER).tables["orders"].columns.items()
         if name in BEFORE
     }
-    assert told == {"buyer": ("deep.b c", "more"), "lines": ("[].note",), "prices": ("[].tax",)}
+    assert reported == {"buyer": ("deep.b c", "more"), "lines": ("[].note",), "prices": ("[].tax",)}
 
 
 def test_columns_that_a_migration_adds_and_copies_keep_structure(tmp_path: Path, url: str, rows: Any) -> None:

@@ -154,7 +154,7 @@ def test_texts_that_an_undo_spells_in_another_way_are_counted(
     assert [(each.value, each.becomes) for each in found.examples] == [(other, becomes)]
 
 
-def test_a_plan_tells_what_an_undo_spells_in_another_way_and_does_not_refuse_it(
+def test_a_plan_reports_what_an_undo_spells_in_another_way_and_does_not_refuse_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

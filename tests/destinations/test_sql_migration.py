@@ -129,7 +129,7 @@ def test_a_unique_column_takes_no_value_twice(place):
         assert session.unfit(AddUnique("orders", "_dlt_id")).count == 0
         take(session, kind, dataset, tables, AddUnique("orders", "_dlt_id"))
         assert session.catalogue().schema.tables["orders"].columns["_dlt_id"].properties["unique"]
-        with pytest.raises(DestinationError), session.database.telling("insert"):
+        with pytest.raises(DestinationError), session.database.wrap_errors("insert"):
             session.database.execute(f'INSERT INTO "{dataset}"."orders" VALUES (\'a\', null)')
 
 
@@ -297,7 +297,7 @@ def test_every_schema_of_dlts_ledger_can_be_fetched_back_the_last_one_first(plac
         assert session.versions("other") == ()
 
 
-def test_who_comes_second_is_told_and_a_killed_owner_holds_nothing(place):
+def test_who_comes_second_is_reported_and_a_killed_owner_holds_nothing(place):
     kind, url, _ = place
     word = kind.__name__.rpartition(".")[2]
     code = (

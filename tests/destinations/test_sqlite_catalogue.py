@@ -1,4 +1,4 @@
-"""What a SQLite file's catalogue says."""
+"""What a SQLite file's catalog says."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_what_another_process_has_in_its_log_is_seen(path: Path) -> None:
         assert list(read(path).tables) == ["t"]
 
 
-def test_what_is_no_database_is_told(path: Path) -> None:
+def test_what_is_no_database_is_reported(path: Path) -> None:
     with pytest.raises(InputError, match="there is no file"):
         read(path)
     assert not path.exists()

@@ -144,7 +144,9 @@ def test_an_odd_text_among_usual_ones_becomes_what_dlt_gives_or_stands_in_the_wa
                     assert [each.value for each in unfit.examples] == [odd]
                     assert not session.known.holds(step)
                     refused.append(odd)
-                with suppress(DestinationError) if unfit.count else nullcontext():  # `1e3` is not told as a decimal
+                with (
+                    suppress(DestinationError) if unfit.count else nullcontext()
+                ):  # `1e3` is not recognized as a decimal
                     run(session, kind, dataset, step)
                     converted[odd] = stored(session, dataset)[middle]
     assert set(refused) - set(converted)

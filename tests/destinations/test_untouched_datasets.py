@@ -1,4 +1,4 @@
-"""A dataset as dlt left it differs in nothing from the schema that dlt keeps for it; what somebody changed is told."""
+"""A dataset as dlt left it differs in nothing from the schema that dlt keeps for it; changes by hand are reported."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def compare(base: str | Path, head: str | Path) -> Report:
     return diff_schemas(DiffRequest(base=str(base), head=str(head), schemas=Path("schemas"), today=TODAY))
 
 
-def assert_same(file: Path, url: str, told: tuple[str, ...] = ()) -> None:
+def assert_same(file: Path, url: str, reported: tuple[str, ...] = ()) -> None:
     for report in (compare(file, url), compare(url, file)):
         (review,) = report.reviews
         assert review.changes == ()
-        assert tuple(finding.rule for finding in review.findings) == told
+        assert tuple(finding.rule for finding in review.findings) == reported
         assert review.name == "shop"
         assert review.base
         assert review.head
@@ -83,7 +83,7 @@ def test_a_catalogue_makes_a_schema_file_with_its_own_hash(load: Load, tmp_path:
     export(ExportRequest(f"duckdb:///{path}", "dlt", str(made), Path("schemas"), takes_tables=True))
     assert not read(made.read_text(), str(made)).is_edited
     # dlt loaded the dataset with another schema than this one, which it knows nothing of.
-    assert_same(made, f"duckdb:///{path}", told=("V005",))
+    assert_same(made, f"duckdb:///{path}", reported=("V005",))
 
 
 def test_the_ledger_gives_the_schema_itself_back(load: Load, tmp_path: Path) -> None:

@@ -248,13 +248,13 @@ def test_a_schema_may_come_through_a_pipe() -> None:
     [("nowhere", "there is no git revision `nowhere`"), ("HEAD~9", "there is no git revision `HEAD~9`"),
      ("--help", "is not a git revision"), ("HEAD:schemas/exprot", "there is no schema file at `schemas/exprot`")],
 )  # fmt: skip
-def test_a_revision_that_is_missing_is_told(revision: str, message: str) -> None:
+def test_a_revision_that_is_missing_is_reported(revision: str, message: str) -> None:
     repository(VALID)
 
     assert_refused(call("diff", f"git:{revision}"), message, hinted=":" not in revision)
 
 
-def test_a_shallow_clone_is_told() -> None:
+def test_a_shallow_clone_is_reported() -> None:
     repository(VALID, WITHOUT_NOTE)
     git("clone", "-q", "--depth", "1", Path.cwd().as_uri(), "clone")
     os.chdir("clone")

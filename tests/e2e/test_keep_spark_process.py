@@ -72,8 +72,8 @@ def test_commands_attach_to_the_spark_that_the_first_one_left(runtime: Path, mon
     # By a variable, at the same time: each has a session of its own.
     monkeypatch.setenv("SCHEMACTL_KEEP_SPARK", "10m")
     both = [subprocess.Popen([COMMAND, *INFER, "--check"], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [process.communicate(timeout=TIME_LIMIT_SECONDS)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0], (first, told)
+    reported = [process.communicate(timeout=TIME_LIMIT_SECONDS)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], (first, reported)
     (same,) = status()
     assert (same["pid"], same["served"], same["keep_seconds"]) == (kept["pid"], 3, 600.0)
 
@@ -81,8 +81,8 @@ def test_commands_attach_to_the_spark_that_the_first_one_left(runtime: Path, mon
     assert sorted(driver["served"] for driver in status()) == [1, 3]
 
     pids = {driver["pid"] for driver in status()}
-    told = schemactl("engine", "stop").splitlines()
-    assert sorted(told) == sorted(f"process {pid} has ended" for pid in pids)
+    reported = schemactl("engine", "stop").splitlines()
+    assert sorted(reported) == sorted(f"process {pid} has ended" for pid in pids)
     assert [pid for pid in pids if is_there(pid)] == []
     assert list((runtime / "tmp").iterdir()) == []
     assert status() == []

@@ -1,4 +1,4 @@
-"""``schemactl migrate`` on a Spark catalogue that lasts (Hive's, on Derby): killed for good, and gone on with."""
+"""``schemactl migrate`` on a Spark catalog that lasts (Hive's, on Derby): killed for good, and gone on with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from migrated_datasets import ID, column, put, schema_of
 
 COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 600
-"""For one process: Hive's catalogue starts in 20 seconds on an idle machine, and in minutes on a busy one."""
+"""For one process: Hive's catalog starts in 20 seconds on an idle machine, and in minutes on a busy one."""
 
 BEFORE = schema_of(ID, column("note"))
 AFTER = schema_of(ID, column("memo", **{"x-renamed-from": "note"}), before=BEFORE)

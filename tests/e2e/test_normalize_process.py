@@ -93,8 +93,8 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     Path("more.jsonl").write_text('{"id": 4}\n{"id": 5, "colour": "red"}\n')
     answer = normalize("more.jsonl", "--table", "orders", "--contract", "columns=freeze")
     assert (answer.returncode, answer.stderr) == (1, "")
-    told = " ".join(answer.stdout.split())
-    assert 'orders.colour: expected no new column, found text in 1 value, first in more.jsonl:2: "red"' in told
+    reported = " ".join(answer.stdout.split())
+    assert 'orders.colour: expected no new column, found text in 1 value, first in more.jsonl:2: "red"' in reported
     assert answer.stdout.endswith("nothing loaded: the data violates a frozen contract\n")
     assert {name: each for name, each in files(work).items() if name != "more.jsonl"} == before
 
@@ -153,7 +153,7 @@ def test_bad_record_stops_the_load(work: Path) -> None:
         (("orders.jsonl", "--on-bad-record", "ignore"), "error: "),
     ],
 )
-def test_wrong_call_is_told_at_once(work: Path, args: tuple[str, ...], message: str) -> None:
+def test_wrong_call_is_reported_at_once(work: Path, args: tuple[str, ...], message: str) -> None:
     before = files(work)
     spark = () if "--remote" in args else ("--master", "local[1]")
 
@@ -165,7 +165,7 @@ def test_wrong_call_is_told_at_once(work: Path, args: tuple[str, ...], message: 
     assert files(work) == before
 
 
-def test_file_in_place_of_a_folder_is_told_at_once(work: Path) -> None:
+def test_file_in_place_of_a_folder_is_reported_at_once(work: Path) -> None:
     answer = normalize("orders.jsonl", "--to", "orders.jsonl")
 
     assert answer.returncode == 3

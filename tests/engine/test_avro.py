@@ -1,4 +1,4 @@
-"""Avro files: read where Spark has its package for them, and told how to get it where not."""
+"""Avro files: read where Spark has its package for them; where not, the error says how to get it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def has_reader(spark: SparkSession) -> bool:
     return True
 
 
-def test_a_missing_reader_is_told_with_its_package_for_this_spark(
+def test_a_missing_reader_is_reported_with_its_package_for_this_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if has_reader(spark):

@@ -1,4 +1,4 @@
-"""Records that could not be read are told by line, column and reason, as far as a second look finds them."""
+"""Records that could not be read are reported by line, column and reason, as far as a second look finds them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(name: str, content: str | bytes, *numbers: int, text: str = "?", encoding: str = "UTF-8") -> list[str]:
+def reported(name: str, content: str | bytes, *numbers: int, text: str = "?", encoding: str = "UTF-8") -> list[str]:
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
     forms = {".jsonl": "ndjson", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".xml": "xml"}
     file = Input(name, forms[Path(name.removesuffix(".gz")).suffix], encoding)
@@ -44,27 +44,27 @@ def told(name: str, content: str | bytes, *numbers: int, text: str = "?", encodi
         ("9" * 1001, 1, "a number has more than 1,000 digits"),
     ],
 )
-def test_a_line_that_is_no_json_is_told_with_column_and_reason(line: str, column: int, reason: str) -> None:
-    (found,) = told("a.jsonl", f'{{"a": 1}}\n\n{line}\n', 3)
+def test_a_line_that_is_no_json_is_reported_with_column_and_reason(line: str, column: int, reason: str) -> None:
+    (found,) = reported("a.jsonl", f'{{"a": 1}}\n\n{line}\n', 3)
     assert found.startswith(f"a.jsonl:3:{column}: this cannot be read, {reason}: ")
 
 
-def test_octets_that_are_no_utf8_are_told() -> None:
+def test_octets_that_are_no_utf8_are_reported() -> None:
     content = b'{"a": "\xc3\xa9"}\r\n{"a": "\xe9t\xe9"}\n'
-    assert told("a.jsonl", content, 2) == [
+    assert reported("a.jsonl", content, 2) == [
         'a.jsonl:2:8: this cannot be read, the octet 0xE9 is no UTF-8: {"a": "\ufffdt\ufffd"}'
     ]
 
 
 def test_of_a_long_line_the_part_around_the_fault_is_shown() -> None:
-    (found,) = told("a.jsonl", '{"a": "' + "x" * 1_000 + '", "b": q, "c": "' + "y" * 1_000 + '"}\n', 1)
+    (found,) = reported("a.jsonl", '{"a": "' + "x" * 1_000 + '", "b": q, "c": "' + "y" * 1_000 + '"}\n', 1)
     assert found.startswith("a.jsonl:1:1016: this cannot be read, expecting value: …xxx")
     assert 'x", "b": q, "c": "yyy' in found
     assert len(found) < 200
 
 
-def test_a_fault_in_a_list_is_told_by_its_line_and_column() -> None:
-    (found,) = told("a.json", '[\n  {"a": 1},\n  {"a": 2,\n   "b": }\n]\n', 1)
+def test_a_fault_in_a_list_is_reported_by_its_line_and_column() -> None:
+    (found,) = reported("a.json", '[\n  {"a": 1},\n  {"a": 2,\n   "b": }\n]\n', 1)
     assert found == 'a.json:4:9: this cannot be read, expecting value: {"a": 2, "b": } ]'
 
 
@@ -81,8 +81,8 @@ def test_a_fault_in_a_list_is_told_by_its_line_and_column() -> None:
         ('{"a": 1}\n{"a": 2}', "2:1"),
     ],
 )  # fmt: skip
-def test_a_document_that_is_no_json_is_told_by_its_place(text: str, place: str) -> None:
-    (found,) = told("a.json", text, 1)
+def test_a_document_that_is_no_json_is_reported_by_its_place(text: str, place: str) -> None:
+    (found,) = reported("a.json", text, 1)
     assert found.startswith(f"a.json:{place}: ")
     assert "\n" not in found
 
@@ -91,15 +91,15 @@ def test_a_document_that_is_no_json_is_told_by_its_place(text: str, place: str) 
 def test_a_fault_far_down_a_large_list_is_found(name: str) -> None:
     rows = [f'{{"id": {number}, "text": "{"x" * 300}\\u00e9]"}}' for number in range(3_000)]
     content = "[\n" + ",\n".join([*rows, '{"id": 01}', rows[0]]) + "\n]"
-    (found,) = told(name, gzip.compress(content.encode()) if name.endswith(".gz") else content, 1)
+    (found,) = reported(name, gzip.compress(content.encode()) if name.endswith(".gz") else content, 1)
     assert found.startswith(f"{name}:3002:9: this cannot be read, a number begins with 0: ")
 
 
-def test_a_value_that_is_too_large_to_be_held_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_too_large_to_be_held_is_reported_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bad_records, "MOST_CHARACTERS", 100_000)
     content = '{"a": "' + "x" * 300_000 + '", "b": }'
-    assert told("a.json", content, 1, text='{"a":\n "x') == ['a.json: record 1 cannot be read: {"a": "x']
-    assert told("a.jsonl", content + "\nq\n", 1, 2, text='{"a": "x') == [
+    assert reported("a.json", content, 1, text='{"a":\n "x') == ['a.json: record 1 cannot be read: {"a": "x']
+    assert reported("a.jsonl", content + "\nq\n", 1, 2, text='{"a": "x') == [
         'a.jsonl:1: this cannot be read: {"a": "x',
         "a.jsonl:2:1: this cannot be read, expecting value: q",
     ]
@@ -107,7 +107,7 @@ def test_a_value_that_is_too_large_to_be_held_is_told_by_its_number(monkeypatch:
 
 def test_a_csv_row_is_reported_by_the_line_it_begins_on_and_its_row() -> None:
     content = 'id,name\n"1\nx",a\n\n2,b,c\n3,d\n4,"e\nf",g,h\n'
-    first, second = told("a.csv", content, 2, text="more cells than columns: 2, b, c") + told(
+    first, second = reported("a.csv", content, 2, text="more cells than columns: 2, b, c") + reported(
         "a.csv", content, 4, text="more cells than columns: 4, e\nf, g"
     )
     assert first == "a.csv:5, row 3: this row has more cells (3) than columns (2): 2,b,c"
@@ -116,16 +116,18 @@ def test_a_csv_row_is_reported_by_the_line_it_begins_on_and_its_row() -> None:
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16LE"])
 def test_csv_of_other_separators_and_encodings(encoding: str) -> None:
-    (found,) = told("a.csv", "\ufeffid;name\n1;é;c\n", 1, text="more cells than columns: 1, é, c", encoding=encoding)
+    (found,) = reported(
+        "a.csv", "\ufeffid;name\n1;é;c\n", 1, text="more cells than columns: 1, é, c", encoding=encoding
+    )
     assert found == "a.csv:2, row 2: this row has more cells (3) than columns (2): 1;é;c"
 
 
-def test_a_csv_row_that_is_not_the_one_spark_told_of_keeps_its_row() -> None:
-    (found,) = told("a.csv", "id,name\n1,b,c\n", 1, text="more cells than columns: 7, b, c")
+def test_a_csv_row_that_is_not_the_one_spark_reported_of_keeps_its_row() -> None:
+    (found,) = reported("a.csv", "id,name\n1,b,c\n", 1, text="more cells than columns: 7, b, c")
     assert found == "a.csv, row 2: this cannot be read: more cells than columns: 7, b, c"
 
 
-def test_what_is_gone_or_elsewhere_is_told_by_number() -> None:
+def test_what_is_gone_or_elsewhere_is_reported_by_number() -> None:
     gone = BadRecord(Position("gone.jsonl", 3), "nul\nl")
     far = BadRecord(Position("s3://bucket/a.json", 1), "[")
     files = [Input("gone.jsonl", "ndjson"), Input("s3://bucket/a.json", "json")]
@@ -150,11 +152,11 @@ def test_what_is_gone_or_elsewhere_is_told_by_number() -> None:
     ],
 )
 def test_records_are_quoted_as_values_of_rows_may_be_shown(name: str, content: str, number: int, text: str) -> None:
-    (plain,) = told(name, content, number, text=text)
+    (plain,) = reported(name, content, number, text=text)
     with show_examples(Examples.MASKED):
-        (masked,) = told(name, content, number, text=text)
+        (masked,) = reported(name, content, number, text=text)
     with show_examples(Examples.NONE):
-        (none,) = told(name, content, number, text=text)
+        (none,) = reported(name, content, number, text=text)
     assert "078-05-1120" in plain
     assert "999-99-9999" in masked
     assert "078-05-1120" not in masked + none

@@ -32,15 +32,15 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def outcome(
     spark: SparkSession, name: str, content: str | bytes, *others: str
 ) -> tuple[list[object], list[str], list[str]]:
-    """Write a file, and return the documents, what is told of bad records, and the warnings."""
+    """Write a file, and return the documents, what is reported of bad records, and the warnings."""
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LeftOutWarning)
         scan = scan_inputs(spark, find_inputs([name, *others]), Sample())
     bad = [str(problem) for problem in explain_bad_records(scan.bad_records, scan.inputs)]
     texts = [row.text for read in scan.documents for row in read.documents.frame.orderBy("file", "id").collect()]
-    told = [str(each.message) for each in caught if issubclass(each.category, LeftOutWarning)]
-    return [json.loads(text) for text in texts if text.startswith("{")], bad, told
+    reported = [str(each.message) for each in caught if issubclass(each.category, LeftOutWarning)]
+    return [json.loads(text) for text in texts if text.startswith("{")], bad, reported
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_an_open_quote_is_found_where_the_number_of_quotes_is_even(spark: SparkS
     assert bad[0].startswith("a.csv:3:3: ")
 
 
-def test_only_the_row_that_is_told_is_bad(spark: SparkSession) -> None:
+def test_only_the_row_that_is_reported_is_bad(spark: SparkSession) -> None:
     documents, bad, _ = outcome(spark, "a.csv", 'a,b\n"""x\ny""",1\n2,"x\ny\n')
     assert documents == [{"a": '"x\ny"', "b": "1"}]
     assert bad == ['a.csv:4:3: the quote of this cell never closes, it takes the rest of the file: "x y']
 
 
-def test_an_open_quote_beyond_the_columns_is_told_rather_than_the_cell(spark: SparkSession) -> None:
+def test_an_open_quote_beyond_the_columns_is_reported_rather_than_the_cell(spark: SparkSession) -> None:
     _, bad, _ = outcome(spark, "a.csv", 'id\n1,"open\n2\n')
     assert bad == ['a.csv:2:3: the quote of this cell never closes, it takes the rest of the file: "open 2']
 
@@ -116,15 +116,15 @@ def test_too_many_broken_cells_are_refused(spark: SparkSession, monkeypatch: pyt
 
 
 def test_quotes_that_are_not_doubled_are_warned_of(spark: SparkSession) -> None:
-    documents, bad, told = outcome(spark, "a.csv", 'id,name\n1,"a\\"b"\n2,"say "hi""\n3,5" nail\n')
+    documents, bad, reported = outcome(spark, "a.csv", 'id,name\n1,"a\\"b"\n2,"say "hi""\n3,5" nail\n')
     assert [row["name"] for row in documents] == ['"a\\"b"', '"say "hi""', '5" nail']
     assert bad == []
-    assert told == [
+    assert reported == [
         "a.csv:2:3: this cell and 1 more have quotes inside that are not doubled: read as it stands, with all quotes"
     ]
 
 
-def test_cells_that_escape_by_backslash_and_fall_apart_are_told_by_line(spark: SparkSession) -> None:
+def test_cells_that_escape_by_backslash_and_fall_apart_are_reported_by_line(spark: SparkSession) -> None:
     _, bad, _ = outcome(spark, "a.csv", 'id,name,z\n"1\n",a,b\n1,"say \\"hi, you\\"",x\n')
     assert bad == ['a.csv:4, row 3: this row has more cells (4) than columns (3): 1,"say \\"hi, you\\"",x']
 
@@ -135,12 +135,12 @@ def test_cells_that_escape_by_backslash_and_fall_apart_are_told_by_line(spark: S
      ('id,name\r\n1,"a\nb"\r\n', None), ("id\r1\r", None)],
 )  # fmt: skip
 def test_line_ends_of_two_kinds_are_warned_of(spark: SparkSession, content: str, line: int | None) -> None:
-    _, _, told = outcome(spark, "a.csv", content)
-    assert [text.partition(": ")[0] for text in told] == ([f"a.csv:{line}"] if line else [])
+    _, _, reported = outcome(spark, "a.csv", content)
+    assert [text.partition(": ")[0] for text in reported] == ([f"a.csv:{line}"] if line else [])
 
 
 @pytest.mark.parametrize(
-    ("header", "names", "told"),
+    ("header", "names", "reported"),
     [
         ("a,b,a", ["a0", "b", "a2"], "`a0` for `a`, `a2` for `a`"),
         ("a,,", ["a", "_c1", "_c2"], "`_c1` for a blank, `_c2` for a blank"),
@@ -149,15 +149,15 @@ def test_line_ends_of_two_kinds_are_warned_of(spark: SparkSession, content: str,
     ],
 )
 def test_columns_of_one_name_or_of_none_are_warned_of(
-    spark: SparkSession, header: str, names: list[str], told: str | None
+    spark: SparkSession, header: str, names: list[str], reported: str | None
 ) -> None:
     documents, _, warned = outcome(spark, "a.csv", f"{header}\n1,2,3\n")
     assert documents == [dict(zip(names, "123", strict=True))]
-    expected = f"columns of one name, or of none, are read by their numbers in `a.csv`: {told}"
-    assert warned == ([expected] if told else [])
+    expected = f"columns of one name, or of none, are read by their numbers in `a.csv`: {reported}"
+    assert warned == ([expected] if reported else [])
 
 
-def test_octets_of_another_encoding_far_down_are_told_by_line(spark: SparkSession) -> None:
+def test_octets_of_another_encoding_far_down_are_reported_by_line(spark: SparkSession) -> None:
     content = b"id,name\n" + b"1,aaaaaaaaaaaaaaaa\n" * 300_000 + b"2,\xe9\n"
     with pytest.raises(InputError, match="the file is not UTF-8") as caught:
         outcome(spark, "a.csv", content)

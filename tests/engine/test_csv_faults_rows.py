@@ -1,4 +1,4 @@
-"""Rows of CSV are found as Spark's parser finds them; cells whose quotes go wrong are told with their places."""
+"""Rows of CSV are found as Spark's parser finds them; cells whose quotes go wrong are reported with their places."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_quotes_as_rfc_4180_has_them_and_quotes_within_bare_cells_are_right(text
         ('1,"a\r\nb"\r\n2,"c\r\n', (3, 3, 3, True)),
     ],
 )
-def test_a_quote_that_does_not_close_is_told_by_its_place(text: str, cell: tuple[int, int, int, bool]) -> None:
+def test_a_quote_that_does_not_close_is_reported_by_its_place(text: str, cell: tuple[int, int, int, bool]) -> None:
     assert broken(text) == [cell]
 
 

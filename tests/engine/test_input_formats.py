@@ -1,4 +1,4 @@
-"""Each format as Spark reads it: which records come out, and what is told of files that are not what they seem."""
+"""Each format as Spark reads it: which records come out, and what is reported of files that are not what they seem."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_lines_of_json_in_any_encoding(read, encoding: str, end: str) -> None:
 )
 def test_compressed_lines_of_json(read, encoding: str, ending: str, compress) -> None:
     if (ending, encoding) == ("zst", "utf-16"):
-        pytest.skip("only Spark can look into it, and Spark cannot tell the encoding")
+        pytest.skip("only Spark can look into it, and Spark cannot find the encoding")
     assert read(f"a.jsonl.{ending}", compress(LINES.encode(encoding))) == ROWS
 
 
@@ -259,7 +259,7 @@ def test_csv_headers_that_differ_behind_a_line_break_are_read_by_their_own(spark
     ]  # fmt: skip
 
 
-def test_csv_in_another_encoding_is_told_by_line(spark: SparkSession) -> None:
+def test_csv_in_another_encoding_is_reported_by_line(spark: SparkSession) -> None:
     Path("a.csv").write_bytes("id,name\n1,a\n2,é\n".encode("latin-1"))
     with pytest.raises(InputError, match="the file is not UTF-8") as caught:
         scan(spark, "a.csv")
@@ -326,7 +326,7 @@ def test_xml_in_another_encoding(read) -> None:
         ("", "no", "a.xml"),
     ],
 )
-def test_what_is_no_xml_is_told(spark: SparkSession, text: str, message: str, place: str) -> None:
+def test_what_is_no_xml_is_reported(spark: SparkSession, text: str, message: str, place: str) -> None:
     Path("a.xml").write_text(text)
     with pytest.raises(InputError, match=message) as caught:
         scan(spark, "a.xml")
@@ -448,7 +448,7 @@ def test_a_parquet_column_of_nulls_beside_timestamps_of_nanoseconds(spark: Spark
     assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"at": "timestamp"}
 
 
-def test_an_orc_file_that_breaks_off_is_told_as_such(spark: SparkSession) -> None:
+def test_an_orc_file_that_breaks_off_is_reported_as_such(spark: SparkSession) -> None:
     pyarrow.orc.write_table(pyarrow.table({"id": list(range(1000))}), "a.orc")
     whole = Path("a.orc").read_bytes()
     Path("a.orc").write_bytes(whole[: len(whole) // 2])
@@ -507,14 +507,14 @@ def failure(spark: SparkSession, *sources: str) -> SchemactlError:
         ("a.jsonl.zst", b"no zstandard at all"),
     ],
 )
-def test_a_broken_file_is_told_by_its_name(spark: SparkSession, name: str, content: bytes) -> None:
+def test_a_broken_file_is_reported_by_its_name(spark: SparkSession, name: str, content: bytes) -> None:
     Path(name).write_bytes(content)
     error = failure(spark, name)
     assert isinstance(error, InputError)
     assert name in str(error)
 
 
-def test_a_missing_table_is_told(spark: SparkSession) -> None:
+def test_a_missing_table_is_reported(spark: SparkSession) -> None:
     assert str(failure(spark, "table:no.such")).startswith("there is no table `no`.`such`")
 
 
@@ -528,7 +528,7 @@ HOSTILE = {
 """Lines that cannot be read. The other files there are whole (test_scan.py), or cannot be opened."""
 
 
-def test_hostile_fixtures_with_bad_records_are_told_by_line(spark: SparkSession, fixtures: Path) -> None:
+def test_hostile_fixtures_with_bad_records_are_reported_by_line(spark: SparkSession, fixtures: Path) -> None:
     found = scan(spark, *(str(fixtures / "hostile" / name) for name in HOSTILE))
     lines: dict[str, list[int]] = {name: [] for name in HOSTILE}
     for record in found.bad_records:
@@ -546,7 +546,7 @@ def test_hostile_fixtures_in_other_forms_hold_the_same_rows(spark: SparkSession,
 
 
 @pytest.mark.parametrize("name", ["truncated.jsonl.gz", "not_gzip.jsonl.gz"])
-def test_hostile_fixtures_that_cannot_be_opened_are_told(spark: SparkSession, fixtures: Path, name: str) -> None:
+def test_hostile_fixtures_that_cannot_be_opened_are_reported(spark: SparkSession, fixtures: Path, name: str) -> None:
     error = failure(spark, str(fixtures / "hostile" / name))
     assert isinstance(error, InputError)
     assert name in str(error)

@@ -64,7 +64,7 @@ def shown(*sources: str) -> list[str]:
         ("part-0000.c000.snappy.orc", "orc"),
     ],
 )
-def test_the_ending_tells_the_format(name: str, expected: str) -> None:
+def test_the_ending_reports_the_format(name: str, expected: str) -> None:
     starts = {"parquet": b"PAR1\x15\x00", "orc": b"ORC\x08", "avro": b"Obj\x01\x04"}
     write(name, starts.get(expected, LINES))
     assert formats(name) == [expected]
@@ -96,7 +96,7 @@ def test_the_ending_below_that_of_a_compression_counts(compress) -> None:
         ('{"a":\n{"b": 1}\n}', "json"),
     ],
 )
-def test_lines_and_documents_of_json_are_told_apart(text: str, expected: str) -> None:
+def test_lines_and_documents_of_json_are_distinguished(text: str, expected: str) -> None:
     write("a.json", text)
     assert formats("a.json") == [expected]
 
@@ -123,15 +123,15 @@ def test_a_line_longer_than_what_is_looked_at_is_a_line() -> None:
         ("[1,\n2]", "json"),
     ],
 )
-def test_without_a_known_ending_the_first_bytes_tell(content: str | bytes, expected: str) -> None:
+def test_without_a_known_ending_the_first_bytes_report(content: str | bytes, expected: str) -> None:
     write("dump", content)
     write("dump.2024", content)
     assert formats("dump", "dump.2024") == [expected, expected]
 
 
-def test_a_format_that_cannot_be_told_has_to_be_named() -> None:
+def test_a_format_that_cannot_be_reported_has_to_be_named() -> None:
     write("dump", "just words\n")
-    with pytest.raises(InputError, match="cannot tell the format") as caught:
+    with pytest.raises(InputError, match="cannot recognize the format") as caught:
         find_inputs(["dump"])
     assert str(caught.value.at) == "dump"
     assert "`--input-format`" in (caught.value.hint or "")
@@ -143,7 +143,7 @@ def test_a_named_format_goes_before_the_ending() -> None:
     assert formats("a.csv", input_format="ndjson") == ["ndjson"]
 
 
-def test_an_unknown_format_is_told_with_the_nearest_one() -> None:
+def test_an_unknown_format_is_reported_with_the_nearest_one() -> None:
     write("a.csv")
     with pytest.raises(InputError, match="no input format `parqet`") as caught:
         find_inputs(["a.csv"], "parqet")
@@ -152,7 +152,7 @@ def test_an_unknown_format_is_told_with_the_nearest_one() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("mark", ["\ufeff", ""])
-def test_utf16_is_told_with_and_without_a_mark(encoding: str, mark: str) -> None:
+def test_utf16_is_reported_with_and_without_a_mark(encoding: str, mark: str) -> None:
     write("a.json", (mark + LINES).encode(encoding))
     (found,) = find_inputs(["a.json"])
     assert (found.format, found.encoding) == ("ndjson", encoding.upper().replace("UTF-16-", "UTF-16"))
@@ -177,7 +177,7 @@ def test_a_folder_is_every_file_in_it_but_hidden_ones() -> None:
 
 
 @pytest.mark.parametrize("name", ["_rows.jsonl", ".rows.jsonl", "a:b.jsonl"])
-def test_a_named_file_that_spark_would_overlook_is_told(name: str) -> None:
+def test_a_named_file_that_spark_would_overlook_is_reported(name: str) -> None:
     write(f"d/{name}")
     with pytest.raises(InputError, match="Spark does not read files") as caught:
         find_inputs([f"d/{name}"])
@@ -223,7 +223,7 @@ def test_any_name_of_a_file_is_shown_as_it_is(name: str) -> None:
     assert shown(".") == [name]
 
 
-def test_a_missing_file_is_told_with_the_nearest_one() -> None:
+def test_a_missing_file_is_reported_with_the_nearest_one() -> None:
     write("orders.jsonl")
     with pytest.raises(InputError, match=r"there is no `ordrs\.jsonl`") as caught:
         find_inputs(["ordrs.jsonl"])
@@ -233,7 +233,7 @@ def test_a_missing_file_is_told_with_the_nearest_one() -> None:
     assert caught.value.hint is None
 
 
-def test_an_empty_folder_and_a_glob_without_matches_are_told() -> None:
+def test_an_empty_folder_and_a_glob_without_matches_are_reported() -> None:
     Path("empty").mkdir()
     with pytest.raises(InputError, match="the folder `empty` holds no files"):
         find_inputs(["empty"])
@@ -298,7 +298,7 @@ def test_a_table_is_a_table() -> None:
         ("a.json", bz2.compress(LINES.encode()), "its name does not say"),
     ],
 )
-def test_a_broken_compression_is_told(name: str, content: bytes, message: str) -> None:
+def test_a_broken_compression_is_reported(name: str, content: bytes, message: str) -> None:
     write(name, content)
     with pytest.raises(InputError) as caught:
         find_inputs([name])
@@ -344,7 +344,7 @@ def test_no_file_is_left_out_where_its_format_is_stated_or_the_user_names_it() -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert formats("d", input_format="text") == ["text", "text"]
-        with pytest.raises(InputError, match="cannot tell the format") as alone:
+        with pytest.raises(InputError, match="cannot recognize the format") as alone:
             find_inputs(["d/x.csv", "d/README.md"])
     assert str(alone.value.at) == "d/README.md"
     assert "--input-format" in (alone.value.hint or "")
@@ -352,7 +352,7 @@ def test_no_file_is_left_out_where_its_format_is_stated_or_the_user_names_it() -
 
 def test_a_folder_without_any_data_is_refused() -> None:
     write("d/README.md", "# Read me\n")
-    with pytest.raises(InputError, match="cannot tell the format"):
+    with pytest.raises(InputError, match="cannot recognize the format"):
         find_inputs(["d"])
 
 
@@ -384,14 +384,14 @@ def test_a_pattern_takes_each_file_once_whatever_links_lead_to_it() -> None:
     assert [each.path for each in find_inputs(["d/latest/*.jsonl"])] == ["d/latest/a.jsonl"]
 
 
-def test_a_link_to_nowhere_is_told_as_such() -> None:
+def test_a_link_to_nowhere_is_reported_as_such() -> None:
     Path("a.jsonl").symlink_to("nowhere")
     with pytest.raises(InputError, match=r"`a\.jsonl` is a link to `nowhere`, which is not there"):
         find_inputs(["a.jsonl"])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_without_rights_is_told_and_not_left_out() -> None:
+def test_a_folder_without_rights_is_reported_and_not_left_out() -> None:
     write("d/a.jsonl")
     write("d/secret/b.jsonl")
     Path("d/secret").chmod(0)
@@ -421,16 +421,16 @@ def test_a_file_that_does_not_start_as_its_format_is_refused_before_spark_reads_
         find_inputs([name])
 
 
-def test_columns_that_stand_in_the_names_of_folders_are_told() -> None:
+def test_columns_that_stand_in_the_names_of_folders_are_reported() -> None:
     for month in ("01", "02"):
         write(f"d/year=2024/month={month}/a.jsonl")
-    with pytest.warns(LeftOutWarning) as told:
+    with pytest.warns(LeftOutWarning) as reported:
         assert len(find_inputs(["d"])) == 2
-    shown = "what the names of folders tell becomes no column: `year` (`year=2024`), `month` (`month=01`)"
-    assert [str(each.message) for each in told] == [shown]
+    shown = "what the names of folders state becomes no column: `year` (`year=2024`), `month` (`month=01`)"
+    assert [str(each.message) for each in reported] == [shown]
 
 
-def test_a_file_that_the_user_names_tells_nothing_by_its_folder() -> None:
+def test_a_file_that_the_user_names_reports_nothing_by_its_folder() -> None:
     write("d/year=2024/a.jsonl")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -473,7 +473,7 @@ def test_formats_are_known_by_other_names_too(tmp_path: Path, name: str) -> None
     assert found.format == "ndjson"
 
 
-def test_address_that_lacks_a_slash_is_told_how_it_begins() -> None:
+def test_address_that_lacks_a_slash_is_reported_how_it_begins() -> None:
     with pytest.raises(InputError, match=r"there is no `s3:/bucket/a\.csv`") as caught:
         find_inputs(["s3:/bucket/a.csv"])
 

@@ -400,7 +400,7 @@ def test_a_sample_is_the_same_however_the_data_is_cut(spark: SparkSession, tmp_p
 # --- what cannot be read ---
 
 
-def test_bad_records_are_told_by_file_and_line_in_every_block(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_records_are_reported_by_file_and_line_in_every_block(spark: SparkSession, tmp_path: Path) -> None:
     lines = [json.dumps({"id": number}) for number in range(1_000)]
     bad = {17: "{oops", 501: '{"id": NaN}', 777: '{"id": 1} {"id": 2}', 1000: '{"id": "cut'}
     for number, text in bad.items():

@@ -341,7 +341,7 @@ def test_rows_of_refused_tables_are_counted_and_kept(spark, tmp_path):
 # --- what would be lost ---
 
 
-def test_values_that_no_column_holds_are_told(spark, tmp_path):
+def test_values_that_no_column_holds_are_reported(spark, tmp_path):
     documents = [{"n": 1, "small": 5}, {"n": 2**63, "small": 70000}, {"n": 2**63 + 5}]
     known = with_table(n={"data_type": "bigint"}, small={"data_type": "bigint", "precision": 16})
     file = write(tmp_path / "data.jsonl", documents)
@@ -354,7 +354,7 @@ def test_values_that_no_column_holds_are_told(spark, tmp_path):
     assert made.plan.tables["t"].columns["small"].properties["precision"] == 32
 
 
-def test_values_that_meet_in_one_column_of_one_row_are_told(spark, tmp_path):
+def test_values_that_meet_in_one_column_of_one_row_are_reported(spark, tmp_path):
     documents = [{"Ab": 1, "l": [1]}, {"ab": 2}, {"Ab": 3, "ab": None}, {"Ab": 4, "ab": 5, "l": [1], "L": [2]}]
     made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
     found = {(each.table, each.column): (each.paths, each.count, each.first.number) for each in made.tally.overwritten}

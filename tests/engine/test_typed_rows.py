@@ -145,7 +145,7 @@ def test_a_key_that_some_rows_do_not_have_is_absent_there(spark: SparkSession) -
     assert (found.count(("u",)), found.absences(("u",))) == (1, 2)
 
 
-def test_only_the_sample_is_counted_and_its_rows_are_told(spark: SparkSession) -> None:
+def test_only_the_sample_is_counted_and_its_rows_are_reported(spark: SparkSession) -> None:
     write("a.parquet", [{"id": number} for number in range(2_000)])
     tenth = scan(spark, "a.parquet", sample="10%")
     (file,) = tenth.files.values()

@@ -1,4 +1,4 @@
-"""A destination's catalogue as one side of a comparison."""
+"""A destination's catalog as one side of a comparison."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_two_of_one_kind_are_compared_with_their_keys() -> None:
     assert (change.table, change.column, change.name) == ("orders", "note", "unique")  # type: ignore[union-attr]
 
 
-def test_drift_is_told_with_the_place_in_the_file() -> None:
+def test_drift_is_reported_with_the_place_in_the_file() -> None:
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("alter table orders drop column note")
     review = compare("shop.yaml", DUCKDB)

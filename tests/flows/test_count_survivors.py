@@ -91,7 +91,9 @@ def test_fractions_do_not_become_integers(saved: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(("bits", "expected"), [(32, Counted(2, 0)), (16, None)])
-def test_what_evidence_cannot_tell_is_left_out(saved: Callable[..., Path], bits: int, expected: Counted | None) -> None:
+def test_what_evidence_cannot_report_is_left_out(
+    saved: Callable[..., Path], bits: int, expected: Counted | None
+) -> None:
     base = schema({"v": {"data_type": "bigint"}})
     head = schema({"v": {"data_type": "bigint", "precision": bits}})
     assert ask(base, head, Question("orders", "v", "type"), saved({"v": 1}, {"v": 70000})) == expected
@@ -191,14 +193,14 @@ def test_questions_about_other_data_are_left_out(saved: Callable[..., Path]) -> 
     assert ask(base, head, Question("orders", "_dlt_id", "null"), source) is None
 
 
-def test_a_table_that_neither_schema_has_is_told(saved: Callable[..., Path]) -> None:
+def test_a_table_that_neither_schema_has_is_reported(saved: Callable[..., Path]) -> None:
     base = schema({"v": {"data_type": "text"}})
     with pytest.raises(InputError, match="has no table `order`") as error:
         ask(base, base, Question("orders", "v", "type"), saved({"v": "x"}), table="order")
     assert error.value.hint == "did you mean `orders`?"
 
 
-def test_a_source_that_is_not_there_is_told() -> None:
+def test_a_source_that_is_not_there_is_reported() -> None:
     base = schema({"v": {"data_type": "text"}})
     with pytest.raises(InputError, match=r"there is no `nowhere.jsonl`"):
         ask(base, base, Question("orders", "v", "type"), Path("nowhere.jsonl"))

@@ -72,7 +72,7 @@ def test_numbers_and_bools_are_those_that_dlt_reads_by_pandas(shop: Shop, tmp_pa
     assert shop.types() == {name: column["data_type"] for name, column in theirs.items() if not name.startswith("_dlt")}
 
 
-def test_other_sources_keep_their_texts_and_a_hint_tells_of_numbers(shop: Shop) -> None:
+def test_other_sources_keep_their_texts_and_a_hint_reports_of_numbers(shop: Shop) -> None:
     report = shop.feed(*ROWS, file="orders.jsonl")
     assert set(shop.types().values()) == {"text"}
     (hint,) = report.hints
@@ -125,7 +125,7 @@ def test_another_list_holds_for_new_columns_and_the_report_says_so(shop: Shop) -
 
 
 @pytest.mark.parametrize(("asked", "message"), [("digit", "`digit`"), ("digits,-bool", "both names")])
-def test_a_wrong_list_is_told(shop: Shop, asked: str, message: str) -> None:
+def test_a_wrong_list_is_reported(shop: Shop, asked: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         shop.feed({"a": "5"}, detect=asked)
 

@@ -123,7 +123,7 @@ def test_a_field_that_the_data_never_holds_has_no_values(saved: Callable[..., Pa
     assert ask(base, head, ("a",), saved({"b": "x"})) == Counted(0, 0)
 
 
-def test_what_evidence_cannot_tell_is_left_out(saved: Callable[..., Path]) -> None:
+def test_what_evidence_cannot_report_is_left_out(saved: Callable[..., Path]) -> None:
     base, head = keeping("struct<a:decimal(10,2)>"), keeping("struct<a:decimal(6,2)>")
     assert ask(base, head, ("a",), saved({"a": 1.5}, {"a": 12345.5})) is None
 
@@ -145,7 +145,7 @@ def findings(base: Schema, head: Schema, data: Path, folder: Path) -> list[Findi
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("shared_session")
-def test_a_diff_tells_of_each_field_how_many_values_do_not_survive(tmp_path: Path) -> None:
+def test_a_diff_reports_of_each_field_how_many_values_do_not_survive(tmp_path: Path) -> None:
     documents = [
         {"v": {"n": "12", "price": 1.25, "lines": [{"qty": "1"}, {"qty": "x"}], "rates": {"eur": "1.5", "usd": 2}}},
         {"v": {"n": "7", "price": 12345.5, "lines": [{"qty": "y"}], "rates": {"gbp": "much"}}},
@@ -158,15 +158,15 @@ def test_a_diff_tells_of_each_field_how_many_values_do_not_survive(tmp_path: Pat
     before = "struct<n:string,price:decimal(10,3),lines:array<struct<qty:string>>,rates:map<string,string>>"
     after = "struct<n:bigint,price:decimal(7,3),lines:array<struct<qty:bigint>>,rates:map<string,double>>"
 
-    told = {each.message.split("`")[1]: each for each in findings(keeping(before), keeping(after), data, tmp_path)}
+    reported = {each.message.split("`")[1]: each for each in findings(keeping(before), keeping(after), data, tmp_path)}
 
-    assert {name: each.counted for name, each in told.items()} == {
+    assert {name: each.counted for name, each in reported.items()} == {
         "orders.v.n": Counted(3, 0),
         "orders.v.price": Counted(3, 1, (12345.5,), Location(at, 2)),
         "orders.v.lines[].qty": Counted(3, 2, ("x", "y"), Location(at, 1)),
         "orders.v.rates[]": Counted(3, 1, ("much",), Location(at, 2)),
     }
-    impacts = {name: each.impact.data for name, each in told.items()}
+    impacts = {name: each.impact.data for name, each in reported.items()}
     assert impacts.pop("orders.v.n") is Severity.NONE
     assert set(impacts.values()) == {Severity.ERROR}
 

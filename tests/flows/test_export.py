@@ -94,14 +94,14 @@ def test_a_database_is_exported_as_a_schema_that_can_be_read(exports: Path, tmp_
     assert not document.is_edited
 
 
-def test_an_unknown_naming_convention_is_told(exports: Path):
+def test_an_unknown_naming_convention_is_reported(exports: Path):
     path = exports / "shop.schema.yaml"
     path.write_text(path.read_text().replace("names: snake_case", "names: snake_cas"))
     with pytest.raises(InputError, match="no naming convention `snake_cas`"):
         export(request(exports, "shop"))
 
 
-def test_an_unknown_format_is_told_with_those_that_are_known(exports: Path):
+def test_an_unknown_format_is_reported_with_those_that_are_known(exports: Path):
     with pytest.raises(InputError) as caught:
         export(ExportRequest("shop", "dtl", None, exports.parent))
     assert caught.value.hint == "did you mean `dlt`?"

@@ -172,7 +172,7 @@ def test_a_signed_plan_is_applied_only_as_it_was_signed(
 
 
 @pytest.mark.parametrize("key", [None, ""])
-def test_a_key_that_is_not_in_the_environment_is_told(
+def test_a_key_that_is_not_in_the_environment_is_reported(
     dataset: Dataset, key: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("PLAN_KEY", raising=False)

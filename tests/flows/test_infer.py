@@ -83,7 +83,7 @@ def column_of(report: InferenceReport, name: str) -> Any:
 # what is saved
 
 
-def test_first_run_writes_both_files_and_tells_them(shop: Shop) -> None:
+def test_first_run_writes_both_files_and_reports_them(shop: Shop) -> None:
     report = shop.feed({"id": 1, "items": [{"sku": "a"}]})
 
     assert [Path(path).parent.name for path in report.written] == ["import", "export"]
@@ -117,7 +117,7 @@ def test_hints_of_the_call_go_before_what_data_says(shop: Shop) -> None:
     assert not shop.feed({"id": 1, "n": 2}, hints=hints).written
 
 
-def test_report_tells_the_version_and_hash_that_the_file_holds(shop: Shop) -> None:
+def test_report_reports_the_version_and_hash_that_the_file_holds(shop: Shop) -> None:
     for document in ({"id": 1}, {"id": 2, "name": "x"}):
         report = shop.feed(document)
 
@@ -180,7 +180,7 @@ def test_folder_that_changes_meanwhile_is_built_on(shop: Shop, monkeypatch: pyte
     assert set(shop.columns()) == {"id", "theirs", "ours"}
 
 
-def test_folder_that_cannot_be_written_is_told(shop: Shop) -> None:
+def test_folder_that_cannot_be_written_is_reported(shop: Shop) -> None:
     shop.root.mkdir()
     (shop.root / "import").write_text("in the way")
 
@@ -214,7 +214,7 @@ def test_check_finds_what_a_run_would_save(shop: Shop) -> None:
 # contracts
 
 
-def test_check_tells_a_hand_edited_export_file(shop: Shop) -> None:
+def test_check_reports_a_hand_edited_export_file(shop: Shop) -> None:
     shop.feed({"id": 1})
     [path] = shop.root.glob("export/*")
     path.write_text(path.read_text().replace("data_type: bigint\n", "data_type: bigint\n        x-note: mine\n", 1))
@@ -234,19 +234,21 @@ def test_check_tells_a_hand_edited_export_file(shop: Shop) -> None:
         ("dlt.common.normalizers.json.relational", "no_such.module", "json:", "no normalizer `no_such.module`"),
     ],
 )
-def test_unknown_normalizer_is_told_with_its_place(shop: Shop, stated: str, wrong: str, key: str, message: str) -> None:
+def test_unknown_normalizer_is_reported_with_its_place(
+    shop: Shop, stated: str, wrong: str, key: str, message: str
+) -> None:
     shop.feed({"id": 1})
     [path] = shop.root.glob("import/*")
     path.write_text(path.read_text().replace(stated, wrong))
     before = shop.files()
 
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         check_request(InferRequest(("orders.jsonl",), "shop", "orders", shop.root), shop.folder)
 
     line = 1 + next(n for n, text in enumerate(path.read_text().splitlines()) if text.strip().startswith(key))
-    assert message in told.value.message
-    assert told.value.at is not None
-    assert (told.value.at.path, told.value.at.line) == (str(path), line)
+    assert message in reported.value.message
+    assert reported.value.at is not None
+    assert (reported.value.at.path, reported.value.at.line) == (str(path), line)
     assert shop.files() == before
 
 
@@ -264,11 +266,11 @@ def test_another_naming_convention_is_refused_where_tables_hold_data(shop: Shop,
     [path] = shop.root.glob(f"{place}/*")
     with_naming(path)
 
-    with pytest.raises(InputError, match=r"from `snake_case` to `sql_cs_v1`, .* data: `orders`") as told:
+    with pytest.raises(InputError, match=r"from `snake_case` to `sql_cs_v1`, .* data: `orders`") as reported:
         checked(shop)
 
-    assert told.value.at is not None
-    assert told.value.at.path == str(path)
+    assert reported.value.at is not None
+    assert reported.value.at.path == str(path)
 
 
 def test_another_naming_convention_is_taken_where_the_schema_allows_it_or_has_no_data(shop: Shop) -> None:
@@ -300,7 +302,7 @@ def test_dlts_own_columns_have_no_preferred_type(shop: Shop) -> None:
     assert not any(each.is_variant for each in columns)
 
 
-def test_frozen_contract_refuses_all_and_tells_each_violation(shop: Shop) -> None:
+def test_frozen_contract_refuses_all_and_reports_each_violation(shop: Shop) -> None:
     shop.feed({"id": 1})
     before = shop.files()
 
@@ -331,7 +333,7 @@ def test_frozen_contract_leaves_no_trace_where_no_schema_is(shop: Shop, tmp_path
 
 
 @pytest.mark.parametrize("mode", ["discard_row", "discard_value"])
-def test_discarding_contract_leaves_the_change_out_and_tells_it(shop: Shop, mode: str) -> None:
+def test_discarding_contract_leaves_the_change_out_and_reports_it(shop: Shop, mode: str) -> None:
     shop.feed({"id": 1})
 
     report = shop.feed({"id": "x", "note": "n", "lines": [{"n": 1}]}, contract=f"columns={mode},data_type={mode}")
@@ -355,7 +357,7 @@ def test_contract_of_the_call_goes_before_the_schema_s_own(shop: Shop) -> None:
 # collisions
 
 
-def test_colliding_keys_are_told_and_share_a_column(shop: Shop) -> None:
+def test_colliding_keys_are_reported_and_share_a_column(shop: Shop) -> None:
     report = shop.feed({"userId": 1, "user_id": "x", "Items": [{"a": 1}], "items": [{"b": 2}]})
 
     found = {(each.table, each.column): each.sources for each in report.collisions}
@@ -380,13 +382,13 @@ def test_resolved_collisions_get_a_column_each_that_stays(shop: Shop) -> None:
     assert shop.schema.tables["orders"].properties[SOURCE_NAMES]["$.user_id"] == "user_id_2"
 
 
-def test_third_key_of_a_resolved_collision_is_told_then_resolved(shop: Shop) -> None:
+def test_third_key_of_a_resolved_collision_is_reported_then_resolved(shop: Shop) -> None:
     shop.feed({"userId": 1, "user_id": 2}, resolve_collisions=True)
 
-    told = shop.feed({"UserID": 1, "userId": 1}, is_check=True)
+    reported = shop.feed({"UserID": 1, "userId": 1}, is_check=True)
     shop.feed({"UserID": "new", "userId": 1}, resolve_collisions=True)
 
-    assert [each.column for each in told.collisions] == ["user_id"]
+    assert [each.column for each in reported.collisions] == ["user_id"]
     assert shop.columns() == {"user_id": "bigint", "user_id_2": "bigint", "user_id_3": "text"}
 
 
@@ -414,7 +416,7 @@ def test_name_that_the_same_data_uses_is_not_given(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("stated", ["[]", "text", "{$.a: 1}", "{$.a: ''}"])
-def test_names_that_are_none_are_told(shop: Shop, stated: str) -> None:
+def test_names_that_are_none_are_reported(shop: Shop, stated: str) -> None:
     shop.feed({"id": 1})
     [path] = shop.root.glob("import/*")
     path.write_text(path.read_text().replace("resource: orders", f"resource: orders\n    {SOURCE_NAMES}: {stated}"))
@@ -426,7 +428,7 @@ def test_names_that_are_none_are_told(shop: Shop, stated: str) -> None:
 # the rest of the report
 
 
-def test_null_where_none_is_allowed_is_told(shop: Shop) -> None:
+def test_null_where_none_is_allowed_is_reported(shop: Shop) -> None:
     shop.feed({"id": 1})
     stated = "    columns:\n      id:\n        data_type: bigint\n        nullable: false\n"
     edit_import(shop, "  orders:\n    columns: {}\n", f"  orders:\n{stated}")
@@ -439,7 +441,7 @@ def test_null_where_none_is_allowed_is_told(shop: Shop) -> None:
     )  # fmt: skip
 
 
-def test_evidence_of_a_column_is_told(shop: Shop) -> None:
+def test_evidence_of_a_column_is_reported(shop: Shop) -> None:
     documents = [{"id": 1, "at": "2026-01-31T10:00:00Z"}] * 3 + [{"id": "idx-4", "at": None}, {"id": "idx-5"}]
 
     report = shop.feed(*documents)
@@ -452,7 +454,7 @@ def test_evidence_of_a_column_is_told(shop: Shop) -> None:
     assert variant.examples[0] == "idx-4"
 
 
-def test_types_that_a_source_states_are_told(shop: Shop) -> None:
+def test_types_that_a_source_states_are_reported(shop: Shop) -> None:
     typed: dict[Any, Mapping[str, Any]] = {("price",): {"data_type": "decimal", "precision": 10, "scale": 2}}
     evidence = replace(seen({}), typed=typed)
 
@@ -570,7 +572,7 @@ def test_file_counts_once(without_spark: Path, tmp_path: Path) -> None:
     [("{", "no JSON"), ("[]", "no saved evidence"), ('{"schemactl_evidence": 99}', "format 99"),
      ('{"schemactl_evidence": 1}', "damaged"), ('{"schemactl_evidence": 1, "paths": [{"path": 1}]}', "damaged")],
 )  # fmt: skip
-def test_file_that_is_no_evidence_is_told(without_spark: Path, tmp_path: Path, text: str, message: str) -> None:
+def test_file_that_is_no_evidence_is_reported(without_spark: Path, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "week.evidence.json").write_text(text)
 
     with pytest.raises(InputError, match=message):
@@ -592,7 +594,7 @@ def test_file_that_is_no_evidence_is_told(without_spark: Path, tmp_path: Path, t
         ({"sources": ("ordres.jsonl",)}, "there is no"),
     ],
 )
-def test_wrong_call_is_told_before_spark_starts(
+def test_wrong_call_is_reported_before_spark_starts(
     without_spark: Path, tmp_path: Path, asked: dict[str, Any], message: str
 ) -> None:
     (tmp_path / "orders.jsonl").write_text('{"id": 1}\n')
@@ -604,7 +606,7 @@ def test_wrong_call_is_told_before_spark_starts(
     assert not (tmp_path / "schemas").exists()
 
 
-def test_data_without_records_is_told(without_spark: Path, tmp_path: Path) -> None:
+def test_data_without_records_is_reported(without_spark: Path, tmp_path: Path) -> None:
     week = save(tmp_path / "week.evidence.json", Evidence())
 
     with pytest.raises(InputError, match="there are no records"):

@@ -45,11 +45,11 @@ def test_destination_limits_names() -> None:
         ("", "names no destination", "a folder"),
     ],
 )
-def test_unknown_destination_is_told(address: str, message: str, hint: str) -> None:
-    with pytest.raises(InputError, match=message) as told:
+def test_unknown_destination_is_reported(address: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError, match=message) as reported:
         find_target(address)
 
-    assert hint in str(told.value.hint)
+    assert hint in str(reported.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_unknown_destination_is_told(address: str, message: str, hint: str) -> N
         ("postgresql://db:5432/shop?user=ann", "postgresql://db:5432/shop"),
     ],
 )
-def test_shown_address_tells_no_password(url: str, shown: str) -> None:
+def test_shown_address_reports_no_password(url: str, shown: str) -> None:
     assert find_target(url).shown == shown
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_file_of_this_machine_may_always_be_new() -> None:
         without_seen(inputs, (), PastLoads())
 
 
-def test_file_that_has_gone_is_told(landed: tuple[Input, ...]) -> None:
+def test_file_that_has_gone_is_reported(landed: tuple[Input, ...]) -> None:
     Path("a.jsonl").unlink()
 
     with pytest.raises(InputError, match="no such file"):

@@ -82,14 +82,14 @@ def tables() -> dict[str, Table]:
         (parquet, (ADD, RENAME, ADD, RETYPE, ADD), [1, 3, 1]),
         (parquet, (ADD, AddColumn("t", column("e"))), [1, 1]),
         (parquet, EXPAND, [1, 5]),
-        # Iceberg renames and drops in its catalogue.
+        # Iceberg renames and drops in its catalog.
         (iceberg, (RENAME, RETYPE, FILL, DROP), [1, 2, 1]),
         (parquet, (RENAME, replace(DROP, table="u"), RETYPE), [1, 1, 1]),
         (parquet, (RENAME, RenameTable("t", "v"), replace(DROP, table="v")), [1, 1, 1]),
         # What is made by a step before it is counted when that step is done.
         (delta, (DROP, SetNotNull("t", N)), [2]),
         (delta, (RENAME, ADD, DROP, SetNotNull("t", ADD.column)), [3, 1]),
-        # The tables look the same after both, so who is killed could not tell.
+        # The tables look the same after both, so who is killed could not record it.
         (parquet, TURN, [2, 1]),
         (parquet, (FILL, FILL), [1, 1]),
         (duckdb, (RENAME, RETYPE, DROP), [1, 1, 1]),
@@ -111,7 +111,7 @@ def test_steps_that_write_the_same_rows_anew_are_done_at_once(
 
 
 @pytest.mark.parametrize("steps", [(RENAME, RETYPE), (DROP, FILL), EXPAND[1:], TURN[:2]])
-def test_the_tables_tell_whether_steps_are_done_that_are_done_at_once(steps: tuple[Step, ...]) -> None:
+def test_the_tables_report_whether_steps_are_done_that_are_done_at_once(steps: tuple[Step, ...]) -> None:
     before = tables()
     if steps == EXPAND[1:]:
         run(before, EXPAND[:1])
@@ -200,8 +200,8 @@ def test_the_statement_that_is_shown_says_what_becomes_of_the_rows(tmp_path: Pat
         # DuckDB takes no list of columns with types where rows follow.
         named, _, query = shown.removeprefix('CREATE OR REPLACE TABLE "t" (').partition(") AS ")
         names = [definition.split('"')[1] for definition in named.split(", ")]
-        told = connection.execute(query).to_arrow_table().rename_columns(names)
-    assert told.to_pylist() == parquet_rows(tmp_path)
+        reported = connection.execute(query).to_arrow_table().rename_columns(names)
+    assert reported.to_pylist() == parquet_rows(tmp_path)
 
 
 def test_columns_of_types_that_only_the_database_knows_and_nulls_are_shown_as_they_are() -> None:
@@ -295,8 +295,8 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
     assert undone.outcome is Outcome.DONE
     assert rewrites == ["orders", "orders"]
     assert len({each.done_with for each in undone.steps} - {None}) == 1
-    told = [each.planned.undo_statements for each in undone.steps if each.done_with]
-    assert told == [()] * (len(told) - 1) + [(UNDO,)]
+    reported = [each.planned.undo_statements for each in undone.steps if each.done_with]
+    assert reported == [()] * (len(reported) - 1) + [(UNDO,)]
     assert rows() == STORED
 
 
@@ -402,7 +402,7 @@ def test_an_undo_that_breaks_off_among_them_goes_on_or_forward_again() -> None:
 
 
 @pytest.mark.usefixtures("url")
-def test_of_steps_done_at_once_a_failure_tells_all_and_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_steps_done_at_once_a_failure_reports_all_and_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise DestinationError("the disk is full")
 

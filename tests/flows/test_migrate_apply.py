@@ -236,7 +236,7 @@ def test_a_plan_for_another_place_or_with_other_statements_is_refused(dataset: D
         apply(dataset, "other.plan.json")
 
 
-def test_drift_is_told_and_other_tables_are_left_alone(dataset: Dataset) -> None:
+def test_drift_is_reported_and_other_tables_are_left_alone(dataset: Dataset) -> None:
     dataset.sql("CREATE TABLE @.theirs (a INTEGER)")
     dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
     dataset.sql("ALTER TABLE @.orders DROP COLUMN old")

@@ -1,4 +1,4 @@
-"""A plan tells what hangs on a column whose name another one takes: it goes with the old one."""
+"""A plan reports what hangs on a column whose name another one takes: it goes with the old one."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ def apply(dataset: Dataset, schema: Schema, options: PlanOptions = EXPAND) -> Ou
     return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
 
 
-def told(dataset: Dataset, schema: Schema) -> list[Note]:
+def reported(dataset: Dataset, schema: Schema) -> list[Note]:
     request = PlanRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), EXPAND)
     return [note for note in plan_migration(request).plan.notes if note.kind is NoteKind.STAYS]
 
 
 def test_a_column_alone_leaves_nothing_behind(dataset: Dataset) -> None:
-    assert told(dataset, NARROWED) == []
+    assert reported(dataset, NARROWED) == []
 
 
 @pytest.mark.parametrize("schema", [NARROWED, RENAMED])
-def test_what_stays_with_the_old_column_is_told(dataset: Dataset, schema: Schema) -> None:
+def test_what_stays_with_the_old_column_is_reported(dataset: Dataset, schema: Schema) -> None:
     dataset.sql("CREATE VIEW @.seen AS SELECT amount FROM orders".replace("orders", dataset.qualified))
     if dataset.kind == "duckdb":
         dataset.sql("ALTER TABLE @.orders ALTER amount SET DEFAULT '5'")
     else:
         dataset.sql(f"CREATE INDEX {'@.' if dataset.kind == 'sqlite' else ''}quick ON {indexed(dataset)} (amount)")
-    (note,) = told(dataset, schema)
+    (note,) = reported(dataset, schema)
     name = "amount" if schema is NARROWED else "sum"
     assert (note.table, note.column) == ("orders", name)
     assert f"becomes `{name}__before_1`" in note.message

@@ -121,7 +121,7 @@ def plan(dataset: Dataset, schema: Schema, out: str | None = None) -> MigrationP
 
 
 def put_older_plan(dataset: Dataset, schema: Schema) -> str:
-    """Write a plan as versions did that told nothing of steps that are done at once."""
+    """Write a plan as versions did that recorded nothing of steps that are done at once."""
     target = find_target(dataset.url)
     with target.open_for_reading("shop") as session:
         found = read_state(session, "shop")
@@ -142,7 +142,7 @@ def about_copies(statements: Iterable[tuple[str, ...]]) -> list[str]:
     return [statement for of_step in statements for statement in of_step if COPY_PREFIX in statement]
 
 
-def told(dataset: Dataset) -> dict[str, tuple[Any, ...]]:
+def reported(dataset: Dataset) -> dict[str, tuple[Any, ...]]:
     columns = DESTINATIONS[dataset.kind].read_catalogue(dataset.url).schema.tables["orders"].columns
     return {
         name: (each.data_type, each.nullable, bool(each.properties.get("unique"))) for name, each in columns.items()
@@ -154,29 +154,32 @@ def rows(dataset: Dataset) -> list[tuple[Any, ...]]:
 
 
 def test_a_table_is_copied_once_for_all_neighbours_forth_and_back(dataset: Dataset, copies: list[str]) -> None:
-    before, stored = told(dataset), rows(dataset)
+    before, stored = reported(dataset), rows(dataset)
 
     assert apply(dataset, AFTER).outcome is Outcome.DONE
 
     assert len(copies) == COPIES[dataset.kind][0]
-    assert {name: unique for name, (_, _, unique) in told(dataset).items() if unique} == {"note": True, "memo": True}
+    assert {name: unique for name, (_, _, unique) in reported(dataset).items() if unique} == {
+        "note": True,
+        "memo": True,
+    }
     assert [row[3] for row in rows(dataset)] == [5, None, -7]
     copies.clear()
     assert undo(dataset).outcome is Outcome.DONE
     assert len(copies) == COPIES[dataset.kind][1]
-    assert (told(dataset), rows(dataset)) == (before, stored)
+    assert (reported(dataset), rows(dataset)) == (before, stored)
     assert find_status(StatusRequest(None, dataset.url, Path("schemas"), PlanOptions())).is_settled
 
 
 def test_steps_done_by_one_copy_leave_what_each_by_itself_leaves(dataset: Dataset, copies: list[str]) -> None:
     assert apply_what(dataset, put_older_plan(dataset, AFTER)).outcome is Outcome.DONE
-    alone, by_themselves = (told(dataset), rows(dataset)), len(copies)
+    alone, by_themselves = (reported(dataset), rows(dataset)), len(copies)
     assert undo(dataset).outcome is Outcome.DONE
     copies.clear()
 
     assert apply(dataset, AFTER).outcome is Outcome.DONE
 
-    assert (told(dataset), rows(dataset)) == alone
+    assert (reported(dataset), rows(dataset)) == alone
     assert (by_themselves, len(copies)) == (ALONE[dataset.kind], COPIES[dataset.kind][0])
 
 
@@ -205,7 +208,7 @@ def test_of_a_copy_that_was_undone_in_part_the_rest_is_shown_and_done_again(
     dataset: Dataset, copying: list[str], steps: int
 ) -> None:
     assert apply(dataset, AFTER).outcome is Outcome.DONE
-    after, stored = told(dataset), rows(dataset)
+    after, stored = reported(dataset), rows(dataset)
     assert undo(dataset, steps=steps, allows_destructive=True).outcome is Outcome.DONE
     copying.clear()
 
@@ -217,7 +220,7 @@ def test_of_a_copy_that_was_undone_in_part_the_rest_is_shown_and_done_again(
     assert copying == about_copies(each.statements for each in left)
     done = report.planned.plan.steps[: 9 - steps]
     assert all(each.done_with is None or each.done_with <= len(done) for each in done)
-    assert (told(dataset), rows(dataset)) == (after, stored)
+    assert (reported(dataset), rows(dataset)) == (after, stored)
     assert find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).is_settled
 
 
@@ -225,7 +228,7 @@ def test_of_a_copy_that_was_undone_in_part_the_rest_is_shown_and_done_again(
 def test_of_steps_that_share_a_copy_all_are_done_or_none(dataset: Dataset, is_step_by_step: bool) -> None:
     kind = DuckDbSession if dataset.kind == "duckdb" else SqliteDatabase
     first, last = LAST_GROUP[dataset.kind]
-    before, copied = told(dataset), 0
+    before, copied = reported(dataset), 0
 
     def execute(session: Any, statement: str, real: Any = kind.execute) -> Any:
         nonlocal copied
@@ -236,10 +239,10 @@ def test_of_steps_that_share_a_copy_all_are_done_or_none(dataset: Dataset, is_st
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(kind, "execute", execute)
-        told_so = (
+        reported_so = (
             f"steps {first} to {last} of 9 failed, {first - 1} are done" if is_step_by_step else "the disk is full"
         )
-        with pytest.raises(DestinationError, match=told_so):
+        with pytest.raises(DestinationError, match=reported_so):
             apply(dataset, AFTER, is_step_by_step=is_step_by_step)
 
     if is_step_by_step:
@@ -247,20 +250,20 @@ def test_of_steps_that_share_a_copy_all_are_done_or_none(dataset: Dataset, is_st
         assert pending is not None
         assert pending.done == first - 1
     else:
-        assert told(dataset) == before
+        assert reported(dataset) == before
     assert apply(dataset, AFTER, is_step_by_step=is_step_by_step).outcome is Outcome.DONE
-    assert {name for name, (_, _, is_unique) in told(dataset).items() if is_unique} == {"note", "memo"}
+    assert {name for name, (_, _, is_unique) in reported(dataset).items() if is_unique} == {"note", "memo"}
     assert find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).is_settled
 
 
 def test_a_copy_whose_columns_got_another_order_since_it_was_shown_is_refused(dataset: Dataset) -> None:
     def turn(_: PlanReport) -> bool:
-        names = ", ".join(reversed(list(told(dataset))))
+        names = ", ".join(reversed(list(reported(dataset))))
         keys = {"code", "tag"}
         types = ", ".join(
             f"{name} {'BIGINT' if name == 'id' else 'VARCHAR' if dataset.kind == 'duckdb' else 'TEXT'}"
             f"{' NOT NULL' if name in ('id', 'note') else ''}{' UNIQUE' if name in keys else ''}"
-            for name in reversed(list(told(dataset)))
+            for name in reversed(list(reported(dataset)))
         )
         dataset.sql(f"CREATE TABLE @.turned ({types})")
         dataset.sql(f"INSERT INTO @.turned SELECT {names} FROM @.orders")
@@ -268,12 +271,12 @@ def test_a_copy_whose_columns_got_another_order_since_it_was_shown_is_refused(da
         dataset.sql("ALTER TABLE @.turned RENAME TO orders")
         return True
 
-    before = told(dataset)
+    before = reported(dataset)
     report = apply(dataset, AFTER, agree=turn)
 
     assert report.outcome is Outcome.REFUSED
     assert [each.obstacle for each in report.planned.refusals] == [Obstacle.MOVED]
-    assert told(dataset) == before
+    assert reported(dataset) == before
     assert apply(dataset, AFTER).outcome is Outcome.DONE
 
 
@@ -289,12 +292,12 @@ def test_a_plan_that_somebody_made_share_more_copies_is_refused(dataset: Dataset
 
 def test_a_value_that_does_not_survive_the_copy_leaves_all_as_it_was(dataset: Dataset) -> None:
     dataset.sql("INSERT INTO @.orders VALUES (4, 'd', 's', 'many', 'n4', 'm4', 'e')")
-    before, stored = told(dataset), rows(dataset)
+    before, stored = reported(dataset), rows(dataset)
 
     report = apply(dataset, AFTER)
 
     assert report.outcome is Outcome.REFUSED
-    assert (told(dataset), rows(dataset)) == (before, stored)
+    assert (reported(dataset), rows(dataset)) == (before, stored)
 
 
 def test_indexes_triggers_and_views_of_sqlite_stay_and_none_is_of_a_column_that_is_gone(

@@ -115,7 +115,7 @@ def test_postgresql_counts_the_values_of_a_retype_only_where_its_statement_has_f
     assert kinds(on_postgres)["amount"] == "bigint"
 
 
-def test_a_retype_that_fails_for_another_reason_is_told_as_it_failed(on_postgres: Dataset) -> None:
+def test_a_retype_that_fails_for_another_reason_is_reported_as_it_failed(on_postgres: Dataset) -> None:
     before = kinds(on_postgres)
     view = "CREATE VIEW @.seen AS SELECT amount FROM @.orders"
 
@@ -140,7 +140,7 @@ def test_a_value_that_is_mended_before_it_is_counted_leaves_what_the_statement_s
         apply(on_postgres, AFTER, lambda: on_postgres.sql("UPDATE @.orders SET amount = 'six' WHERE id = 2"))
 
 
-def test_a_lost_connection_is_told_as_such(on_postgres: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_is_reported_as_such(on_postgres: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     real = SqlMigration.run
 
     def cut(self: SqlMigration[Any], step: Any, statements: Any) -> None:

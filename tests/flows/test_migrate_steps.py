@@ -115,9 +115,9 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     plan = plan_migration(request).plan
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
     line = replace(line, plan=plan_text(plan))
-    told: list[int] = []
+    reported: list[int] = []
     with find_target(dataset.url).open_for_writing("shop", 5) as session:
-        runner = Runner(session, without_transactions(), plan, line, 0, lambda number, _: told.append(number))
+        runner = Runner(session, without_transactions(), plan, line, 0, lambda number, _: reported.append(number))
         session.write_run(line)
         states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
         session.write_steps([runner._record(place, state) for place, state in enumerate(states)])
@@ -126,12 +126,12 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
 
         runner.run_one_by_one()
 
-        assert told == ([2, 3] if was_done else [1, 2, 3])
+        assert reported == ([2, 3] if was_done else [1, 2, 3])
         assert {record.state for record in session.steps("run")} == {StepState.DONE}
     assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
 
 
-def test_what_is_otherwise_than_planned_is_told_and_taken_back(dataset: Dataset) -> None:
+def test_what_is_otherwise_than_planned_is_reported_and_taken_back(dataset: Dataset) -> None:
     request = PlanRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     plan = plan_migration(request).plan
     last = replace(plan.steps[-1], statements=())  # a step that does nothing

@@ -1,4 +1,4 @@
-"""Which steps are undone together by writing a table's rows anew once; the tables must tell whether they are."""
+"""Which steps are undone together by writing a table's rows anew once; the tables must say whether they are."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tables() -> dict[str, Table]:
         (parquet, (RENAME, ADD, RETYPE), [(3, 2, 1)]),
         (delta, (RENAME, ADD, RETYPE), [(3, 2, 1)]),
         (spark, (RENAME, ADD, RETYPE), [(3, 2, 1)]),
-        # Iceberg renames and drops in its catalogue.
+        # Iceberg renames and drops in its catalog.
         (iceberg, (RENAME, ADD, RETYPE), [(3,), (2,), (1,)]),
         (parquet, (OTHER, RENAME, RETYPE), [(3, 2), (1,)]),
         (parquet, (RENAME, OTHER, RETYPE), [(3,), (2,), (1,)]),
@@ -66,7 +66,7 @@ def tables() -> dict[str, Table]:
         (parquet, EXPAND, [(4, 3, 2, 1)]),
         (parquet, (ADD, FillColumn("t", ADD.column, "2024-01-01"), RENAME), [(3, 2, 1)]),
         (parquet, (FillColumn("t", B, "x"), RENAME), [(2,), (1,)]),
-        # The tables look the same before and after all three: who was killed could not tell.
+        # The tables look the same before and after all three: who was killed could not record it.
         (parquet, TURN, [(3, 2), (1,)]),
     ],
 )

@@ -186,9 +186,9 @@ def test_a_plan_is_applied_and_undone_and_a_pipeline_goes_on_each_time(lake: Lak
     (rewrite,) = shown
     named, _, rest = rewrite.removeprefix('CREATE OR REPLACE TABLE "orders" (').partition(") AS SELECT ")
     values, _, end = rest.rpartition(" FROM ")
-    told = dict(zip(named.split(", "), values.split(", "), strict=True))
+    reported = dict(zip(named.split(", "), values.split(", "), strict=True))
     assert end == '"orders" -- rewrites the files'
-    assert {name: value for name, value in told.items() if not name.startswith(f"{value} ")} == {
+    assert {name: value for name, value in reported.items() if not name.startswith(f"{value} ")} == {
         '"memo" text': '"note"',
         '"currency" text': "CAST(NULL AS text)",
         '"paid" timestamp': "CAST(NULL AS timestamp)",
@@ -233,7 +233,7 @@ def test_a_table_that_was_migrated_is_replaced_by_a_pipeline(lake: Lake, before:
     assert lake.rows("id, amount, memo, currency") == [(9, 1, "n", "USD")]
 
 
-def test_what_cannot_be_undone_is_told_before_anything_is_undone(lake: Lake, before: Schema) -> None:
+def test_what_cannot_be_undone_is_reported_before_anything_is_undone(lake: Lake, before: Schema) -> None:
     assert apply(lake, changed(before)).outcome is Outcome.DONE
     report = undo(lake)
     assert report.outcome is Outcome.REFUSED
@@ -294,7 +294,7 @@ def test_a_partitioned_table_is_refused_before_the_first_step(lake: Lake, before
     assert status(lake).runs == ()
 
 
-def test_files_that_disagree_about_a_type_are_told_by_plan_status_verify_and_rollback(
+def test_files_that_disagree_about_a_type_are_reported_by_plan_status_verify_and_rollback(
     lake: Lake, before: Schema
 ) -> None:
     import pyarrow as pa
@@ -414,7 +414,7 @@ def test_an_odd_value_in_a_run_that_stands_half_done_is_to_be_mended_or_the_run_
     assert again.hint.endswith("`--on-unfit expand` (or `variant`)")
 
 
-def test_verify_tells_of_a_run_that_stands_half_done(lake: Lake, before: Schema) -> None:
+def test_verify_reports_of_a_run_that_stands_half_done(lake: Lake, before: Schema) -> None:
     schema = kept(before)
     assert apply(lake, schema).outcome is Outcome.DONE
     assert verify(VerifyRequest(None, lake.url, Path("schemas"))).unfinished is None
@@ -428,7 +428,7 @@ def test_verify_tells_of_a_run_that_stands_half_done(lake: Lake, before: Schema)
     assert not replace(found, drift=()).is_clean
 
 
-def test_a_failing_undo_tells_how_far_it_came(lake: Lake, before: Schema, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_undo_reports_how_far_it_came(lake: Lake, before: Schema, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = kept_of_two(before)
     assert apply(lake, schema).outcome is Outcome.DONE
     folder = lake.root / "shop" / "orders"

@@ -102,7 +102,7 @@ def delta_rows() -> list[dict[str, Any]]:
 
 
 def iceberg_rows() -> list[dict[str, Any]]:
-    """What the files of the table hold: PyIceberg itself tells lists and maps that are null as empty ones."""
+    """What the files of the table hold: PyIceberg itself reads lists and maps that are null as empty ones."""
     import pyarrow as pa
     import pyarrow.parquet
 

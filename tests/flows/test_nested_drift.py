@@ -65,7 +65,7 @@ def test_a_new_field_waits_for_the_next_load_and_is_no_drift(url: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["struct<a:string>", "struct<b:bigint>", "array<bigint>"])
-def test_a_type_that_no_load_makes_is_told_and_stays_drift(url: str, kind: str) -> None:
+def test_a_type_that_no_load_makes_is_reported_and_stays_drift(url: str, kind: str) -> None:
     wanted = stating(kind)
 
     planned = plan_migration(PlanRequest(wanted, url, SCHEMAS, PlanOptions()))
@@ -86,7 +86,7 @@ def test_fields_in_another_order_are_the_same(url: str) -> None:
     assert verify(VerifyRequest(wanted, url, SCHEMAS)).is_clean
 
 
-def test_a_diff_with_a_catalogue_tells_the_fields_that_differ(url: str) -> None:
+def test_a_diff_with_a_catalogue_reports_the_fields_that_differ(url: str) -> None:
     with duckdb.connect(url.removeprefix("duckdb:///")) as connection:
         kind = "STRUCT(a BIGINT, gone ENUM('x', 'y'), kind ENUM('x', 'y'), lines STRUCT(price BIGINT)[])"
         connection.execute(f"ALTER TABLE shop.orders ALTER COLUMN meta SET DATA TYPE {kind}")
@@ -95,8 +95,8 @@ def test_a_diff_with_a_catalogue_tells_the_fields_that_differ(url: str) -> None:
     report = diff_schemas(DiffRequest(base=url, head=wanted, schemas=SCHEMAS, today=date(2026, 1, 1)))
 
     (review,) = report.reviews
-    told = {(finding.rule, finding.message) for finding in review.findings if finding.column == "meta"}
-    assert told == {
+    reported = {(finding.rule, finding.message) for finding in review.findings if finding.column == "meta"}
+    assert reported == {
         ("C214", "field `orders.meta.lines[].sku` (`string`) is new"),
         ("C215", "field `orders.meta.gone` (`ENUM('x', 'y')`) is gone"),
         ("D313", "`orders.meta.kind` changes from `ENUM('x', 'y')` to `bigint`: some values may not survive"),

@@ -147,7 +147,7 @@ DESTINATIONS: dict[str, tuple[str, Callable[[SparkSession], list[dict[str, Any]]
 
 
 def with_maps(value: Any) -> Any:
-    """What Arrow tells of maps, pairs, as dicts; a list that is empty is told apart by its column alone."""
+    """What Arrow returns for maps, pairs, as dicts; an empty list is known by its column alone."""
     match value:
         case dict():
             return {name: with_maps(inner) for name, inner in value.items()}
@@ -160,7 +160,7 @@ def with_maps(value: Any) -> Any:
 
 
 def emptied(value: Any) -> Any:
-    """A value whose empty maps are empty lists, as Arrow tells them."""
+    """A value whose empty maps are empty lists, as Arrow returns them."""
     match value:
         case dict() if not value:
             return []

@@ -167,7 +167,7 @@ def test_rejected_values_are_kept_as_files_where_that_is_asked_for(shop: Shop) -
     assert (4, None) in shop.rows("orders", "id", "colour")
 
 
-def test_refused_table_is_told_with_its_rows(shop: Shop) -> None:
+def test_refused_table_is_reported_with_its_rows(shop: Shop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
 
     report = shop.load(shop.write("more.jsonl", {"id": 4, "notes": ["x", "y"]}), contract="tables=discard_row")
@@ -314,7 +314,7 @@ def test_failed_destination_leaves_no_rejects_behind(shop: Shop) -> None:
         ({"sources": ("table:a.b",), "new_only": True}, "is unknown whether"),
     ],
 )
-def test_wrong_call_is_told_before_spark_starts(
+def test_wrong_call_is_reported_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -376,7 +376,7 @@ def test_rejects_of_several_tables_are_kept_together(shop: Shop) -> None:
     assert shop.rows("_rejects", "table_name") == [("orders",), ("people",)]
 
 
-def test_nanoseconds_of_texts_that_are_cut_are_told(shop: Shop) -> None:
+def test_nanoseconds_of_texts_that_are_cut_are_reported(shop: Shop) -> None:
     report = shop.load(shop.write("orders.jsonl", {"at": "2024-01-01T00:00:00.1234567Z"}))
     assert [each.message for each in report.warnings] == [
         "timestamps with nanoseconds are cut to microseconds: 1 in `orders.at`"

@@ -16,11 +16,11 @@ def _warn_twice(warning: Warning) -> None:
         warnings.warn(warning, stacklevel=1)
 
 
-def test_warnings_of_sources_are_noted_once_with_their_files_and_told_as_before() -> None:
-    with pytest.warns(LeftOutWarning) as told, noted_warnings() as noted:
+def test_warnings_of_sources_are_noted_once_with_their_files_and_reported_as_before() -> None:
+    with pytest.warns(LeftOutWarning) as reported, noted_warnings() as noted:
         _warn_twice(LeftOutWarning("a file was left out", ["README.md"]))
     assert list(noted.values()) == [SourceWarning("a file was left out", ("README.md",))]
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 def test_other_warnings_are_none_of_a_report() -> None:

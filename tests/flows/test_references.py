@@ -67,7 +67,7 @@ def test_each_form_names_its_schemas(folder, reference, found):
     assert notes(reference, folder) == found
 
 
-def test_where_a_schema_comes_from_is_told(folder):
+def test_where_a_schema_comes_from_is_reported(folder):
     assert find_schema("shop", folder).origin == "schemas/export/shop.schema.yaml"
     assert find_schema("shop", folder).document.schema.name == "shop"
 
@@ -91,7 +91,7 @@ def test_standard_input_is_read(folder, monkeypatch):
     assert (referred.schema.name, referred.origin) == ("piped", "<stdin>")
 
 
-def test_standard_input_that_is_no_text_is_told_with_its_place(folder, monkeypatch):
+def test_standard_input_that_is_no_text_is_reported_with_its_place(folder, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"name: x\n \xff")))
     with pytest.raises(InputError, match="not UTF-8") as caught:
         find_schemas("-", folder)
@@ -153,7 +153,7 @@ def test_a_file_at_the_top_of_a_revision_is_named_as_any_other(history):
     assert notes("git:HEAD:shop.schema.yaml", history) == [("shop", "at the top")]
 
 
-def test_the_place_in_a_revision_is_told(history):
+def test_the_place_in_a_revision_is_reported(history):
     assert find_schema("git:HEAD:schemas/export/shop.schema.yaml", history).origin == (
         "HEAD:schemas/export/shop.schema.yaml"
     )
@@ -179,14 +179,14 @@ def test_the_place_in_a_revision_is_told(history):
         ("x/" * 5000, "cannot read", ""),
     ],
 )
-def test_what_names_nothing_is_told_with_a_way_out(folder, reference, message, hint):
+def test_what_names_nothing_is_reported_with_a_way_out(folder, reference, message, hint):
     with pytest.raises(InputError, match=message) as caught:
         find_schemas(reference, folder)
     assert hint in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("name", ["main", "HEAD", "HEAD~1", "v1.0", "origin/next"])
-def test_a_bare_revision_is_told_how_to_be_named(history, name):
+def test_a_bare_revision_is_reported_how_to_be_named(history, name):
     git("tag", "v1.0")
     git("update-ref", "refs/remotes/origin/next", "HEAD")
     with pytest.raises(InputError, match=f"`{name}` names no schema") as caught:
@@ -196,7 +196,7 @@ def test_a_bare_revision_is_told_how_to_be_named(history, name):
 
 
 @pytest.mark.parametrize("name", ["mian", "HEAD~99", "origin/main", "-q", "--all"])
-def test_what_git_does_not_know_is_told_without_it(history, name):
+def test_what_git_does_not_know_is_reported_without_it(history, name):
     with pytest.raises(InputError) as caught:
         find_schemas(name, history)
     assert "git knows it" not in str(caught.value.hint)
@@ -217,13 +217,13 @@ def test_an_imported_schema_comes_before_a_revision_of_its_name(history):
     assert caught.value.hint == "the import folder has it: `import:plan`"
 
 
-def test_without_a_repository_nothing_is_told_of_revisions(folder):
+def test_without_a_repository_nothing_is_reported_of_revisions(folder):
     with pytest.raises(InputError) as caught:
         find_schemas("HEAD", folder)
     assert caught.value.hint == "known: geo, shop"
 
 
-def test_without_git_nothing_is_told_of_revisions(history, tmp_path, monkeypatch):
+def test_without_git_nothing_is_reported_of_revisions(history, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError) as caught:
         find_schemas("main", history)
@@ -244,14 +244,14 @@ def test_a_report_or_a_plan_of_a_migration_is_no_schema(folder, tmp_path, monkey
         find_schemas("-", folder)
 
 
-def test_a_folder_without_schemas_is_told(folder, tmp_path):
+def test_a_folder_without_schemas_is_reported(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="there is no schema in `empty`") as caught:
         find_schemas("empty", folder)
     assert "NAME.schema.yaml" in str(caught.value.hint)
 
 
-def test_a_folder_of_parquet_is_told_how_to_be_named(folder, tmp_path):
+def test_a_folder_of_parquet_is_reported_how_to_be_named(folder, tmp_path):
     (tmp_path / "lake" / "orders").mkdir(parents=True)
     (tmp_path / "lake" / "orders" / "1.parquet").touch()
     with pytest.raises(InputError, match="there is no schema in `lake`, but Parquet") as caught:
@@ -273,7 +273,7 @@ def test_one_schema_is_asked_for_and_several_are_named(folder):
         find_schema("schemas", folder)
 
 
-def test_a_wrong_name_in_a_folder_is_told(folder):
+def test_a_wrong_name_in_a_folder_is_reported(folder):
     put(folder.exports, make("other"), "shop.schema.yaml")
     with pytest.raises(InputError, match="named for schema `shop`"):
         find_schemas("shop", folder)

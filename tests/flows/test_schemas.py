@@ -106,7 +106,7 @@ def test_the_first_save_writes_both_files_linked(folder):
     assert "imported_version_hash" not in import_file(folder).read_text()
 
 
-def test_to_save_tells_beforehand_what_is_saved(folder):
+def test_to_save_reports_beforehand_what_is_saved(folder):
     opened = open_schemas(folder, NAME)
     schema = seen(new_schema(NAME), id="bigint")
     expected = to_save(folder, opened, schema)
@@ -258,7 +258,7 @@ def forget_link(folder: SchemasFolder) -> None:
     export_file(folder).write_text("".join(kept))
 
 
-def test_without_the_link_the_ancestry_tells_that_nothing_was_edited(folder):
+def test_without_the_link_the_ancestry_reports_that_nothing_was_edited(folder):
     run(folder, id="bigint")
     run(folder, note="text")
     forget_link(folder)
@@ -399,7 +399,7 @@ def test_new_files_take_after_the_one_that_is_there(folder):
 # what is refused
 
 
-def test_another_name_in_the_file_is_told_with_its_place(folder):
+def test_another_name_in_the_file_is_reported_with_its_place(folder):
     run(folder, id="bigint")
     edit(import_file(folder), "name: shop", "name: other")
     with pytest.raises(InputError, match=r"named for schema `shop`.*is named `other`") as caught:
@@ -546,7 +546,7 @@ def test_two_commands_at_once_lose_no_column(folder):
     assert len(refused) < len(commands)
 
 
-def test_a_command_that_finds_the_folder_in_use_is_told_so(folder, monkeypatch):
+def test_a_command_that_finds_the_folder_in_use_is_reported_so(folder, monkeypatch):
     monkeypatch.setattr("schemactl.flows.schemas.locked_schemas", partial(locked_schemas, wait_seconds=0.2))
     run(folder, id="bigint")
     opened = open_schemas(folder, NAME)

@@ -119,7 +119,7 @@ def test_shared_parts_are_substituted():
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "told"),
+    ("text", "place", "reported"),
     [
         ('[{"name": "a"', "f:1:2", "bracket that opens here"),
         ("[{name: ${nobody}}]", "f:1:9", "nothing is called `nobody`"),
@@ -131,8 +131,8 @@ def test_shared_parts_are_substituted():
         ("", "f:1:1", "no Arc schema"),
     ],
 )
-def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, told: str):
-    with pytest.raises(InputError, match=told) as caught:
+def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, reported: str):
+    with pytest.raises(InputError, match=reported) as caught:
         read_typing(text, "f")
     assert str(caught.value.at) == place
 
@@ -155,7 +155,7 @@ def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("stated", "told"),
+    ("stated", "reported"),
     [
         ('"type":"timestamp","formatters":["uuuu"],"timezoneId":"Mars/Olympus"', "knows no time zone"),
         ('"type":"date","formatters":["d/M/y"]', "never makes a date"),
@@ -163,8 +163,8 @@ def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeyp
         ('"type":"long","formatters":["#.##0,00"]', "no value will fit `#.##0,00`"),
     ],
 )
-def test_patterns_that_fit_no_value_are_warned_of(stated: str, told: str):
-    with pytest.warns(CommandWarning, match=told):
+def test_patterns_that_fit_no_value_are_warned_of(stated: str, reported: str):
+    with pytest.warns(CommandWarning, match=reported):
         read_typing(f'[{{"name":"a","nullable":true,{stated}}}]', "f")
 
 

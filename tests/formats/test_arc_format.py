@@ -136,7 +136,7 @@ def test_several_root_tables_are_refused():
         arc.write(schema_of(Column("id", {"data_type": "bigint"})).with_table(Table("other")))
 
 
-def test_texts_of_arc_are_told_from_dlt_s():
+def test_texts_of_arc_are_reported_from_dlt_s():
     assert arc.recognises(json.dumps(CUSTOMER))
     assert arc.recognises("schema: [{name: a, type = string, nullable: true}]")
     assert not arc.recognises("name: shop\nengine_version: 11\ntables:\n  a: {columns: {b: {type: x, nullable: true}}}")

@@ -83,7 +83,7 @@ def test_models_with_contracts_become_tables():
     }  # fmt: skip
 
 
-def test_files_of_dlt_are_told_from_dbt_s():
+def test_files_of_dlt_are_reported_from_dbt_s():
     assert dbt.recognises(MODELS)
     assert not dbt.recognises("name: shop\nengine_version: 11\ntables:\n  orders: {}\n")
     with pytest.raises(InputError, match="no properties file of dbt"):

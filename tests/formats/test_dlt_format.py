@@ -96,7 +96,7 @@ def test_a_nested_table_gets_no_defaults_of_a_root_table():
     assert dict(schema.tables["orders__lines"].properties) == {"parent": "orders"}
 
 
-def test_json_is_told_by_ending_and_by_content():
+def test_json_is_reported_by_ending_and_by_content():
     text = dlt_format.write(new_schema("shop"), path="a.json")
     for path in ("a.json", "-", "a.schema.yaml"):
         assert read(text, path).schema == read(dlt_format.write(new_schema("shop"))).schema
@@ -152,7 +152,7 @@ def test_merges_and_aliases_stand_for_what_they_name():
 
 
 @pytest.mark.parametrize(
-    ("change", "place", "told"),
+    ("change", "place", "reported"),
     [
         (("      total:\n", "      id:\n"), "      id:", "stands here again"),
         (("    columns:\n\n", "\tcolumns:\n\n"), "\tcolumns:", "a tab cannot indent"),
@@ -167,11 +167,11 @@ def test_merges_and_aliases_stand_for_what_they_name():
         (("engine_version: 11", "engine_version: 12"), "engine_version: 12", "engine version 12"),
     ],
 )
-def test_a_bad_file_is_refused_with_its_line(change: tuple[str, str], place: str, told: str):
+def test_a_bad_file_is_refused_with_its_line(change: tuple[str, str], place: str, reported: str):
     text = commented().replace(*change)
     error = refused(text)
     line = max(number for number, line in enumerate(text.split("\n"), 1) if place in line)
-    assert told in error.message
+    assert reported in error.message
     assert error.at is not None
     assert error.at.line == line
 
@@ -207,21 +207,21 @@ def test_hostile_yaml_is_refused_at_once(text: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "told"),
+    ("text", "place", "reported"),
     [
         ("a: 1\nb: 'it\nc: 2\n", (2, 4), "the quote that opens here is not closed"),
         ('a: "x\nb:\n  - "y"\n', (1, 4), "the quote that opens here closes in line 3"),
         ("a: 'x' y\n", (1, 8), "this is not YAML"),
     ],
 )
-def test_a_quote_that_is_not_closed_is_refused_where_it_opens(text: str, place: tuple[int, int], told: str):
+def test_a_quote_that_is_not_closed_is_refused_where_it_opens(text: str, place: tuple[int, int], reported: str):
     error = refused(text, "a.yaml")
-    assert told in error.message
+    assert reported in error.message
     assert error.at == Location("a.yaml", *place)
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "told"),
+    ("text", "place", "reported"),
     [
         ("", (1, 1), "empty"),
         ('{"a": 1,\n "a": 2}', (2, 2), "stands here again"),
@@ -238,9 +238,9 @@ def test_a_quote_that_is_not_closed_is_refused_where_it_opens(text: str, place: 
         ('{"a": ' + "9" * 100_000 + "}", (1, 7), "too long"),
     ],
 )
-def test_bad_json_is_refused_with_its_place(text: str, place: tuple[int, int], told: str):
+def test_bad_json_is_refused_with_its_place(text: str, place: tuple[int, int], reported: str):
     error = refused(text, "a.json")
-    assert told in error.message
+    assert reported in error.message
     assert error.at == Location("a.json", *place)
 
 

@@ -58,10 +58,10 @@ def test_keys_that_dlt_asks_for_may_be_left_out_of_any_file():
         assert version_hash(read(text, "x.json").schema) == stored["version_hash"]
 
 
-def test_what_is_wrong_is_told_with_its_place():
-    with pytest.raises(InputError) as told:
+def test_what_is_wrong_is_reported_with_its_place():
+    with pytest.raises(InputError) as reported:
         read("openapi: 3.1.0\nsettings: {prefered_types: {}}\n", "shop.yaml")
-    assert [(each.at.line, each.at.column) for each in told.value.problems] == [(1, 1), (2, 12)]
+    assert [(each.at.line, each.at.column) for each in reported.value.problems] == [(1, 1), (2, 12)]
 
 
 def test_to_write_one_out_keeps_its_comments_and_gives_dlt_what_it_asks_for():

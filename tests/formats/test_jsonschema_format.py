@@ -130,7 +130,7 @@ def test_what_is_no_schema_is_refused(text: str, message: str):
     assert message in str(caught.value)
 
 
-def test_texts_are_told_from_other_formats():
+def test_texts_are_reported_from_other_formats():
     assert jsonschema.recognises(jsonschema.write(shop(id={"data_type": "bigint"})))
     assert jsonschema.recognises('{"type": "object", "properties": {}}')
     assert not jsonschema.recognises('{"type": "struct", "fields": []}')

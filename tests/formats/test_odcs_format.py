@@ -102,6 +102,6 @@ def test_other_versions_are_refused():
         odcs.read(CONTRACT.replace("v3.0.2", "v2.2.2"), "c.yaml")
 
 
-def test_contracts_are_told_from_other_files():
+def test_contracts_are_reported_from_other_files():
     assert odcs.recognises(CONTRACT)
     assert not odcs.recognises("kind: Deployment")

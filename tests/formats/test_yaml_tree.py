@@ -270,14 +270,14 @@ except InputError as error:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_bad_file_is_refused_in_time_and_bounded_memory(name: str, tmp_path: Path):
-    content, told, hint = HOSTILE[name]
+    content, reported, hint = HOSTILE[name]
     file = tmp_path / ("a.json" if name.startswith("JSON") else "a.yaml")
     file.write_bytes(content)
     result = subprocess.run([sys.executable, "-c", MEASURE, str(file)], capture_output=True, text=True, check=True)
     *message, measured = result.stdout.splitlines()
     seconds, megabytes = (float(part) for part in measured.split())
     assert str(file) in message[0]
-    assert told in "\n".join(message)
+    assert reported in "\n".join(message)
     assert hint in message[-1]
     assert seconds < SECONDS
     assert megabytes < MEGABYTES

@@ -59,7 +59,7 @@ def test_the_kind_is_in_the_class(value, kind):
         ({}, {"_dlt_id": "a"}),
     ],
 )
-def test_what_inference_tells_apart_is_of_two_classes(left, right):
+def test_what_inference_reports_apart_is_of_two_classes(left, right):
     assert classify(left) != classify(right)
 
 

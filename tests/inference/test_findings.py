@@ -1,4 +1,4 @@
-"""What is told of an inference: counts, places, examples."""
+"""What is reported of an inference: counts, places, examples."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def column_of(documents, name, table="data"):
 DOCUMENTS = [{"a": 1}, {"a": 20}, {"a": "idx-nr-136"}, {"a": None}, {}]
 
 
-def test_a_new_column_is_told_with_its_evidence():
+def test_a_new_column_is_reported_with_its_evidence():
     column = column_of(DOCUMENTS, "a")
     assert (column.before, column.data_type, column.sources) == (None, "bigint", ("$.a",))
     assert (column.values, column.total, column.nulls, column.absences) == (2, 3, 1, 1)
     assert (column.kinds, column.range, column.first) == ({"bigint": 2}, (1.0, 20.0), Position("data.jsonl", 1))
 
 
-def test_what_the_schema_states_of_a_type_is_told_with_it():
+def test_what_the_schema_states_of_a_type_is_reported_with_it():
     hinted = Column("at", {"precision": 6, "timezone": False})
     before = EMPTY.with_table(Table("data", {"at": hinted}))
     (column,) = (
@@ -59,20 +59,20 @@ def test_what_the_schema_states_of_a_type_is_told_with_it():
     assert column_of([{"at": "2026-01-31T10:00:00Z"}], "at").timezone is None
 
 
-def test_a_variant_is_told_beside_its_column():
+def test_a_variant_is_reported_beside_its_column():
     column = column_of(DOCUMENTS, "a__v_text")
     assert (column.variant_of, column.values, column.total) == ("a", 1, 3)
     assert (column.first, column.examples, column.lengths) == (Position("data.jsonl", 3), ("idx-nr-136",), (10, 10))
 
 
-def test_columns_that_did_not_change_are_not_told():
+def test_columns_that_did_not_change_are_not_reported():
     once = resolve(evidence_of(DOCUMENTS), EMPTY, "data").schema
     assert tables_of(DOCUMENTS, once) == {}
     (table,) = tables_of([*DOCUMENTS, {"b": 1}], once).values()
     assert ([column.name for column in table.columns], table.is_new) == (["b"], False)
 
 
-def test_nested_tables_are_told_with_their_parent():
+def test_nested_tables_are_reported_with_their_parent():
     tables = tables_of([{"l": [{"x": 1}]}])
     assert [(table.name, table.parent, table.is_new) for table in tables.values()] == [
         ("data", None, True),
@@ -83,7 +83,7 @@ def test_nested_tables_are_told_with_their_parent():
 COLLIDING = [{"Id": 1, "id": "x"}, {"a__b": 5, "a": {"b": 6}}, {"items": [1], "Items": [2]}]
 
 
-def test_collisions_are_told_with_their_paths():
+def test_collisions_are_reported_with_their_paths():
     found = find_collisions(resolve(evidence_of(COLLIDING), EMPTY, "data"))
     assert {(each.table, each.column): each.sources for each in found} == {
         ("data", "id"): ("$.Id", "$.id"),
@@ -107,7 +107,7 @@ def test_colliding_paths_can_be_kept_apart():
     assert names[("id",)] == "id_2"
 
 
-def test_nulls_are_told_with_their_place():
+def test_nulls_are_reported_with_their_place():
     before = resolve(evidence_of([{"a": 1}]), EMPTY, "data").schema
     table = before.tables["data"]
     column = Column("a", {"data_type": "bigint", "nullable": False})
@@ -118,7 +118,7 @@ def test_nulls_are_told_with_their_place():
 
 
 @pytest.mark.parametrize("mode", ["freeze", "discard_value"])
-def test_violations_are_told_with_the_values_that_cause_them(mode):
+def test_violations_are_reported_with_the_values_that_cause_them(mode):
     before = resolve(evidence_of([{"a": 1}]), EMPTY, "data").schema
     evidence = evidence_of([{"a": 1}, {"b": "x"}, {"b": "x"}])
     resolution = resolve(evidence, before, "data")
@@ -127,7 +127,7 @@ def test_violations_are_told_with_the_values_that_cause_them(mode):
     assert (found.column, found.values, found.first, found.example) == ("b", 2, Position("data.jsonl", 2), "x")
 
 
-def test_files_are_told_by_path():
+def test_files_are_reported_by_path():
     evidence = evidence_of([{"a": 1}, {"a": 2}])
     (file,) = find_files(evidence, "orders")
     assert (file.path, file.documents, file.table) == ("data.jsonl", 2, "orders")

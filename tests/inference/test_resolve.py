@@ -1,4 +1,4 @@
-"""What inference decides beyond dlt's answers, and what it tells of why; tests/parity holds the rest to dlt."""
+"""What inference decides beyond dlt's answers, and its reasons; tests/parity holds the rest to dlt."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_files_are_read_in_the_order_of_their_paths():
     assert types_of(resolve(merge(late, early), EMPTY, "data")) == {"v": "bigint", "v__v_text": "text"}
 
 
-def test_what_a_column_takes_is_told_by_path_and_class():
+def test_what_a_column_takes_is_reported_by_path_and_class():
     resolution = resolve(evidence_of([{"v": 1, "l": [{"V": 2}]}, {"v": "x"}]), EMPTY, "data")
     assert resolution.sources(("data", "v")) == resolution.sources(("data", "v__v_text")) == (("v",),)
     assert resolution.sources(("data__l", "v")) == (("l", ELEMENT, "V"),)
@@ -90,7 +90,7 @@ def test_floats_past_64_bits_have_a_variant_beside_integers():
     }
 
 
-def test_nulls_that_no_column_takes_are_told_once_with_the_first():
+def test_nulls_that_no_column_takes_are_reported_once_with_the_first():
     schema = with_columns(a={"data_type": "text", "nullable": False}, b={"nullable": False})
     resolution = resolve(evidence_of([{"a": "x"}, {"a": None, "b": None}, {"a": None}]), schema, "data")
     (null,) = resolution.nulls

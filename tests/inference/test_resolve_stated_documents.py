@@ -55,7 +55,7 @@ def test_sources_may_state_a_scalar_where_others_state_an_object_or_a_list():
     assert types_of(resolution, "data__a") == {"value": "date"}
 
 
-def test_integers_of_64_bits_ask_for_the_bits_that_they_need_and_nulls_are_told():
+def test_integers_of_64_bits_ask_for_the_bits_that_they_need_and_nulls_are_reported():
     column = Column("a", {"data_type": "bigint", "precision": 16, "nullable": False})
     schema = EMPTY.with_table(Table("data", {"a": column}, {"resource": "data"}))
     typed = {("a",): {"data_type": "bigint"}}

@@ -23,7 +23,7 @@ def test_samples(text, sample):
 
 
 @pytest.mark.parametrize("text", ["", "0", "0%", "101%", "-5", "ten", "10 percent", "1e3", "%"])
-def test_what_is_no_sample_is_told(text):
+def test_what_is_no_sample_is_reported(text):
     with pytest.raises(InputError, match="is not a sample") as caught:
         parse_sample(text)
     assert "10%" in caught.value.hint

@@ -1,4 +1,4 @@
-"""Saved evidence is read back as it was, and what is damaged is told."""
+"""Saved evidence is read back as it was, and what is damaged is reported."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_saved_parts_make_the_whole():
         (lambda text: json.dumps({**json.loads(text), "files": []}), "damaged"),
     ],
 )
-def test_what_is_no_evidence_is_told_with_its_file(change, message):
+def test_what_is_no_evidence_is_reported_with_its_file(change, message):
     with pytest.raises(InputError, match=message) as caught:
         read_evidence(change(write_evidence(evidence_of(DOCUMENTS))), "old.evidence.json")
     assert caught.value.at.path == "old.evidence.json"
@@ -83,7 +83,7 @@ def test_evidence_is_known_by_its_ending(path, expected):
     assert is_evidence_file(path) is expected
 
 
-def test_the_place_of_what_is_no_json_is_told() -> None:
+def test_the_place_of_what_is_no_json_is_reported() -> None:
     with pytest.raises(InputError, match="this is no JSON") as caught:
         read_evidence('{\n "schemactl_evidence": }', "a.evidence.json")
     assert str(caught.value.at) == "a.evidence.json:2:24"

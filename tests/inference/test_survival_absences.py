@@ -1,4 +1,4 @@
-"""Rows without a value are counted, and the first is told where evidence knows it."""
+"""Rows without a value are counted, and the first is reported where evidence knows it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_rows_are_documents_and_elements_of_lists() -> None:
     assert absences("t__l__list", "value", *documents) == Tally(2, 0)
 
 
-def test_the_first_absence_is_told_where_evidence_knows_it() -> None:
+def test_the_first_absence_is_reported_where_evidence_knows_it() -> None:
     assert absences("t", "x", {"x": 1}, {"x": None}) == Tally(2, 1, first=Position("a.jsonl", 2))
     assert absences("t", "y", {"x": 1}, {"x": None}) == Tally(2, 2, first=Position("a.jsonl", 1))
     assert absences("t", "x", {"x": 1}, {}, {"x": None}) == Tally(3, 2)

@@ -8,7 +8,7 @@ from schemactl.inference.evidence import Position
 from schemactl.inference.survival import Tally, add
 
 
-def test_tallies_add_up_and_tell_the_first_place_only_where_it_is_sure() -> None:
+def test_tallies_add_up_and_report_the_first_place_only_where_it_is_sure() -> None:
     early, late = Position("a", 2), Position("b", 1)
     assert add([Tally(3, 1, ("y",), late), Tally(2), Tally(4, 1, ("x",), early)]) == Tally(9, 2, ("x", "y"), early)
     assert add([Tally(3, 1, ("y",), late), Tally(2, 1)]) == Tally(5, 2, ("y",), None)

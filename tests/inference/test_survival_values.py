@@ -21,7 +21,7 @@ def stored_by_dlt(value: Any, data_type: DataType) -> Any:
 
 
 def survives_in_dlt(value: Any, target: FullType) -> bool:
-    """What dlt stores has room in the type and tells the value again."""
+    """What dlt stores has room in the type and gives the value back."""
     try:
         stored = stored_by_dlt(value, target.data_type)
     except (ValueError, TypeError, ArithmeticError, OSError):
@@ -35,7 +35,7 @@ def survives_in_dlt(value: Any, target: FullType) -> bool:
         case DataType.DECIMAL | DataType.WEI:
             return has_room(Decimal(stored), size, target.scale or 0)
         case DataType.DOUBLE:
-            return isinstance(value, float) or tells_again(stored, value)
+            return isinstance(value, float) or keeps_value(stored, value)
         case DataType.BOOL:
             return isinstance(value, str) or stored == value
         case DataType.TIMESTAMP | DataType.TIME:
@@ -56,7 +56,7 @@ def has_room(number: Decimal, precision: int | None, scale: int) -> bool:
     return rounded == number and (precision is None or abs(number) < Decimal(10) ** (precision - scale))
 
 
-def tells_again(stored: float, value: Any) -> bool:
+def keeps_value(stored: float, value: Any) -> bool:
     try:
         number = Decimal(stored_by_dlt(value, DataType.DECIMAL))
     except (ValueError, ArithmeticError):

@@ -1,4 +1,4 @@
-"""Columns are told with what they take of sources that state types, variants with their own values alone."""
+"""Columns are reported with what they take of sources that state types, variants with their own values alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def columns_of(evidence, before=None):
     return {column.name: column for table in tables if table.name == "data" for column in table.columns}
 
 
-def test_a_column_of_a_stated_type_is_told_with_its_evidence():
+def test_a_column_of_a_stated_type_is_reported_with_its_evidence():
     counted = {("n",): {"bigint": values(7, 2, examples=("5",), least=1.0, greatest=9.0), "null": values(3)}}
     column = columns_of(Evidence(files=FILES, typed={("n",): {"data_type": "bigint"}}, counted=counted))["n"]
     assert (column.values, column.total, column.nulls, column.range) == (7, 7, 3, (1.0, 9.0))
@@ -43,7 +43,7 @@ def test_values_that_do_not_fit_the_schema_count_for_the_variant_alone():
     assert variant.first == Position("a.parquet", 7)
 
 
-def test_types_that_do_not_agree_are_told_by_kind():
+def test_types_that_do_not_agree_are_reported_by_kind():
     evidence = Evidence(
         files=FILES,
         typed={("n",): {"data_type": "double"}},

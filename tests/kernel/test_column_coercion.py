@@ -42,8 +42,8 @@ def outcomes(values, kind, to, **options):
         assert found.kind is kind
         array = coercion(found)
         assert array.type == stored_type(to)
-        told = comparable_array(array)
-        made = [new if new is not None else old for new, old in zip(told, made, strict=True)]
+        reported = comparable_array(array)
+        made = [new if new is not None else old for new, old in zip(reported, made, strict=True)]
     return made
 
 

@@ -106,7 +106,7 @@ def test_each_attempt_has_files_of_its_own(tmp_path):
     assert first == second
 
 
-def test_a_folder_out_of_reach_is_told(tmp_path):
+def test_a_folder_out_of_reach_is_reported(tmp_path):
     job = pickle.dumps(RowsJob(plan_of([{"n": 1}]), LoadTime(LOAD, NOW), {}, (tmp_path / "far").as_uri()))
     with pytest.raises(FileNotFoundError, match="does not reach the staging folder"):
         list(write_documents([], job, HERE, BEFORE))

@@ -81,16 +81,16 @@ def expected(ask: Scalars, *files: Path) -> tuple[int, int, str | None]:
     return values, bad, first
 
 
-def told(tally: Tally) -> tuple[int, int, str | None]:
+def reported(tally: Tally) -> tuple[int, int, str | None]:
     return tally.values, tally.bad, None if tally.first is None else str(tally.first)
 
 
 def assert_counts(asked: list[Scalars], *files: Path) -> list[Tally]:
     tallies = count(asked, *files)
     wrong = [
-        (ask, told(tally), expected(ask, *files))
+        (ask, reported(tally), expected(ask, *files))
         for ask, tally in zip(asked, tallies, strict=True)
-        if told(tally) != expected(ask, *files)
+        if reported(tally) != expected(ask, *files)
     ]
     assert not wrong
     return tallies
@@ -175,7 +175,7 @@ def test_values_deep_in_lists_have_the_line_of_their_document(tmp_path: Path) ->
 
     [tally] = count([ask], file)
 
-    assert told(tally) == (4, 1, f"{file}:3")
+    assert reported(tally) == (4, 1, f"{file}:3")
     assert tally.examples == (3.125,)
 
 
@@ -187,7 +187,7 @@ def test_values_beside_objects_and_lists_are_found(tmp_path: Path) -> None:
 
     tallies = count(asked, file)
 
-    assert [told(tally)[:2] for tally in tallies] == [(3, 2), (2, 0)]
+    assert [reported(tally)[:2] for tally in tallies] == [(3, 2), (2, 0)]
 
 
 # --- absences ---

@@ -280,7 +280,7 @@ def test_rows_of_refused_tables_are_counted_and_kept():
 # --- what would be lost ---
 
 
-def test_values_that_no_column_holds_are_told():
+def test_values_that_no_column_holds_are_reported():
     documents = [{"n": 1, "small": 5}, {"n": 2**63, "small": 70000}, {"n": 2**63 + 5}]
     known = with_table(n={"data_type": "bigint"}, small={"data_type": "bigint", "precision": 16})
     made = Made(documents, known)
@@ -306,7 +306,7 @@ def test_numbers_without_room_are_measured():
     assert made.outcome.spans == {("t", "n"): (-9000.0, 300.0)}
 
 
-def test_values_that_meet_in_one_column_of_one_row_are_told():
+def test_values_that_meet_in_one_column_of_one_row_are_reported():
     documents = [{"Ab": 1, "l": [1]}, {"ab": 2}, {"Ab": 3, "ab": None}, {"Ab": 4, "ab": 5, "l": [1], "L": [2]}]
     made = Made(documents)
     found = {(each.table, each.column): (each.paths, each.count, each.first.number) for each in made.tally.overwritten}

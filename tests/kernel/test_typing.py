@@ -80,11 +80,11 @@ def test_texts_become_what_arc_measured(conformance: Path):
             case = {**case, "value": case["json_driven_value"], "error": case["json_driven_error"]}
         (field,) = read_typing(json.dumps([case["field"]]), "case").fields
         found = TextColumn(field).run(pa.array([case["input"]], pa.string()))
-        told = found.messages[0].as_py()
+        reported = found.messages[0].as_py()
         if case["case"] in SAYS_SO:
-            assert told == f"Unable to convert '{case['input']}' to binary using 'hexadecimal' decoding."
-        elif told != case["error"] or not agree(found.values, case):
-            wrong.append((case["field"], case["input"], case["value"], case["error"], str(found.values), told))
+            assert reported == f"Unable to convert '{case['input']}' to binary using 'hexadecimal' decoding."
+        elif reported != case["error"] or not agree(found.values, case):
+            wrong.append((case["field"], case["input"], case["value"], case["error"], str(found.values), reported))
     assert wrong == []
 
 
@@ -106,9 +106,9 @@ def test_null_values_are_not_trimmed():
 
 
 def test_a_null_where_none_is_allowed_is_an_error():
-    told = "Non-null value expected and no nullReplacementValue value was provided"
-    assert message(None, type="string", nullable=False) == told
-    assert message("x", type="string", nullable=False, nullableValues=["x"]) == told
+    reported = "Non-null value expected and no nullReplacementValue value was provided"
+    assert message(None, type="string", nullable=False) == reported
+    assert message("x", type="string", nullable=False, nullableValues=["x"]) == reported
     assert values([None], type="string", nullable=False, nullReplacementValue="y") == ["y"]
 
 
@@ -133,8 +133,8 @@ def test_rows_without_errors_have_empty_lists():
 
 
 def test_all_that_is_wrong_with_a_text_is_one_message():
-    told = message("😀A", type="string", minLength=4, maxLength=2, regex="[a-z]*")
-    assert told == (
+    reported = message("😀A", type="string", minLength=4, maxLength=2, regex="[a-z]*")
+    assert reported == (
         "String '😀A' (3 characters) is less than minLength (4)."
         " String '😀A' (3 characters) is greater than maxLength (2)."
         " String '😀A' does not match regex '[a-z]*'."

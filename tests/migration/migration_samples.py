@@ -1,4 +1,4 @@
-"""Made-up catalogues and schemas, and a model of a dataset that runs steps for itself."""
+"""Made-up catalogs and schemas, and a model of a dataset that runs steps for itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_held(of):
 
 
 def catalogue_of(schema, stored, unique=(), keys=()):
-    """Return the catalogue of a dataset that holds just the tables of a schema, dlt's own included.
+    """Return the catalog of a dataset that holds just the tables of a schema, dlt's own included.
 
     Args:
         unique: table and column of those that are unique there.
@@ -144,7 +144,7 @@ class Dataset:
                 columns[found.name][1] = not columns[found.name][1]
 
     def catalogue(self):
-        """Return the tables as a catalogue would tell them."""
+        """Return the tables as a catalog would say them."""
         tables = {
             name: Table(
                 name,
@@ -265,7 +265,7 @@ def _renamed_column(there, schema, name, old, new):
 
 @st.composite
 def cases(draw):
-    """Draw an engine, a catalogue, a schema that shares tables with it, what was known, and options."""
+    """Draw an engine, a catalog, a schema that shares tables with it, what was known, and options."""
     engine, abilities = draw(engines)
     other, schema = draw(schemas), draw(schemas)
     mixed = {name: each for name, each in other.tables.items() if draw(st.booleans()) or name not in schema.tables}

@@ -82,7 +82,7 @@ def test_all_values_fit_a_type_with_room_for_them(before: Column, after: Column)
         ),
     ],
 )
-def test_what_does_not_fit_is_told(before: Column, after: Column, conversion: Conversion, lost: str) -> None:
+def test_what_does_not_fit_is_reported(before: Column, after: Column, conversion: Conversion, lost: str) -> None:
     found = fit(before, after)
 
     assert (found.conversion, found.lost) == (conversion, lost)

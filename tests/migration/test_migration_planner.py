@@ -86,7 +86,7 @@ def test_a_destination_without_tables_for_dlt_s_bookkeeping_gets_none():
     assert propose(Schema(name="shop"), schema_with(), abilities=replace(SQL, keeps_dlt_tables=False)).steps == ()
 
 
-def test_what_nobody_knows_is_left_alone_and_told():
+def test_what_nobody_knows_is_left_alone_and_reported():
     there = [table("orders", NOTE, column("by_hand"), column("must", nullable=False)), table("extra", NOTE)]
     proposal = planned(there, [table("orders", NOTE)], [table("orders", NOTE)])
     assert proposal.steps == ()
@@ -129,7 +129,7 @@ def test_a_stated_rename_takes_nested_tables_along_and_comes_before_all_else():
     assert kinds(found[3:]) == [AddColumn]
 
 
-def test_a_guessed_rename_is_told_and_the_old_column_kept_unless_asked_for():
+def test_a_guessed_rename_is_reported_and_the_old_column_kept_unless_asked_for():
     before, after = [ID, column("customer_id", "text")], [ID, column("cust_id", "text")]
     there, wanted = [table("orders", *before)], [table("orders", *after)]
     proposal = planned(there, wanted)
@@ -158,15 +158,15 @@ def test_names_that_differ_in_case_alone_are_one_name_where_the_destination_says
 
 
 @pytest.mark.parametrize(
-    ("tables", "limits", "told"),
+    ("tables", "limits", "reported"),
     [
         ([table("orders", NOTE), table("Orders", NOTE)], NameLimits(is_case_sensitive=False), "are one name"),
         ([table("orders", column("a"), column("A"))], NameLimits(is_case_sensitive=False), "`orders`: "),
         ([table("größe" * 12, NOTE)], NameLimits(max_bytes=63), "longer than 63 bytes"),
     ],
 )
-def test_names_that_the_destination_cannot_hold_are_refused(tables, limits, told):
-    with pytest.raises(InputError, match=told):
+def test_names_that_the_destination_cannot_hold_are_refused(tables, limits, reported):
+    with pytest.raises(InputError, match=reported):
         propose(Schema(name="shop"), schema_with(*tables), abilities=replace(SQL, names=limits))
 
 
@@ -198,7 +198,7 @@ def test_a_required_column_is_filled_where_nulls_cannot_be_forbidden():
     assert kinds(steps_of(there, optional, **options)) == [AddColumn]
 
 
-def test_a_required_column_without_a_value_is_added_as_nullable_and_told():
+def test_a_required_column_without_a_value_is_added_as_nullable_and_reported():
     there, wanted = [table("orders", NOTE)], [table("orders", NOTE, ID)]
     (step,) = steps_of(there, wanted)
     assert step.column.nullable
@@ -314,7 +314,7 @@ def test_a_variant_that_is_there_is_used():
     assert kinds(found) == [AddColumn, Backfill, Backfill, RenameColumn, RenameColumn]
 
 
-def test_kept_columns_are_told_and_dropped_on_request():
+def test_kept_columns_are_reported_and_dropped_on_request():
     there = [table("orders", ID, column("id__before_1", "text"), column("other__before_1"))]
     wanted = [table("orders", ID)]
     assert notes_of(there, wanted) == {
@@ -452,7 +452,7 @@ AT = column("at", "bigint", nullable=False, primary_key=True)
 
 
 def keyed(there, wanted, **options):
-    """Return the steps for one table whose columns `there` that are hinted as its key are one in the catalogue."""
+    """Return the steps for one table whose columns `there` that are hinted as its key are one in the catalog."""
     held = table("orders", *there)
     keys = {("orders", each.name) for each in there if each.properties.get("primary_key")}
     catalogue = catalogue_of(schema_with(held), duckdb.stored, keys=keys)
@@ -494,7 +494,7 @@ def test_a_column_of_a_key_that_stays_is_renamed_and_retyped_with_it():
     assert found[1].after.properties["primary_key"]
 
 
-def test_a_key_that_may_hold_nulls_is_told_and_not_planned():
+def test_a_key_that_may_hold_nulls_is_reported_and_not_planned():
     proposal = keyed([ID, NOTE], [KEY, column("note", primary_key=True)])
     assert only_steps(proposal) == []
     (note,) = proposal.notes
@@ -518,6 +518,6 @@ def test_nulls_are_not_allowed_in_a_key_that_stays_there():
     assert kinds(only_steps(keyed([KEY, NOTE], wanted))) == [DropPrimaryKey, DropNotNull]
 
 
-def test_a_destination_without_primary_keys_is_told():
+def test_a_destination_without_primary_keys_is_reported():
     (planned_key,) = keyed([ID], [KEY], abilities=replace(SQL, add_primary_key=Way.NONE)).steps
     assert not planned_key.is_possible

@@ -85,7 +85,7 @@ def test_a_column_whose_name_is_taken_is_kept_beside():
 
 
 @pytest.mark.parametrize("known", [BEFORE, None])
-def test_a_name_that_stays_anothers_is_told_and_not_taken(known):
+def test_a_name_that_stays_anothers_is_reported_and_not_taken(known):
     after = schema_of(column("id", "bigint"), column("a"), column("b"), column("c", origin="a"))
     found = plan(after, known=known)
     assert [type(each.step) for each in found.steps] == [AddColumn]
@@ -94,7 +94,7 @@ def test_a_name_that_stays_anothers_is_told_and_not_taken(known):
     assert "is not renamed from `a`" in note.message
 
 
-def test_without_a_ledger_a_swap_is_told_and_not_done():
+def test_without_a_ledger_a_swap_is_reported_and_not_done():
     after = schema_of(column("id", "bigint"), column("a", origin="b"), column("b", origin="a"))
     found = plan(after, known=None)
     assert found.steps == ()

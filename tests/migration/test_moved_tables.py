@@ -55,7 +55,7 @@ def test_a_swap_of_tables_that_the_ledger_knows_is_history():
     assert (found.steps, found.notes) == ((), ())
 
 
-def test_without_a_ledger_a_swap_of_tables_is_told_and_not_done():
+def test_without_a_ledger_a_swap_of_tables_is_reported_and_not_done():
     found = plan(SWAPPED, known=None)
     assert not any(isinstance(each.step, RenameTable) for each in found.steps)
     assert [note.table for note in found.notes if note.kind is NoteKind.RENAME] == ["a", "b"]
@@ -124,7 +124,7 @@ def test_a_table_whose_name_is_taken_is_kept_beside_with_what_is_nested_in_it():
     assert sorted((note.kind, note.table) for note in again.notes) == kept
 
 
-def test_a_table_name_that_stays_anothers_is_told_and_not_taken():
+def test_a_table_name_that_stays_anothers_is_reported_and_not_taken():
     after = schema_of(table("a", OLD), table("b", NEW, origin="a"))
     found = plan(after)
     assert found.steps == ()
@@ -142,8 +142,8 @@ def test_a_guess_goes_on_from_where_a_table_is_kept():
     assert {"b", "bees"} <= tables.keys()
     assert all(isinstance(each, RenameTable) for each in found)
     assert list(tables["b"].columns) == ["old"]
-    told = [note for note in plan(after, known=before, before=before).notes if note.kind is NoteKind.RENAME]
-    assert [(note.table, "may be `b` under another name" in note.message) for note in told] == [("bees", True)]
+    reported = [note for note in plan(after, known=before, before=before).notes if note.kind is NoteKind.RENAME]
+    assert [(note.table, "may be `b` under another name" in note.message) for note in reported] == [("bees", True)]
 
 
 NAMES = st.sampled_from(["a", "b", "c", "a__x", "b__x", "a__x__y", "c__x"])

@@ -23,7 +23,7 @@ WANTED = [table("orders", column("id", "text"), column("größe", "double"))]
 
 
 def render(step, found):
-    """Write a statement that tells the step, and what the step finds."""
+    """Write a statement that reports the step, and what the step finds."""
     return (f"{type(step).__name__} {table_of(step)} {sorted(found.columns) if found else None}",)
 
 
@@ -79,7 +79,7 @@ def _with_groups(*ends):
     ("ends", "sizes"),
     [((None, None, None), [1, 1, 1]), ((2, 2, None), [2, 1]), ((None, 3, 3), [1, 2]), ((3, 3, 3), [3])],
 )
-def test_a_plan_tells_which_steps_are_done_at_once(ends, sizes):
+def test_a_plan_reports_which_steps_are_done_at_once(ends, sizes):
     plan = _with_groups(*ends)
     again = read_plan(write_plan(plan), "a.plan.json")
     assert again == plan
@@ -87,7 +87,7 @@ def test_a_plan_tells_which_steps_are_done_at_once(ends, sizes):
     assert (plan_hash(plan) == plan_hash(plan_for(THERE, WANTED, THERE))) == (not plan.has_groups)
 
 
-def test_steps_that_are_done_alone_are_written_as_before_others_were_told():
+def test_steps_that_are_done_alone_are_written_as_before_others_were_reported():
     document = plan_document(plan_for(THERE, WANTED, THERE))
     assert all("done_with" not in each for each in document["steps"])
 
@@ -133,7 +133,7 @@ def _edited(**changes):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("{", "this is no JSON"),
         ("[]", "this is no plan"),
@@ -145,8 +145,8 @@ def _edited(**changes):
         (_edited(more=1), "changed after it was made"),
     ],
 )
-def test_what_is_no_plan_or_was_changed_is_refused(text, told):
-    with pytest.raises(InputError, match=told) as caught:
+def test_what_is_no_plan_or_was_changed_is_refused(text, reported):
+    with pytest.raises(InputError, match=reported) as caught:
         read_plan(text, "shop.plan.json")
     assert str(caught.value.at) == "shop.plan.json"
 
@@ -165,19 +165,19 @@ REPORTS = [
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=("plan", "apply", "rollback"))
-def test_a_printed_report_is_told_from_a_plan_and_from_a_schema_with_the_way_to_save_one(report):
+def test_a_printed_report_is_reported_from_a_plan_and_from_a_schema_with_the_way_to_save_one(report):
     with pytest.raises(InputError, match=r"this is a report that .* has printed, neither a plan nor") as caught:
         read_plan(json.dumps(report), "shop.plan.json")
     assert "schemactl migrate plan REF --to DEST --out FILE.plan.json" in str(caught.value.hint)
-    told = mistaken_for_schema(json.dumps(report), "report.json")
-    assert (told.message, told.hint) == (caught.value.message, caught.value.hint)
-    assert str(told.at) == "report.json"
+    reported = mistaken_for_schema(json.dumps(report), "report.json")
+    assert (reported.message, reported.hint) == (caught.value.message, caught.value.hint)
+    assert str(reported.at) == "report.json"
 
 
-def test_a_plan_where_a_schema_is_wanted_is_told_how_to_be_run():
-    told = mistaken_for_schema(write_plan(plan_for(THERE, WANTED)), "saved.json")
-    assert (told.message, str(told.at)) == ("this is a plan, not a schema", "saved.json")
-    assert told.hint == "`schemactl migrate apply` runs it, from a file whose name ends in `.plan.json`"
+def test_a_plan_where_a_schema_is_wanted_is_reported_how_to_be_run():
+    reported = mistaken_for_schema(write_plan(plan_for(THERE, WANTED)), "saved.json")
+    assert (reported.message, str(reported.at)) == ("this is a plan, not a schema", "saved.json")
+    assert reported.hint == "`schemactl migrate apply` runs it, from a file whose name ends in `.plan.json`"
 
 
 @pytest.mark.parametrize(

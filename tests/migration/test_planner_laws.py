@@ -34,7 +34,7 @@ def plan_of(case):
     return plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
 
 
-def columns_told(proposal, kind):
+def reported_columns(proposal, kind):
     return {(note.table, note.column) for note in proposal.notes if note.kind is kind}
 
 
@@ -61,8 +61,8 @@ def test_the_steps_lead_to_the_schema(case):
     proposal = plan_of(case)
     dataset = ran(case, proposal.steps)
     waiting = {note.table for note in proposal.notes if note.kind is NoteKind.WAITS}
-    lenient = columns_told(proposal, NoteKind.NULLABLE)
-    kept = columns_told(proposal, NoteKind.PRIMARY_KEY)
+    lenient = reported_columns(proposal, NoteKind.NULLABLE)
+    kept = reported_columns(proposal, NoteKind.PRIMARY_KEY)
     for table in schema.tables.values():
         complete = {name: each for name, each in table.columns.items() if each.is_complete}
         if table.name.startswith("_dlt") or not complete or table.name in waiting:
@@ -77,11 +77,11 @@ def test_the_steps_lead_to_the_schema(case):
 
 @LAW
 @given(cases())
-def test_once_the_steps_ran_nothing_is_left_but_what_was_told(case):
+def test_once_the_steps_ran_nothing_is_left_but_what_was_reported(case):
     engine, abilities, _, schema, known, chosen = case
     proposal = plan_of(case)
     catalogue = ran(case, proposal.steps).catalogue()
-    lenient = columns_told(proposal, NoteKind.NULLABLE)
+    lenient = reported_columns(proposal, NoteKind.NULLABLE)
     keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}
     event(f"{len(proposal.steps)} steps")
 
@@ -198,7 +198,7 @@ def test_nothing_is_planned_for_a_destination_that_has_all(schema, engine, chose
 
 @LAW
 @given(cases())
-def test_a_primary_key_is_planned_or_it_is_told_why_not(case):
+def test_a_primary_key_is_planned_or_it_is_reported_why_not(case):
     _, abilities, _, schema, _, chosen = case
     proposal = plan_of(case)
     keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}

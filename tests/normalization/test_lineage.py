@@ -64,7 +64,7 @@ def test_it_is_read_as_it_was_written():
         ('{"schemactl_lineage": 1, "tables": {"a": {"rows": [], "columns": {"b": [1]}}}}', "damaged"),
     ],
 )
-def test_what_is_no_lineage_is_told(text, message):
-    with pytest.raises(InputError, match=message) as told:
+def test_what_is_no_lineage_is_reported(text, message):
+    with pytest.raises(InputError, match=message) as reported:
         from_json(text, "demo.lineage.json")
-    assert told.value.at.path == "demo.lineage.json"
+    assert reported.value.at.path == "demo.lineage.json"

@@ -112,7 +112,7 @@ def test_a_type_with_other_marks_or_sizes_is_refused(text):
         ("struct<a;bigint>", "is not understood"),
     ],
 )
-def test_what_is_no_such_type_is_told_with_its_column(text, reason):
+def test_what_is_no_such_type_is_reported_with_its_column(text, reason):
     with pytest.raises(InputError, match=f"column `p` states `x-spark-type.*{reason}"):
         type_of({"a": 1}, before=kept_as(text))
 

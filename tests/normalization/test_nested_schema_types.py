@@ -158,9 +158,9 @@ def test_a_column_of_json_texts_stays_one():
     assert texts == types_of(evidence(m=column("map<string,double>")), before) == {"m": "string"}
 
 
-def test_a_relational_schema_is_told_of_json_alone():
-    told = resolve_data(evidence(m=column("map<string,double>")), NEW, "t", False)
+def test_a_relational_schema_is_reported_of_json_alone():
+    reported = resolve_data(evidence(m=column("map<string,double>")), NEW, "t", False)
     plain = resolve_data(evidence(m={"data_type": "json"}), NEW, "t", False)
 
-    assert told == plain
-    assert told.schema.tables["t"].columns["m"].properties == {"data_type": "json", "nullable": True}
+    assert reported == plain
+    assert reported.schema.tables["t"].columns["m"].properties == {"data_type": "json", "nullable": True}

@@ -35,9 +35,9 @@ def test_the_one_that_coerces_nothing():
 def test_a_module_of_the_users(tmp_path, monkeypatch):
     (tmp_path / "own_normalizer.py").write_text("def plan(request):\n    return 'planned'\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match="no normalizer") as told:
+    with pytest.raises(InputError, match="no normalizer") as reported:
         normalizer_of(naming("own_normalizer"))
-    assert "--naming-module own_normalizer" in told.value.hint
+    assert "--naming-module own_normalizer" in reported.value.hint
     assert "own_normalizer" not in sys.modules
     with admit_modules(["own_normalizer"]):
         assert normalizer_of(naming("own_normalizer")).plan(None) == "planned"
@@ -56,13 +56,13 @@ def test_a_module_of_the_users(tmp_path, monkeypatch):
         ("json", "holds no normalizer", "plan"),
     ],
 )
-def test_what_is_no_normalizer_is_told(module, message, hint):
-    with pytest.raises(InputError, match=message) as told, admit_modules(["no.such.module", "json"]):
+def test_what_is_no_normalizer_is_reported(module, message, hint):
+    with pytest.raises(InputError, match=message) as reported, admit_modules(["no.such.module", "json"]):
         normalizer_of(naming(module))
-    assert hint in told.value.hint
+    assert hint in reported.value.hint
 
 
-def test_a_module_that_does_not_import_is_told(tmp_path, monkeypatch):
+def test_a_module_that_does_not_import_is_reported(tmp_path, monkeypatch):
     (tmp_path / "broken_normalizer.py").write_text("import no_such_module_at_all\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InputError, match="does not import: No module named"), admit_modules(["broken_normalizer"]):

@@ -212,10 +212,10 @@ def _paired_keys(rows, others, key):
 
 
 def _content(row, key):
-    return told({name: value for name, value in row.items() if name != key})
+    return reported({name: value for name, value in row.items() if name != key})
 
 
-def told(row):
+def reported(row):
     """Return a row in a form that is equal for equal values of one type only."""
     return tuple(sorted((name, type(value).__name__, _shown(value)) for name, value in row.items()))
 
@@ -226,12 +226,12 @@ def _shown(value):
 
 def assert_same(ours, theirs):
     """Compare schemas, tables of the database, and rows."""
-    assert_equal("tables", told(ours.schema["tables"]), told(theirs.schema["tables"]))
+    assert_equal("tables", reported(ours.schema["tables"]), reported(theirs.schema["tables"]))
     # our export file is linked to an import file, which the pipeline does not have
     apart = ("tables", "imported_version_hash")
     others = [{key: value for key, value in each.schema.items() if key not in apart} for each in (ours, theirs)]
-    assert_equal("schema", *map(told, others))
-    assert_equal("columns", told(ours.columns), told(theirs.columns))
+    assert_equal("schema", *map(reported, others))
+    assert_equal("columns", reported(ours.columns), reported(theirs.columns))
     assert_same_rows(ours, theirs)
 
 
@@ -239,11 +239,11 @@ def assert_same_rows(ours, theirs):
     renamed = as_keyed_by(theirs, ours)
     assert ours.rows.keys() == renamed.keys()
     for table, rows in renamed.items():
-        assert_equal(table, map(told, ours.rows[table]), map(told, rows))
+        assert_equal(table, map(reported, ours.rows[table]), map(reported, rows))
 
 
 def assert_equal(what, ours, theirs):
-    """Compare multisets, and tell no more than what they differ in."""
+    """Compare multisets, and say no more than what they differ in."""
     ours, theirs = Counter(ours), Counter(theirs)
     assert ours == theirs, f"{what}: ours\n{_only(ours, theirs)}\ntheirs\n{_only(theirs, ours)}"
 

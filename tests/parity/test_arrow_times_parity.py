@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from loaded_tables import ByDlt, BySchemactl, assert_equal, told
+from loaded_tables import ByDlt, BySchemactl, assert_equal, reported
 from test_inference_parity import PLAIN
 
 from schemactl.inference.evidence import Evidence
@@ -87,7 +87,7 @@ def test_a_parquet_file_is_loaded_as_dlt_loads_it(spark: Any, tmp_path: Any) -> 
     assert columns_of(ours.stored) == columns_of(theirs.stored)
     ours_there, theirs_there = ours.loaded(), theirs.loaded()
     assert ours_there.columns["data"][: len(arrays) - 1] == theirs_there.columns["data"]
-    assert_equal("rows", map(told, without_own(ours_there.rows)), map(told, without_own(theirs_there.rows)))
+    assert_equal("rows", map(reported, without_own(ours_there.rows)), map(reported, without_own(theirs_there.rows)))
 
 
 def test_dlt_changes_no_time_zone_that_the_schema_states(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 Nested tables have contracts of their own, so one load holds the matrix: the same elements in a list for each entity
 and mode. In each list the first row to bring something new brings nothing that is refused, as dlt's row by row
-judgement and the one by witnesses differ there (docs/differences.md).
+judgment and the one by witnesses differ there (docs/differences.md).
 """
 
 from __future__ import annotations
@@ -110,17 +110,17 @@ def both(spark, folder, documents, stored, **contract):
 
 
 def assert_accounted_for(report, ours, theirs):
-    """Check that each row that was read is loaded or rejected, that dlt has as many, and that each reject is told."""
+    """Check that each row that was read is loaded or rejected, as by dlt, and that each reject is reported."""
     loaded, rows = ours.loaded().rows, theirs.loaded().rows
     for table in report.tables:
         assert table.read == table.loaded + table.rejected + table.rejected_with_parent
         assert table.loaded == len(loaded.get(table.name, [])) == len(rows.get(table.name, []))
-    told = Counter(
+    reported = Counter(
         (each.table, each.variant_of or each.column) for each in report.inference.violations for _ in range(each.values)
     )
     kept = ours.rejects("table_name", "column_name", "entity", "mode", "value", "line", "path", '"row"')
     of_columns = Counter((table, column) for table, column, *_ in kept if column is not None)
-    assert of_columns == Counter({origin: count for origin, count in told.items() if origin[1] is not None})
+    assert of_columns == Counter({origin: count for origin, count in reported.items() if origin[1] is not None})
     rejected = {each.name: each for each in report.tables}
     for table, found in itertools.groupby(kept, key=lambda row: row[0]):
         found = list(found)
@@ -167,7 +167,7 @@ def refused_by_dlt(stored, documents):
     return refusals
 
 
-def test_dlt_refuses_the_same_cases_and_all_of_them_are_told_at_once(spark, tmp_path):
+def test_dlt_refuses_the_same_cases_and_all_of_them_are_reported_at_once(spark, tmp_path):
     lists = {entity: {entity: "freeze"} for entity in ENTITIES}
     stored = stored_with(lists, root="freeze")
     documents = [*BY_ENTITY, *({"nr": 0, name: [each]} for name in lists for each in BY_ENTITY)]
@@ -177,10 +177,10 @@ def test_dlt_refuses_the_same_cases_and_all_of_them_are_told_at_once(spark, tmp_
     report = ours.load(documents, is_stopped=True)
 
     assert len(refusals) > 30
-    told = {(each.table, each.column, str(each.entity)) for each in report.inference.violations}
+    reported = {(each.table, each.column, str(each.entity)) for each in report.inference.violations}
     # dlt ends at the first violation of a row; this one stands behind another one.
     behind = {(table, "d__v_text", "data_type") for table in ("data", "data__data_type")}
-    assert told == refusals | behind
+    assert reported == refusals | behind
     assert all(each.mode == "freeze" and each.values and each.first for each in report.inference.violations)
     assert not ours.path.exists()
     assert ours.stored["version_hash"] == stored["version_hash"]

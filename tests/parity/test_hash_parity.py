@@ -108,7 +108,7 @@ def test_bump(stored):
 
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1, "\ud800"])
-def test_what_dlt_cannot_hash_is_told(value):
+def test_what_dlt_cannot_hash_is_reported(value):
     from schemactl.errors import InputError
 
     stored = {"version": 1, "engine_version": 11, "name": "t", "tables": {}, "x": value}

@@ -99,7 +99,7 @@ class Reference:
 
 
 def by_dlt(stored, source, documents, max_identifier_length=None):
-    """Return dlt's schema and the documents that dlt takes; it loads the others' neighbours without them."""
+    """Return dlt's schema and the documents that dlt takes; it loads the others' neighbors without them."""
     taken = list(documents)
     with destination(max_identifier_length) as capabilities:
         while True:

@@ -380,7 +380,7 @@ def test_tables_and_bookkeeping_are_those_of_dlt(tmp_path: Path) -> None:
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Return columns, versions and loads of a dataset, without what tells when and by whom it was written."""
+    """Return columns, versions and loads of a dataset, without what says when and by whom it was written."""
     with duckdb.connect(str(path), read_only=True) as connection:
 
         def ask(query: str) -> list[Any]:

@@ -360,7 +360,7 @@ def test_a_text_that_is_counted_as_unfit_fails_or_becomes_what_dlt_gives(migrati
         given = f"FROM (SELECT CAST({literal(text)} AS VARCHAR) AS v OFFSET 0) AS given"  # no constant is folded
         ((is_fit,),) = session.database.query(f"SELECT {fits} {given}")
         try:
-            with session.database.telling("convert"):
+            with session.database.wrap_errors("convert"):
                 ((made,),) = session.database.query(f"SELECT {value} {given}")
         except DestinationError:
             assert not is_fit, text
@@ -377,7 +377,7 @@ def test_a_statement_without_coerced_values_gives_what_dlt_gives_or_fails(migrat
     retype = Retype(Column("v", {"data_type": "text"}), Column("v", {"data_type": str(to)}))
     value, made = as_text(guarded(retype, '"v"'), to, kind), {}
     for text in [*PLAIN_TEXTS[to], *ODD_TEXTS]:
-        with suppress(DestinationError), session.database.telling("convert"):
+        with suppress(DestinationError), session.database.wrap_errors("convert"):
             ((made[text],),) = session.database.query(f"SELECT {value} FROM (SELECT {literal(text)} AS v) AS given")
     assert set(made) & set(PLAIN_TEXTS[to])
     assert {text: comparable(of_text(str(found), to), to) for text, found in made.items()} == {
@@ -394,7 +394,7 @@ def test_a_value_that_is_counted_as_unfit_fails_in_the_statement_too(migration, 
     fits, value = conversion.fits, as_text(conversion.value, to, kind)
     unfit = session.database.query(f'SELECT "i" FROM {place} WHERE NOT coalesce({fits}, FALSE) ORDER BY "i" LIMIT 20')
     for (number,) in unfit:
-        with pytest.raises(DestinationError), session.database.telling("convert"):
+        with pytest.raises(DestinationError), session.database.wrap_errors("convert"):
             session.database.query(f'SELECT {value} FROM {place} WHERE "i" = {number}')
     assert unfit or before not in (T.BIGINT, T.DOUBLE) or CONVERSIONS[before, to] is Conversion.WHOLE
 

@@ -98,8 +98,8 @@ def test_each_entity_discards_what_dlt_discards(spark, tmp_path):
     assert (counts["data__tables_discard_row__m"].rejected, counts["data__tables_discard_row__m"].loaded) == (2, 0)
     assert counts["data__open"].loaded == len(ELEMENTS)
     kept = sum(table.rejected + table.values_rejected for table in report.tables)
-    told = sum(violation.values for violation in report.inference.violations)
-    assert kept <= len(ours.rejects("row_key")) == told
+    reported = sum(violation.values for violation in report.inference.violations)
+    assert kept <= len(ours.rejects("row_key")) == reported
 
 
 @pytest.mark.parametrize("mode", DISCARDS)
@@ -145,7 +145,7 @@ def refused_by_dlt(stored, document):
     return None
 
 
-def test_every_violation_of_frozen_entities_is_told_and_nothing_is_loaded(spark, tmp_path):
+def test_every_violation_of_frozen_entities_is_reported_and_nothing_is_loaded(spark, tmp_path):
     lists = {entity: {entity: "freeze"} for entity in ENTITIES}
     stored = with_contracts(lists, root="freeze")
     documents = [*ELEMENTS, *({"nr": 9, name: [each]} for name in lists for each in ELEMENTS)]
@@ -155,8 +155,8 @@ def test_every_violation_of_frozen_entities_is_told_and_nothing_is_loaded(spark,
 
     report = ours.load(documents, is_stopped=True)
 
-    told = {(each.table, each.column, str(each.entity)) for each in report.inference.violations}
-    assert told == refusals
+    reported = {(each.table, each.column, str(each.entity)) for each in report.inference.violations}
+    assert reported == refusals
     places = {(each.table, each.column): each.first.number for each in report.inference.violations}
     assert (places["data", "b"], places["data__columns", "b"]) == (4, 26)
     assert not ours.path.exists()

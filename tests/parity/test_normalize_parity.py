@@ -65,7 +65,7 @@ def both(spark, folder, found, stored=PLAIN, name="data"):
 
 
 def numbered(found):
-    """Make the documents differ, so that rows can be told apart."""
+    """Make the documents differ, so that rows can be distinguished."""
     return [{"nr": number, **each} for number, each in enumerate(found, 1)]
 
 
@@ -264,7 +264,7 @@ def documents_of(source):
     if source.suffix == ".csv":
         with source.open(encoding="utf-8") as file:
             rows = csv.DictReader(file, skipinitialspace=True)
-            # what is empty is null to us; Python's reader cannot tell
+            # what is empty is null to us; Python's reader cannot say
             return [{name: value or None for name, value in row.items()} for row in rows]
     return json_of(source) if source.suffix == ".json" else lines_of(source)
 

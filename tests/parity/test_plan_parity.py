@@ -193,13 +193,15 @@ def is_odd(found):
 def plain(rows):
     """Return rows in a form that is equal for equal values only, in an order of their own; empty tables left out."""
     return {
-        table: sorted(sorted((name, *told(value)) for name, value in row.items() if value is not None) for row in found)
+        table: sorted(
+            sorted((name, *reported(value)) for name, value in row.items() if value is not None) for row in found
+        )
         for table, found in rows.items()
         if found
     }
 
 
-def told(value):
+def reported(value):
     match value:
         case datetime():
             return "timestamp", datetime.isoformat(value)

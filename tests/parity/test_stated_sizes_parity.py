@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 
 MEANT_DIFFERENCES = (
     "Sizes and time zones that sources state: what fits stays, and what is narrower changes nothing.",
-    "Sizes and time zones that sources state: Spark tells no width of binary and no `nullable`.",
+    "Sizes and time zones that sources state: Spark says no width of binary and no `nullable`.",
     "Sizes and time zones that sources state: numbers of documents that have no room are judged by the contract.",
 )
 """See docs/differences.md."""

@@ -70,7 +70,7 @@ def keys(path: Any) -> dict[int, str]:
         return dict(database.execute(f"select id, _dlt_id from {DATASET}.data").fetchall())
 
 
-def test_rows_of_parquet_are_the_versions_that_dlt_tells(spark, tmp_path, table):
+def test_rows_of_parquet_are_the_versions_that_dlt_reports(spark, tmp_path, table):
     file = tmp_path / "data.parquet"
     pyarrow.parquet.write_table(table, file)
     theirs = ByDlt(tmp_path / "theirs")

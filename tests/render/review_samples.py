@@ -318,7 +318,7 @@ def _orders_findings(path: str, old: Table, refunds: Table, note: Column) -> tup
             direction=Direction.LOOSENS,
             location=Location(path, 31, 9),
             against="v1.4:schemas/orders.schema.yaml",
-            fix="Tell those who still read version 2.",
+            fix="Inform those who still read version 2.",
         ),
         _finding(
             "T104",

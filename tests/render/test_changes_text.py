@@ -60,7 +60,7 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
 
 
 @pytest.mark.parametrize(("change", "where", "words"), CASES, ids=lambda each: type(each).__name__)
-def test_change_is_told_in_plain_words(change: Change, where: tuple[str | None, str | None], words: str) -> None:
+def test_change_is_reported_in_plain_words(change: Change, where: tuple[str | None, str | None], words: str) -> None:
     assert place(change) == where
     assert describe(change) == words
 
@@ -84,11 +84,11 @@ def test_every_kind_of_change_is_among_the_cases_and_the_samples() -> None:
         ({}, "no type"),
     ],
 )
-def test_type_is_told_with_what_narrows_it(properties: dict[str, Any], words: str) -> None:
+def test_type_is_reported_with_what_narrows_it(properties: dict[str, Any], words: str) -> None:
     assert describe_type(properties) == words
 
 
-def test_column_is_told_with_hints_that_say_yes() -> None:
+def test_column_is_reported_with_hints_that_say_yes() -> None:
     column = Column("c", {"data_type": "text", "nullable": True, "unique": True, "x-pii": True, "sort": False})
 
     assert describe_column(column) == "text, unique, x-pii"
@@ -101,13 +101,13 @@ def test_long_values_and_orders_are_cut() -> None:
     assert describe(ColumnsReordered("t", names, names[::-1])).endswith("`488` and 488 more")
 
 
-def test_cosmetic_changes_are_told_by_what_they_are_about() -> None:
+def test_cosmetic_changes_are_reported_by_what_they_are_about() -> None:
     assert what_changed(ColumnPropertyChanged("t", "c", "description", "a", "b")) == "`description`"
     assert what_changed(NullabilityChanged("t", "c", ABSENT, True)) == "the wording of `nullable`"
     assert what_changed(ColumnsReordered("t", ("a", "b"), ("b", "a"))) == "the order of columns"
 
 
-def test_of_a_large_value_only_what_differs_is_told() -> None:
+def test_of_a_large_value_only_what_differs_is_reported() -> None:
     before = {"not_null": ["_dlt_id", "re:^_dlt_load_id$"], "unique": ["_dlt_id"], "primary_key": ["id"]}
     after = {"not_null": ["_dlt_id", "re:^id$", "_dlt_list_idx"], "unique": ["_dlt_id"]}
 
@@ -117,13 +117,13 @@ def test_of_a_large_value_only_what_differs_is_told() -> None:
     )
 
 
-def test_a_value_that_became_another_kind_is_told_whole() -> None:
+def test_a_value_that_became_another_kind_is_reported_whole() -> None:
     assert describe(SettingChanged("schema_contract", {"columns": "freeze"}, ["evolve"])) == (
         'setting `schema_contract`: {"columns": "freeze"} -> ["evolve"]'
     )
 
 
-def test_a_type_that_only_a_database_has_is_told() -> None:
+def test_a_type_that_only_a_database_has_is_reported() -> None:
     point = Column("at", {"x-database-type": "GEOMETRY"})
 
     assert describe(ColumnAdded("places", point)) == "new column, GEOMETRY"

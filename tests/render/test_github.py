@@ -45,7 +45,7 @@ def test_each_finding_that_counts_is_a_command_and_the_worst_come_first() -> Non
     assert names == ["error"] * 4 + ["warning"] * 2 + ["notice"] * 5
 
 
-def test_command_points_to_the_line_and_tells_the_fix() -> None:
+def test_command_points_to_the_line_and_reports_the_fix() -> None:
     first = render(broken()).splitlines()[0]
 
     assert first == (
@@ -55,7 +55,7 @@ def test_command_points_to_the_line_and_tells_the_fix() -> None:
     )
 
 
-def test_counts_of_the_data_are_told() -> None:
+def test_counts_of_the_data_are_reported() -> None:
     message = next(message for _, each, message in read(render(broken())) if each["title"].startswith("N402"))
 
     assert "3 of 12,000 values" in message
@@ -90,18 +90,18 @@ def test_revision_is_no_part_of_the_file() -> None:
 
 def test_signs_of_the_command_language_survive() -> None:
     message = "100% of `a:b,c` is gone"
-    [(_, properties, told)] = read(render(with_finding(message=message, title="50%, or: all")))
+    [(_, properties, reported)] = read(render(with_finding(message=message, title="50%, or: all")))
 
-    assert told.splitlines()[0] == message
+    assert reported.splitlines()[0] == message
     assert properties["title"] == "C204 50%, or: all"
     assert "100%25 of" in render(with_finding(message=message))
 
 
 def test_silenced_finding_is_a_notice_with_its_reason() -> None:
-    [(name, _, told)] = [each for each in read(render(broken())) if each[1]["title"].startswith("T104")]
+    [(name, _, reported)] = [each for each in read(render(broken())) if each[1]["title"].startswith("T104")]
 
     assert name == "notice"
-    assert told.splitlines()[-1] == "silenced until 2026-12-31: agreed with the analysts (s.toml:4)"
+    assert reported.splitlines()[-1] == "silenced until 2026-12-31: agreed with the analysts (s.toml:4)"
 
 
 def test_unimportant_findings_are_left_out() -> None:

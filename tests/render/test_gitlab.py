@@ -56,7 +56,7 @@ def test_broken_contract_blocks() -> None:
     assert blockers[0]["description"].startswith("contract violation: ")
 
 
-def test_equal_fingerprints_are_told_apart_the_same_way_each_time() -> None:
+def test_equal_fingerprints_are_distinguished_the_same_way_each_time() -> None:
     report = with_findings({}, {"against": "v1"}, {"against": "v2"})
     fingerprints = [issue["fingerprint"] for issue in json.loads(render(report))]
 

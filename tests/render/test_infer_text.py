@@ -117,7 +117,7 @@ def test_variants_stand_beside_their_column(new_schema: InferenceReport) -> None
 
 
 @pytest.mark.parametrize(
-    ("precision", "timezone", "told"),
+    ("precision", "timezone", "reported"),
     [
         (6, False, "timestamp(6) without time zone"),
         (None, False, "timestamp without time zone"),
@@ -126,8 +126,8 @@ def test_variants_stand_beside_their_column(new_schema: InferenceReport) -> None
         (None, None, "timestamp"),
     ],
 )
-def test_timestamps_without_a_time_zone_are_told_as_such(
-    precision: int | None, timezone: bool | None, told: str, troubled: InferenceReport
+def test_timestamps_without_a_time_zone_are_reported_as_such(
+    precision: int | None, timezone: bool | None, reported: str, troubled: InferenceReport
 ) -> None:
     paid = replace(troubled.tables[0].columns[1], is_new=False, precision=precision, timezone=timezone)
     new = replace(paid, is_new=True, before=None, kinds={})
@@ -135,8 +135,8 @@ def test_timestamps_without_a_time_zone_are_told_as_such(
 
     lines = print_inference(report, Look(None)).splitlines()
 
-    assert any(line.endswith(f"~ paid: was text, now {told}, 4 values") for line in lines)
-    assert any(line.endswith(f"+ local: {told}, 4 values") for line in lines)
+    assert any(line.endswith(f"~ paid: was text, now {reported}, 4 values") for line in lines)
+    assert any(line.endswith(f"+ local: {reported}, 4 values") for line in lines)
 
 
 def test_name_without_visible_ends_is_quoted(new_schema: InferenceReport) -> None:

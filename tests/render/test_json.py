@@ -41,17 +41,17 @@ def test_every_key_of_a_shipped_schema_is_explained(file: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["infer", "import", "diff", "rules", "normalize"])
-def test_the_manual_tells_the_keys_of_each_document_in_the_words_of_its_schema(command: str) -> None:
+def test_the_manual_reports_the_keys_of_each_document_in_the_words_of_its_schema(command: str) -> None:
     manual = (Path(__file__).parents[2] / "docs/json.md").read_text(encoding="utf-8")
     section = manual.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
-    told = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE))
+    reported = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE))
     schema = read_schema(command)
     parts = {
         key: {**schema["$defs"].get(str(part.get("$ref")).rpartition("/")[2], {}), **part}
         for key, part in schema["properties"].items()
     }
 
-    assert told == {key: part["description"].replace("|", "\\|") for key, part in parts.items()}
+    assert reported == {key: part["description"].replace("|", "\\|") for key, part in parts.items()}
 
 
 def test_schema_describes_every_key_and_no_other(troubled: InferenceReport, new_schema: InferenceReport) -> None:

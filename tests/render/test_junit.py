@@ -79,7 +79,7 @@ def test_silenced_finding_is_skipped_with_its_reason() -> None:
     assert case.find("failure") is None
 
 
-def test_name_tells_a_broken_contract() -> None:
+def test_name_reports_a_broken_contract() -> None:
     names = [case.attrib["name"] for case in read(broken()).iter("testcase")]
 
     assert (

@@ -210,7 +210,7 @@ def test_limit_holds_whatever_the_names(length: int) -> None:
         assert markdown.count("<details>") == markdown.count("</details>")
 
 
-def test_silences_are_told() -> None:
+def test_silences_are_reported() -> None:
     markdown = render(review_samples.broken())
 
     assert "1 finding silenced." in markdown

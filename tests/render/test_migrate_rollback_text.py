@@ -17,15 +17,15 @@ def _report() -> RollbackReport:
     """Two steps that write a table's rows anew once, and three that one copy undoes."""
     plan = plan_samples.shared()
     copies = tuple(statement for planned in plan.steps[:3] for statement in planned.undo_statements)
-    told = {4: plan.steps[3].undo_statements, 1: copies}
+    reported = {4: plan.steps[3].undo_statements, 1: copies}
     undone = []
     for number, planned in reversed(list(enumerate(plan.steps, 1))):
-        shown = replace(planned, undo_statements=told.get(number, ()))
+        shown = replace(planned, undo_statements=reported.get(number, ()))
         undone.append(UndoneStep("r1", number, shown, done_with=2 if number > 3 else 5))
     return RollbackReport(plan.place, "shop", "new", "old", tuple(undone), Outcome.DONE)
 
 
-def test_a_rollback_tells_what_is_undone_at_once(snapshot: SnapshotAssertion) -> None:
+def test_a_rollback_reports_what_is_undone_at_once(snapshot: SnapshotAssertion) -> None:
     assert print_rollback(_report(), Look(100)) == snapshot
 
 

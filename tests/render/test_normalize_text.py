@@ -199,7 +199,7 @@ def test_schema_of_loads_describes_an_inference_as_that_of_infer_does() -> None:
 
     inference = {key: value for key, value in normalize["$defs"]["inference"].items() if key != "description"}
 
-    # A load tells of warnings once, beside its inference.
+    # A load reports warnings once, beside its inference.
     properties = {key: value for key, value in infer["properties"].items() if key != "warnings"}
     required = [key for key in infer["required"] if key != "warnings"]
     expected = {"type": infer["type"], "properties": properties, "required": required, "additionalProperties": False}
@@ -240,7 +240,7 @@ def test_load_that_stops_says_of_no_row_that_it_was_loaded(stopped: NormalizeRep
     assert "records =" not in printed
 
 
-def test_texts_that_could_not_be_typed_are_told_with_what_becomes_of_them(loaded: NormalizeReport) -> None:
+def test_texts_that_could_not_be_typed_are_reported_with_what_becomes_of_them(loaded: NormalizeReport) -> None:
     assert loaded.inference is not None
     found = [
         TypingFinding("born", 2, Position("a.csv", 7), "Unable to convert 'x' to date", "column", nullable=True),
@@ -248,11 +248,11 @@ def test_texts_that_could_not_be_typed_are_told_with_what_becomes_of_them(loaded
         TypingFinding("id", 1, Position("a.csv", 9), "Non-null value expected", "column", nullable=False),
     ]
     typed = replace(loaded, outcome=Outcome.STOPPED, inference=replace(loaded.inference, typing=tuple(found)))
-    told = print_load(typed, Look(200))
-    assert "2 texts of `born`, first in a.csv, row 8: Unable to convert 'x' to date (null, see `_errors`)" in told
-    assert "Unable to convert 'x' to date (rejected)" in told
-    assert "1 text of `id`, first in a.csv, row 10: Non-null value expected (no null allowed)" in told
-    assert "texts could not be typed" in told
+    reported = print_load(typed, Look(200))
+    assert "2 texts of `born`, first in a.csv, row 8: Unable to convert 'x' to date (null, see `_errors`)" in reported
+    assert "Unable to convert 'x' to date (rejected)" in reported
+    assert "1 text of `id`, first in a.csv, row 10: Non-null value expected (no null allowed)" in reported
+    assert "texts could not be typed" in reported
     document = json.loads(render_document(typed.to_dict()))
     jsonschema.validate(document, read_schema("normalize"))
     assert document["stops"] == ["typing"]

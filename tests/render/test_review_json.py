@@ -94,7 +94,7 @@ def test_wrong_document_is_found_wrong(spoil: Any) -> None:
         validate(document)
 
 
-def test_absent_and_null_are_told_apart() -> None:
+def test_absent_and_null_are_distinguished() -> None:
     assert with_header(ABSENT, None) == {"kind": "HeaderChanged", "name": "description", "after": None}
     assert with_header(None, ABSENT) == {"kind": "HeaderChanged", "name": "description", "before": None}
 

@@ -192,14 +192,14 @@ def test_finding_says_what_the_data_says(counted: Counted, words: str) -> None:
     assert words in print_review(_with(replace(_found("C204"), counted=counted)), WHOLE)
 
 
-def test_values_are_shown_where_nothing_else_tells_them() -> None:
+def test_values_are_shown_where_nothing_else_reports_them() -> None:
     finding = replace(_found("D301"), message="its type changed")
 
     assert "  bigint -> double" in print_review(_with(finding), WHOLE)
     assert "bigint -> double" not in print_review(_with(_found("D301")), WHOLE)
 
 
-def test_edited_file_is_told_in_one_line_with_the_way_out() -> None:
+def test_edited_file_is_reported_in_one_line_with_the_way_out() -> None:
     printed = print_review(review_samples.broken(), WHOLE)
 
     (line,) = (line for line in printed.splitlines() if "edited by hand" in line)
@@ -218,7 +218,7 @@ def test_schema_on_one_side_only_is_new_or_removed() -> None:
     )
 
 
-def test_changes_that_the_hash_leaves_out_are_told_as_such() -> None:
+def test_changes_that_the_hash_leaves_out_are_reported_as_such() -> None:
     review = review_samples.cosmetic().reviews[0]
     assert review.base is not None
     same: Review = replace(review, head=replace(review.base, number=4), is_cosmetic=False)
@@ -246,7 +246,7 @@ def test_changes_that_the_hash_leaves_out_are_told_as_such() -> None:
         ("another size", None, 3, None),
     ],
 )
-def test_values_that_the_sentence_tells_are_not_told_again(
+def test_values_that_the_sentence_reports_are_not_reported_again(
     message: str, before: object, after: object, shown: str | None
 ) -> None:
     assert values(replace(_found("C204"), message=message, before=before, after=after)) == shown

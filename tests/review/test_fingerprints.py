@@ -1,4 +1,4 @@
-"""What tells findings apart: no two of a review have one fingerprint, whatever the order of tables in the files."""
+"""What distinguishes findings: no two of a review have one fingerprint, whatever the order of tables in the files."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def fields() -> tuple[Schema, Schema]:
         (fields, "C214", 2),
     ],
 )
-def test_findings_of_one_rule_are_told_apart(pair, rule, count):
+def test_findings_of_one_rule_are_distinguished(pair, rule, count):
     findings = found(*pair())
     assert [each.rule for each in findings].count(rule) == count
     assert twins(findings) == {}
 
 
-def test_a_name_that_a_destination_cuts_and_takes_for_another_is_told_twice():
+def test_a_name_that_a_destination_cuts_and_takes_for_another_is_reported_twice():
     tables = {name: {"columns": {"id": TEXT}} for name in ("orders", "Orders")}
     limits = NameLimits(max_bytes=5, is_case_sensitive=False)
     findings = found(shop({}), shop(tables), limits)

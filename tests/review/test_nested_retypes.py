@@ -58,14 +58,14 @@ def column_of(name: str) -> dict:
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(LEAVES, 2)))
 def test_a_field_fares_as_a_column_of_its_own(before: str, after: str) -> None:
-    told = found(shop(column_of(before)), shop(column_of(after)))
-    impacts = [each.impact for each in told if each.rule.startswith("D")]
+    reported = found(shop(column_of(before)), shop(column_of(after)))
+    impacts = [each.impact for each in reported if each.rule.startswith("D")]
     expected = Impact(*(max((getattr(each, axis) for each in impacts), key=RANK) for axis in AXES))
 
     (field,) = found(keeping(f"struct<a:{before}>"), keeping(f"struct<a:{after}>"))
 
     assert (field.rule, field.impact) == ("D313", expected)
-    assert field.severity == max((each.severity for each in told), key=RANK)
+    assert field.severity == max((each.severity for each in reported), key=RANK)
 
 
 STORED = "struct<a:bigint,b:array<struct<c:string>>,m:map<string,bigint>>"
@@ -91,10 +91,10 @@ def test_the_contract_is_broken_in_a_review_where_a_load_is_refused(contract: ob
     head = resolve_nested(evidence, base, "orders").schema
 
     violations = judge(base, head).violations
-    told = [each for each in found(base, head) if each.is_violation]
+    reported = [each for each in found(base, head) if each.is_violation]
 
-    assert bool(told) == bool(violations)
-    assert all(each.column == "v" and "`v" in each.message for each in told)
+    assert bool(reported) == bool(violations)
+    assert all(each.column == "v" and "`v" in each.message for each in reported)
 
 
 WRITTEN = {"bigint": 7, "double": 1.5, "boolean": True, "string": "plain"}

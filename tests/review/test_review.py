@@ -105,7 +105,7 @@ def test_a_rule_set_by_the_configuration_counts_as_set_in_every_mode():
         assert finding.severity is Severity.WARN
 
 
-def test_a_rule_set_to_none_is_not_told():
+def test_a_rule_set_to_none_is_not_reported():
     assert found(WITH_NOTE, WITHOUT_NOTE, severities={"C204": Severity.NONE}) == ()
 
 
@@ -228,8 +228,8 @@ def test_a_fingerprint_does_not_depend_on_the_order_of_keys():
 def test_the_worst_comes_first_then_the_order_of_the_head():
     base = schema(carts=table(b=TEXT, a=TEXT, c=TEXT), orders=table(id=BIGINT))
     head = schema(orders=table(id=BIGINT, z=TEXT, y=TEXT), carts=table(b=TEXT))
-    told = [(each.severity, each.table, each.column) for each in found(base, head)]
-    assert told == [
+    reported = [(each.severity, each.table, each.column) for each in found(base, head)]
+    assert reported == [
         (Severity.ERROR, "carts", "a"),
         (Severity.ERROR, "carts", "c"),
         (Severity.INFO, "orders", "z"),
@@ -335,13 +335,13 @@ def test_any_two_schemas_can_be_reviewed(base, head):
 
 @given(schemas(), schemas())
 @settings(max_examples=100, deadline=None)
-def test_every_coming_and_going_is_told(base, head):
-    told = " ".join(finding.message for finding in found(base, head))
+def test_every_coming_and_going_is_reported(base, head):
+    reported = " ".join(finding.message for finding in found(base, head))
     for change in diff(base, head, heeds_moves=True):
         if isinstance(change, TableAdded | TableRemoved):
-            assert f"`{change.table.name}`" in told
+            assert f"`{change.table.name}`" in reported
         if isinstance(change, ColumnAdded | ColumnRemoved):
-            assert f"`{change.column.name}`" in told
+            assert f"`{change.column.name}`" in reported
 
 
 @given(schemas())

@@ -53,7 +53,7 @@ def test_the_first_silence_that_holds_is_the_one():
     assert silence_for([over, first, second], "C204", "orders", "note", TODAY) is first
 
 
-def test_silences_that_are_over_or_cover_nothing_are_told():
+def test_silences_that_are_over_or_cover_nothing_are_reported():
     over = silence(until=date(2026, 3, 30))
     idle = silence(table="carts")
     used = silence()
@@ -114,9 +114,9 @@ def test_a_wrong_silence_is_refused(item, message, hint):
     assert (caught.value.message, caught.value.hint, caught.value.at) == (message, hint, at)
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_all_that_is_wrong_is_reported_at_once():
     items = [{"rule": "C204"}, {"rule": "C204", "reason": "fine"}, {"reason": "a", "for": 1}]
     with pytest.raises(InputError) as caught:
         parse_silences([(item, None) for item in items])
-    told = [problem.message for problem in caught.value.problems]
-    assert told == ["silence 1 has no `reason`", "silence 3 has an unknown key `for`", "silence 3 has no `rule`"]
+    reported = [problem.message for problem in caught.value.problems]
+    assert reported == ["silence 1 has no `reason`", "silence 3 has an unknown key `for`", "silence 3 has no `rule`"]

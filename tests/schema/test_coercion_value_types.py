@@ -45,6 +45,6 @@ def test_every_value_of_json_and_python_has_a_type(value, data_type):
 
 
 @pytest.mark.parametrize("value", [None, object(), {1}])
-def test_a_value_without_a_type_is_told_apart(value):
+def test_a_value_without_a_type_is_distinguished(value):
     with pytest.raises(TypeError, match=type(value).__name__):
         type_of(value)

@@ -55,7 +55,7 @@ def test_a_cut_leaves_no_path_separator() -> None:
     assert resolve_collisions(["abcde_fg", "Abcde_fg"], naming) == {"Abcde_fg": "abcde_2"}
 
 
-def test_no_room_for_a_number_is_told() -> None:
+def test_no_room_for_a_number_is_reported() -> None:
     with pytest.raises(InputError, match="1 characters"):
         resolve_collisions(["a", "A"], load_naming("snake_case", 1))
 

@@ -39,7 +39,7 @@ def test_forms(stated, contract):
         (["freeze"], "is not a contract", "a mode"),
     ],
 )
-def test_mistakes_are_told_with_a_way_out(stated, message, hint):
+def test_mistakes_are_reported_with_a_way_out(stated, message, hint):
     with pytest.raises(InputError) as raised:
         Contract.of(stated)
     assert message in raised.value.message

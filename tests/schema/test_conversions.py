@@ -34,14 +34,14 @@ def test_numbers_become_points_in_time_only_where_their_unit_is_known(before):
     assert conversion(before, DataType.DATE, counts_seconds=True) == Conversion.LOSES
 
 
-def test_what_is_lost_can_be_told_of_every_pair_that_loses_something():
-    told = {
+def test_what_is_lost_can_be_reported_of_every_pair_that_loses_something():
+    reported = {
         pair: consequence(*pair)
         for pair, found in CONVERSIONS.items()
         if found in (Conversion.DEPENDS, Conversion.LOSES)
     }
-    assert all(told.values())
-    assert "time of day" in told[DataType.TIMESTAMP, DataType.DATE]
+    assert all(reported.values())
+    assert "time of day" in reported[DataType.TIMESTAMP, DataType.DATE]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_all_detections_of_dlt_are_known():
     }
 
 
-def test_an_unknown_detection_is_told_with_the_nearest_name():
+def test_an_unknown_detection_is_reported_with_the_nearest_name():
     with pytest.raises(InputError, match="`iso_timestmp`") as caught:
         DETECTORS["iso_timestmp"]
 

@@ -185,7 +185,7 @@ def test_a_type_that_is_taken_back_leaves_an_incomplete_column():
     ("before", "after", "is_restated"),
     [(ABSENT, True, True), (None, True, True), (ABSENT, None, True), (True, False, False), (False, ABSENT, False)],
 )
-def test_nullable_tells_meaning_from_wording(before, after, is_restated):
+def test_nullable_reports_meaning_from_wording(before, after, is_restated):
     def stating(nullable):
         return column("note") if nullable is ABSENT else column("note", nullable=nullable)
 
@@ -212,7 +212,7 @@ def test_a_null_is_stated():
     )
 
 
-def test_order_is_told_only_where_the_other_changes_leave_another_one():
+def test_order_is_reported_only_where_the_other_changes_leave_another_one():
     id_, note, price = column("id", "bigint"), column("note"), column("price", "double")
     assert of_columns([id_, note], [id_, note, price]) == (ColumnAdded("orders", price),)
     assert of_columns([id_, note, price], [id_, price]) == (ColumnRemoved("orders", note),)

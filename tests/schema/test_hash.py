@@ -91,7 +91,7 @@ def test_ten_hashes_are_remembered():
 
 
 @pytest.mark.parametrize("value", ["\ud800", 2**64, object()])
-def test_what_json_cannot_hold_is_told(value):
+def test_what_json_cannot_hold_is_reported(value):
     schema = replace(new_schema("demo"), extensions={"x-hint": value})
     with pytest.raises(InputError, match="the schema cannot be hashed"):
         version_hash(schema)

@@ -28,9 +28,9 @@ def test_a_column_is_read(text, place, properties):
 
 @pytest.mark.parametrize("text", ["id", ":text", "id:", "id:bigin", "id:decimal(x)", "id:primarykey"])
 def test_what_no_column_can_have_is_refused_with_the_nearest(text):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         parse_column(text)
-    assert told.value.hint
+    assert reported.value.hint
 
 
 def test_hints_are_stated_of_the_root_table_or_the_one_they_name():

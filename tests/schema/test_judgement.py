@@ -175,6 +175,6 @@ def test_the_root_key_of_a_refused_table_goes_with_it():
     assert judgement.schema.normalizers == keyed(schema(), t=key, w=key).normalizers
 
 
-def test_a_mistake_in_a_contract_is_told():
+def test_a_mistake_in_a_contract_is_reported():
     with pytest.raises(InputError, match="no contract mode"):
         judge(schema(T), schema(table("t", column("b"))), "frozen")

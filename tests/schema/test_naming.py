@@ -57,7 +57,7 @@ def test_long_names_are_shortened_around_a_tag(max_length: int | None, identifie
     assert load_naming("snake_case", max_length).normalize_identifier(LONG) == identifier
 
 
-def test_a_limit_without_room_for_the_tag_is_told() -> None:
+def test_a_limit_without_room_for_the_tag_is_reported() -> None:
     with pytest.raises(InputError, match="5 characters"):
         load_naming("snake_case", 5).normalize_identifier(LONG)
 
@@ -98,7 +98,7 @@ def test_blank_names_are_refused_and_blank_paths_are_empty(convention: str, blan
     assert naming.normalize_path(blank) == ""
 
 
-def test_a_name_with_half_of_a_surrogate_pair_is_told() -> None:
+def test_a_name_with_half_of_a_surrogate_pair_is_reported() -> None:
     with pytest.raises(InputError, match="not valid Unicode"):
         load_naming("direct", 10).normalize_identifier("\ud800" * 11)
 
@@ -229,7 +229,7 @@ def test_a_users_class_by_its_path(modules: Path) -> None:
         ("class NamingConvention: pass", "cannot be made"),
     ],
 )
-def test_a_users_module_that_is_wrong_is_told(modules: Path, source: str, message: str) -> None:
+def test_a_users_module_that_is_wrong_is_reported(modules: Path, source: str, message: str) -> None:
     (modules / "broken_names.py").write_text(source)
     with pytest.raises(InputError, match=message) as caught:
         load_naming("broken_names")

@@ -352,7 +352,7 @@ def test_tables_with_other_numbers_are_siblings(before, after, is_rename):
         ("salesEu", "salesUs"),
     ],
 )
-def test_tables_that_are_told_apart_by_one_word_are_siblings(before, after):
+def test_tables_that_are_distinguished_by_one_word_are_siblings(before, after):
     columns = [column(name) for name in ("id", "total", "note", "status", "placed_at")]
     assert renames(changes_of(shop(table(before, *columns)), shop(table(after, *columns)))) == {}
 

@@ -8,7 +8,7 @@ from schemactl.schema.types import DataType
 
 
 @pytest.mark.parametrize("section", [{"default_hints": {"unique": ["re:["]}}, {"preferred_types": {"re:[": "text"}}])
-def test_a_broken_regular_expression_is_told(section):
+def test_a_broken_regular_expression_is_reported(section):
     with pytest.raises(InputError, match=r"`re:\[` is not a regular expression"):
         Settings.of(section)
 

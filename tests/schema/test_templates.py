@@ -26,7 +26,7 @@ def test_names_that_no_schema_can_have(name):
     assert "64" in raised.value.hint
 
 
-def test_an_unknown_convention_is_told():
+def test_an_unknown_convention_is_reported():
     with pytest.raises(InputError, match="snake_caze"):
         new_schema("demo", "snake_caze")
 

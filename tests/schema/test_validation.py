@@ -129,7 +129,7 @@ def test_a_wrong_table_property_is_placed(properties: dict[str, Any], keys: tupl
 
 
 @pytest.mark.parametrize("circle", [("orders",), ("orders", "items"), ("orders", "items", "parts")])
-def test_a_table_that_is_nested_in_itself_is_told_once(circle: tuple[str, ...]):
+def test_a_table_that_is_nested_in_itself_is_reported_once(circle: tuple[str, ...]):
     schema = with_table(parent=circle[-1])
     for parent, name in pairwise(circle):
         schema["tables"][name] = {"columns": {}, "parent": parent}
@@ -190,7 +190,7 @@ def test_what_the_hash_cannot_hold_is_found():
     assert check(with_column(**{"x-n": 2**64 - 1})) == ()
 
 
-def test_all_findings_are_told_at_once():
+def test_all_findings_are_reported_at_once():
     schema = with_column(data_type="txt", nullable="no")
     schema["settings"] = {"detections": "all"}
     assert len(check(schema)) == 3

@@ -32,7 +32,7 @@ def test_a_folder_that_is_not_there_holds_no_schemas(tmp_path):
     assert find_file(tmp_path / "none", "a") is None
 
 
-def test_a_file_in_place_of_a_folder_is_told(tmp_path):
+def test_a_file_in_place_of_a_folder_is_reported(tmp_path):
     (tmp_path / "export").write_text("")
     with pytest.raises(InputError, match="cannot list"):
         list_names(tmp_path / "export")
@@ -67,7 +67,7 @@ def test_a_name_in_another_script_is_fine(tmp_path):
     assert find_file(tmp_path, "Żółw") is not None
 
 
-def test_a_broken_link_is_told_and_not_taken_for_absence(tmp_path):
+def test_a_broken_link_is_reported_and_not_taken_for_absence(tmp_path):
     (tmp_path / "a.schema.yaml").symlink_to(tmp_path / "gone.yaml")
     with pytest.raises(InputError, match="there is no file") as caught:
         read_schema(tmp_path, "a")
@@ -81,7 +81,7 @@ def test_the_nearest_file_is_named_for_one_that_is_not_there(tmp_path):
     assert caught.value.hint == "did you mean `orders.schema.yaml`?"
 
 
-def test_text_that_is_not_utf8_is_told_with_its_place(tmp_path):
+def test_text_that_is_not_utf8_is_reported_with_its_place(tmp_path):
     path = tmp_path / "a.schema.yaml"
     path.write_bytes("name: ż\nb: é".encode() + b"\xff")
     with pytest.raises(InputError) as caught:
@@ -97,7 +97,7 @@ def test_an_endless_file_is_refused(tmp_path):
         read_schema(tmp_path, "a")
 
 
-def test_a_folder_named_as_a_schema_file_is_told(tmp_path):
+def test_a_folder_named_as_a_schema_file_is_reported(tmp_path):
     (tmp_path / "a.schema.yaml").mkdir()
     with pytest.raises(InputError, match="is a folder"):
         read_schema(tmp_path, "a")

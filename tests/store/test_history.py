@@ -164,7 +164,7 @@ def test_a_long_history_is_cut_at_its_old_end(repository, monkeypatch):
     assert texts(repository.top / "a.yaml") == ["4\n", "3\n"]
 
 
-def test_a_shallow_clone_is_told_unless_only_what_it_has_is_asked_for(repository, tmp_path):
+def test_a_shallow_clone_is_reported_unless_only_what_it_has_is_asked_for(repository, tmp_path):
     repository.write("a.yaml", "one\n")
     repository.write("a.yaml", "two\n")
     clone = tmp_path / "clone"

@@ -30,7 +30,7 @@ def hold(folder: Path, seconds: float) -> subprocess.Popen[str]:
     return process
 
 
-def test_the_second_command_is_told_who_holds_the_folder(tmp_path):
+def test_the_second_command_is_reported_who_holds_the_folder(tmp_path):
     holder = hold(tmp_path, 60)
     try:
         with pytest.raises(InputError, match=f"in use by process {holder.pid}$"), locked(tmp_path, 0.2):
@@ -106,7 +106,7 @@ def test_a_folder_that_is_not_there_is_made(tmp_path):
         assert (tmp_path / "new" / "schemas" / LOCK_NAME).exists()
 
 
-def test_a_file_in_place_of_the_folder_is_told(tmp_path):
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path):
     (tmp_path / "schemas").write_text("")
     with pytest.raises(InputError, match="cannot be a folder: a file has its name"), locked(tmp_path / "schemas"):
         pass

@@ -51,7 +51,7 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         private_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
 
 
-def test_one_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_one_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "schemactl").write_text("")
 
     with pytest.raises(InputError, match=r"cannot use the folder .*schemactl"):

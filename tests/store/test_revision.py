@@ -95,7 +95,7 @@ def test_a_path_may_go_up_and_down(repository):
     assert len(texts("HEAD~1", repository / "schemas" / "export" / ".." / "export")) == 2
 
 
-def test_an_unknown_revision_is_told(repository):
+def test_an_unknown_revision_is_reported(repository):
     with pytest.raises(InputError, match="there is no git revision `nope`") as caught:
         read_revision("nope", repository)
     assert "git fetch" in str(caught.value.hint)
@@ -107,7 +107,7 @@ def test_what_is_no_revision_is_refused_and_never_taken_for_an_option(repository
         read_revision(revision, repository / "schemas")
 
 
-def test_an_unknown_path_is_told(repository):
+def test_an_unknown_path_is_reported(repository):
     with pytest.raises(InputError, match=r"no schema file at `none/x\.yaml` in revision `HEAD`"):
         read_revision("HEAD", repository / "none" / "x.yaml")
     with pytest.raises(InputError, match="no schema file at `schemas`"):
@@ -123,13 +123,13 @@ def test_a_shallow_clone_gets_a_hint_of_its_own(repository, tmp_path):
     assert "--unshallow" in str(caught.value.hint)
 
 
-def test_a_folder_outside_any_repository_is_told(tmp_path, monkeypatch):
+def test_a_folder_outside_any_repository_is_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(InputError, match="is not in a git repository"):
         read_revision("HEAD", tmp_path / "schemas")
 
 
-def test_a_machine_without_git_is_told(repository, monkeypatch, tmp_path):
+def test_a_machine_without_git_is_reported(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     with pytest.raises(InputError, match="needs the `git` command") as caught:
         read_revision("HEAD", repository)
@@ -142,7 +142,7 @@ def test_a_repository_without_commits_has_no_revision(tmp_path):
         read_revision("HEAD", tmp_path)
 
 
-def test_a_linked_file_is_told(repository):
+def test_a_linked_file_is_reported(repository):
     link = repository / "l.schema.yaml"
     link.symlink_to("schemas/export/a.schema.yaml")
     commit(repository, "three")
@@ -157,7 +157,7 @@ def test_a_repository_is_found_through_a_link_above_it(repository, tmp_path):
     assert len(texts("HEAD~1", link / "schemas" / "export")) == 2
 
 
-def test_a_file_that_is_not_text_is_told(repository):
+def test_a_file_that_is_not_text_is_reported(repository):
     path = repository / "x.schema.yaml"
     path.write_bytes(b"name: x\n\xff")
     commit(repository, "three")

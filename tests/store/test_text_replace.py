@@ -125,7 +125,7 @@ def test_a_folder_is_not_replaced(tmp_path):
         replace_text(tmp_path / "a", "new")
 
 
-def test_a_file_where_a_folder_should_be_is_told(tmp_path):
+def test_a_file_where_a_folder_should_be_is_reported(tmp_path):
     (tmp_path / "export").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         replace_text(tmp_path / "export" / "a", "new")

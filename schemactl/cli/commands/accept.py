@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl accept`` can be told."""
+    """Options of ``schemactl accept``."""
 
     fingerprints: Annotated[
         list[str], typer.Argument(metavar="FINGERPRINT...", help="Of the findings, as `schemactl diff` shows them.")

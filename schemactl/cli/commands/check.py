@@ -25,7 +25,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl check`` can be told."""
+    """Options of ``schemactl check``."""
 
     files: Annotated[
         list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")

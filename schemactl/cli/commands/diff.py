@@ -50,7 +50,7 @@ DEFAULT_TIMEOUT, NEVER = "300", "0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(SparkCommandOptions):
-    """What ``schemactl diff`` can be told."""
+    """Options of ``schemactl diff``."""
 
     references: Annotated[
         list[str],

@@ -27,7 +27,7 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl edit`` can be told."""
+    """Options of ``schemactl edit``."""
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="The schema.", autocompletion=complete_names)]
     column: Annotated[

@@ -29,7 +29,7 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl export`` can be told."""
+    """Options of ``schemactl export``."""
 
     reference: Annotated[
         str,
@@ -100,9 +100,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     for exported in export(request):
         if not options.quiet:
-            terminal.tell(print_losses(exported.losses, options.to))
+            terminal.report(print_losses(exported.losses, options.to))
         if exported.path is None:
             terminal.write(exported.text)
         elif not options.quiet:
-            terminal.tell(f"wrote {exported.path}\n")
+            terminal.report(f"wrote {exported.path}\n")
     return ExitCode.DONE

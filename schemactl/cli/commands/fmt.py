@@ -26,7 +26,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl fmt`` can be told."""
+    """Options of ``schemactl fmt``."""
 
     files: Annotated[
         list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl import`` can be told."""
+    """Options of ``schemactl import``."""
 
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files; each brings tables of its own.")]
     name: Annotated[
@@ -79,7 +79,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     imported = import_files(request)
     if not options.quiet:
-        terminal.tell(print_losses(imported.losses, "the schema"))
+        terminal.report(print_losses(imported.losses, "the schema"))
     shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
     if options.format == "json":
         from schemactl.render.imports import import_document

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(DataOptions):
-    """What ``schemactl infer`` can be told."""
+    """Options of ``schemactl infer``."""
 
     to: Annotated[
         str | None,

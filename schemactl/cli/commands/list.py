@@ -20,7 +20,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl list`` can be told."""
+    """Options of ``schemactl list``."""
 
     format: TextOrJson = "text"
 

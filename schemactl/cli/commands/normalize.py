@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(DataOptions):
-    """What ``schemactl normalize`` can be told."""
+    """Options of ``schemactl normalize``."""
 
     to: Annotated[
         str,

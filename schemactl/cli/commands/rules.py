@@ -26,7 +26,7 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl rules`` can be told."""
+    """Options of ``schemactl rules``."""
 
     rule: Annotated[
         str | None,

@@ -27,7 +27,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl show`` can be told."""
+    """Options of ``schemactl show``."""
 
     reference: Annotated[
         str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references)

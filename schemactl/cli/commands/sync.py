@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """What ``schemactl sync`` can be told."""
+    """Options of ``schemactl sync``."""
 
     names: Annotated[
         list[str],

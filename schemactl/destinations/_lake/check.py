@@ -49,7 +49,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     if there.obstacle:
         raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.obstacle}")
     columns = [column for column in table.columns.values() if column.is_complete and column.name in there.kinds]
-    found = tuple(Problem(told) for each in columns if (told := _misfit(lake, each, there)))
+    found = tuple(Problem(described) for each in columns if (described := _misfit(lake, each, there)))
     if found:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
@@ -64,7 +64,7 @@ def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
     ours = structure_of(column)
     if ours is not None and held is not None and not isinstance(held, Leaf):
         found = grown_field(lake, column, there)
-        return found.told(column.name) if isinstance(found, Clash) else None
+        return found.describe(column.name) if isinstance(found, Clash) else None
     if fits(lake.kind_of(column), there.kinds[column.name]):
         return None
     kind = shown(ours) if ours is not None else column.data_type

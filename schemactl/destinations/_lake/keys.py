@@ -19,7 +19,7 @@ class Keys:
     Attributes:
         primary: of the primary key.
         merge: of the merge key.
-        row: what tells rows apart.
+        row: what distinguishes rows.
         root: the key of the root row that a nested row belongs to.
         parent: the key of the row above.
         hard_delete: says of a row that it asks to be deleted.
@@ -52,7 +52,7 @@ def keys_of(table: Table) -> Keys:
     """Return the keys that a table's hints state.
 
     Raises:
-        DestinationError: nothing tells its rows apart.
+        DestinationError: nothing distinguishes its rows.
     """
     sort, end = first_hinted(table, "dedup_sort"), first_hinted(table, "x-valid-to")
     stated = table.columns[end].properties.get("x-active-record-timestamp") if end else None

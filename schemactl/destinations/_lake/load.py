@@ -98,7 +98,7 @@ def _check(lake: Lake, chains: Sequence[Chain], there: Mapping[str, LakeTable | 
 
 
 def settle(lake: Lake) -> None:
-    """End the load that the journal tells of: undo it unless it is complete.
+    """End the load that the journal records: undo it unless it is complete.
 
     Raises:
         DestinationError: someone else has written to its tables since.
@@ -117,7 +117,7 @@ def _take_back(lake: Lake, error: BaseException) -> None:
     """Undo a load that has failed.
 
     Raises:
-        DestinationError: that fails as well, as it may where the disk is full; both reasons are told.
+        DestinationError: that fails as well, as it may where the disk is full; both reasons are reported.
     """
     try:
         settle(lake)
@@ -188,7 +188,9 @@ def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTabl
 
 def _certain(field: pyarrow.Field | Clash) -> pyarrow.Field:
     if isinstance(field, Clash):  # as `_check` has seen, unless the table was changed since
-        raise DestinationError(f"another program has changed the table: {field.told('a column')}", hint="load again")
+        raise DestinationError(
+            f"another program has changed the table: {field.describe('a column')}", hint="load again"
+        )
     return field
 
 

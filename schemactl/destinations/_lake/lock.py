@@ -29,7 +29,7 @@ def machine_folder(*known: str) -> Path:
     """Return a folder of this machine whose lock stands for a destination that has none which ends with its holder.
 
     Args:
-        known: what tells the destination from others.
+        known: what distinguishes the destination from others.
 
     Raises:
         DestinationError: the user's private folder is another user's, or others may write to it: they could hold locks,

@@ -39,7 +39,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """The keys of a table's rows that come, file by file one after the other, and of those that only tell what goes."""
+    """The keys of a table's rows that come, file by file one after the other, and of those that only remove rows."""
 
     keys: pyarrow.Table
     counts: tuple[int, ...]

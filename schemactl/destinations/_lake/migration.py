@@ -43,7 +43,7 @@ class LakeMigration:
     Attributes:
         store: the dataset.
         abilities: what its format can do.
-        stored: what its catalogue says of a column.
+        stored: what its catalog says of a column.
         is_read_only: whether nothing may be written.
     """
 

@@ -1,4 +1,4 @@
-"""Steps of migrations of tables on files, as people read SQL: nothing runs these statements, they tell what is done."""
+"""Steps of migrations of tables on files, as people read SQL: nothing runs these statements, they say what is done."""
 
 from __future__ import annotations
 

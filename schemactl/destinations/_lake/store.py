@@ -94,7 +94,7 @@ class LakeStore(Protocol):
         ...
 
     def alter(self, step: Step) -> None:
-        """Do a step about a column by the catalogue alone; asked only where ``Abilities`` say that it can."""
+        """Do a step about a column by the catalog alone; asked only where ``Abilities`` say that it can."""
         ...
 
     def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:

@@ -158,7 +158,7 @@ class Lake(Protocol):
         ...
 
     def discard_files(self, table: str, journal: Journal) -> None:
-        """Remove what a load that was undone has written for a table, where the format can tell."""
+        """Remove what a load that was undone has written for a table, where the format can find it."""
         ...
 
     def discard_own(self, journal: Journal, /) -> None:

@@ -21,7 +21,7 @@ MAX_DECIMAL = 38
 
 
 def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Properties:
-    """Return what a catalogue says of such a column that dlt has made, but for nulls.
+    """Return what a catalog says of such a column that dlt has made, but for nulls.
 
     Args:
         column: complete, or with a database's own type.
@@ -56,7 +56,7 @@ def _structure(of: NestedType, has_time: bool) -> Properties:
 
 
 def kind_of_nested(of: pyarrow.DataType) -> Properties | None:
-    """Return what a catalogue says of a column of structs, lists or maps; None of other ones, and unknown ones."""
+    """Return what a catalog says of a column of structs, lists or maps; None of other ones, and unknown ones."""
     found = structure_of_arrow(of) if is_nested(of) else None
     return None if found is None else unknown(write_type(found))
 

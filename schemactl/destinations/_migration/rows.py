@@ -35,7 +35,7 @@ def row_of(record: Run | StepRecord) -> dict[str, str | None]:
 
 
 def run_of(row: Mapping[str, Any]) -> Run:
-    """Return the run that a row tells of.
+    """Return the run that a row records.
 
     Raises:
         KeyError: the row lacks a column.
@@ -56,7 +56,7 @@ def run_of(row: Mapping[str, Any]) -> Run:
 
 
 def step_of(row: Mapping[str, Any]) -> StepRecord:
-    """Return the step that a row tells of.
+    """Return the step that a row records.
 
     Raises:
         KeyError: the row lacks a column.

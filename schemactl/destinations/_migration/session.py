@@ -48,7 +48,7 @@ class Database(Protocol):
         """Return one by its name as it stands; where it is not there, a transaction may end with that."""
         ...
 
-    def telling(self, task: str, hint: str | None = None) -> AbstractContextManager[None]: ...
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]: ...
 
 
 Sampled = Callable[[str, Relation, float], str | None]
@@ -66,7 +66,7 @@ class SqlMigration(Generic[D]):
 
     Attributes:
         database: an open connection on which every statement is kept at once.
-        reads: returns the catalogue of a dataset that has tables.
+        reads: returns the catalog of a dataset that has tables.
         schema: the database's own name for the dataset; the same, but for SQLite.
         copied: returns whether a step copies its table, as the step finds it; None where none does.
         unguarded: returns how a retype is done where every value goes well; None where that is no quicker.
@@ -93,7 +93,7 @@ class SqlMigration(Generic[D]):
         return self.dataset if self.schema is None else self.schema
 
     def catalogue(self) -> Catalogue:
-        with self.database.telling("read the catalogue"):
+        with self.database.wrap_errors("read the catalog"):
             if not any(not name.startswith(OURS) for name in self.database.relation_names(self._place)):
                 empty = replace(new_schema(schema_name((), self.dataset)), tables={})
                 return Catalogue(empty, f"{self.origin}?dataset={self.dataset}")
@@ -102,7 +102,7 @@ class SqlMigration(Generic[D]):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self.database.telling("begin a transaction"):
+        with self.database.wrap_errors("begin a transaction"):
             self.database.execute("BEGIN")
         self.known.begin()
         try:
@@ -112,19 +112,19 @@ class SqlMigration(Generic[D]):
             raise
         finally:
             self.known.end()
-        with self.database.telling("complete the migration"):
+        with self.database.wrap_errors("complete the migration"):
             self.database.execute("COMMIT")
 
     def _roll_back(self) -> None:
-        # Where the connection is lost the database rolls back by itself; what failed first is told.
-        with suppress(DestinationError), self.database.telling("take the migration back"):
+        # Where the connection is lost the database rolls back by itself; what failed first is reported.
+        with suppress(DestinationError), self.database.wrap_errors("take the migration back"):
             self.database.execute("ROLLBACK")
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         self._make_dataset()
         quick = self._unguarded(step) if self.known.holds(step) else None
         for statement in quick.statements if quick is not None else statements:
-            with self.database.telling("migrate"):
+            with self.database.wrap_errors("migrate"):
                 self.database.execute(statement)
         self._drop_outdated_copies((step,))
         self.known.follow(step)
@@ -141,7 +141,7 @@ class SqlMigration(Generic[D]):
         """Do steps by one copy of their table; see ``flows.migrate.copying``."""
         self._make_dataset()
         for statement in self.copy_statements(steps, table):
-            with self.database.telling("migrate"):
+            with self.database.wrap_errors("migrate"):
                 self.database.execute(statement)
         self._drop_outdated_copies(steps)
         for step in steps:
@@ -151,12 +151,12 @@ class SqlMigration(Generic[D]):
         """Return the names of tables in dlt's staging dataset that go with steps: dlt makes them again."""
         if self.schema is not None:
             return ()  # a dataset of SQLite's is a file
-        with self.database.telling("look for dlt's staging dataset"):
+        with self.database.wrap_errors("look for dlt's staging dataset"):
             return tuple(outdated_copies(self.database, self.dataset, steps))
 
     def _drop_outdated_copies(self, steps: Sequence[Step]) -> None:
         if self.schema is None:
-            with self.database.telling("drop dlt's staging copy"):
+            with self.database.wrap_errors("drop dlt's staging copy"):
                 drop_outdated_copies(self.database, self.dataset, steps)
 
     def _unguarded(self, step: Step) -> Unguarded | None:
@@ -178,19 +178,19 @@ class SqlMigration(Generic[D]):
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
         if self.schema is None:
-            with self.database.telling("make the dataset"):
+            with self.database.wrap_errors("make the dataset"):
                 if self.dataset not in self.database.datasets():
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.dialect.name(self.dataset)}")
 
     def row_count(self, table: str) -> int:
-        with self.database.telling("count rows"):
+        with self.database.wrap_errors("count rows"):
             count: int = self.database.query(f"SELECT count(*) FROM {qualify(self._place, table)}")[0][0]
         return count
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         if not tables:
             return frozenset()
-        with self.database.telling("look for rows"):
+        with self.database.wrap_errors("look for rows"):
             asked = {name.casefold() for name in tables}
             there = [each for each in self.database.relations(self._place).values() if each.is_table]
             names = [each.name for each in there if each.name.casefold() in asked]
@@ -208,7 +208,7 @@ class SqlMigration(Generic[D]):
 
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
         name = table or table_of(step)
-        with self.database.telling("count values that do not survive"):
+        with self.database.wrap_errors("count values that do not survive"):
             relation = self._relation(name)
             if table is None and column is None and self._goes_well(step):
                 return Unfit(0, self.row_count(name))
@@ -229,7 +229,7 @@ class SqlMigration(Generic[D]):
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
         """See ``destinations.SamplingSession``."""
-        with self.database.telling("look at a sample of the rows", "without `--sample` all rows are read"):
+        with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
             relation = self._relation(table_of(step))
             place = qualify(self._place, relation.name)
             query = self.sampled(place, relation, share)
@@ -243,7 +243,7 @@ class SqlMigration(Generic[D]):
 
     def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
         name = table or table_of(step)
-        with self.database.telling("count values that an undo spells in another way"):
+        with self.database.wrap_errors("count values that an undo spells in another way"):
             relation = self._relation(name)
             return self._count(step, column, qualify(self._place, name), relation, is_undone=True)
 
@@ -260,7 +260,7 @@ class SqlMigration(Generic[D]):
         if "_dlt_id" in relation.columns:
             return count(("_dlt_id",))
         found = count(())
-        # The whole catalogue is read for a table's key: only where there is a row to name.
+        # The whole catalog is read for a table's key: only where there is a row to name.
         keys = self._primary_key(relation.name) if found.count else ()
         return count(keys) if keys else found
 
@@ -269,36 +269,36 @@ class SqlMigration(Generic[D]):
         return tuple(each.name for each in found.columns.values() if each.properties.get("primary_key"))
 
     def runs(self) -> tuple[Run, ...]:
-        with self.database.telling("read the ledger"):
+        with self.database.wrap_errors("read the ledger"):
             return ledger.read_runs(self.database, self._place)
 
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        with self.database.telling("read the ledger"):
+        with self.database.wrap_errors("read the ledger"):
             return ledger.read_steps(self.database, self._place, run_id)
 
     def write_run(self, run: Run) -> None:
         self._make_dataset()
-        with self.database.telling("write the ledger"):
+        with self.database.wrap_errors("write the ledger"):
             ledger.write_run(self.database, self._place, run)
 
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
         self._make_dataset()
-        with self.database.telling("write the ledger"):
+        with self.database.wrap_errors("write the ledger"):
             ledger.write_steps(self.database, self._place, steps)
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        with self.database.telling("read dlt's ledger"):
+        with self.database.wrap_errors("read dlt's ledger"):
             return ledger.read_versions(self.database, self._place, schema_name)
 
     def schema_of(self, version_hash: str) -> Schema | None:
-        with self.database.telling("read dlt's ledger"):
+        with self.database.wrap_errors("read dlt's ledger"):
             return ledger.read_schema(self.database, self._place, version_hash)
 
     def write_version(self, schema: Schema) -> None:
         self._make_dataset()
-        with self.database.telling("write dlt's ledger"):
+        with self.database.wrap_errors("write dlt's ledger"):
             ledger.write_version(self.database, self._place, schema)
 
     def forget_version(self, version_hash: str) -> None:
-        with self.database.telling("write dlt's ledger"):
+        with self.database.wrap_errors("write dlt's ledger"):
             ledger.forget_version(self.database, self._place, version_hash)

@@ -21,7 +21,7 @@ def count_query(step: Step, column: str | None, table: str, keys: Sequence[str],
         step: what is to be done.
         column: the name of its column now, where it is another one than the step finds.
         table: the table's full name now.
-        keys: names of the columns that tell rows apart.
+        keys: names of the columns that distinguish rows.
         dialect: of the database.
 
     Returns:
@@ -101,7 +101,7 @@ def _condition(step: Step, column: str | None, table: str, dialect: Dialect) -> 
 
 
 def _of_key(names: Sequence[str], table: str, dialect: Dialect) -> tuple[str, str]:
-    """Return what tells a row by its key, and the condition that the key has a null, or another row has it."""
+    """Return what names a row by its key, and the condition that the key has a null, or another row has it."""
     listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
     twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"
     shown = [f"coalesce(CAST({name} AS {dialect.text}), 'null')" for name in names]

@@ -80,8 +80,8 @@ def catalogue_of(dataset: Path) -> Catalogue:
 
 
 @contextmanager
-def told(what: str, again: str = "load again") -> Iterator[None]:
-    """Tell a failure of Delta in our words; ``what`` was attempted, ``again`` what to do where another was faster."""
+def wrap_errors(what: str, again: str = "load again") -> Iterator[None]:
+    """Wrap errors of Delta in our words; ``what`` was attempted, ``again`` what to do where another was faster."""
     import pyarrow
     from deltalake.exceptions import CommitFailedError, DeltaError
 
@@ -110,7 +110,7 @@ def open_table(folder: Path) -> DeltaTable:
         from deltalake import DeltaTable
     except ModuleNotFoundError:
         raise missing_driver("deltalake", "delta") from None
-    with told(f"cannot read the Delta table `{folder}`"):
+    with wrap_errors(f"cannot read the Delta table `{folder}`"):
         return DeltaTable(str(folder))
 
 
@@ -136,7 +136,7 @@ def _kind(written: str) -> Properties:
 
 
 def stored(column: Column) -> Properties:
-    """Return what Delta's catalogue says of such a column, as dlt writes it."""
+    """Return what Delta's catalog says of such a column, as dlt writes it."""
     return with_nullable(new_kind(column), column)
 
 

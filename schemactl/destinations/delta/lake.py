@@ -19,7 +19,7 @@ from schemactl.destinations._lake.table import DataFile, LakeTable
 from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
-from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, told
+from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.delta.folders import make_table, remove_table
 from schemactl.destinations.parquet.bookkeeping import ENDING, INIT, new_files
 from schemactl.destinations.parquet.journal import list_files
@@ -96,7 +96,7 @@ class DeltaLakeTable:
     def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow.dataset
 
-        with told(f"cannot read `{self.folder / file.path}`"):
+        with wrap_errors(f"cannot read `{self.folder / file.path}`"):
             held = self.table.to_pyarrow_dataset()
             format_ = pyarrow.dataset.ParquetFileFormat()
             fragment = format_.make_fragment(file.path, held.filesystem)
@@ -105,7 +105,7 @@ class DeltaLakeTable:
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         from deltalake import Field
 
-        with told(f"cannot add columns to `{self.folder}`"):
+        with wrap_errors(f"cannot add columns to `{self.folder}`"):
             allow_local_timestamps(self.table, fields, _mark(load_id))
             self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
         return DeltaLakeTable(self.folder, open_table(self.folder))
@@ -135,7 +135,7 @@ class DeltaLakeTable:
             size, at = path.stat().st_size, int(path.stat().st_mtime * 1000)
             adds.append(AddAction(path.name, size, {}, at, True, _statistics(path)))
         removes = [RemoveAction(each.path, True, now, each.handle, {}) for each in removed]
-        with told(f"cannot commit to `{self.folder}`"):
+        with wrap_errors(f"cannot commit to `{self.folder}`"):
             self.table.create_write_transaction(
                 [*adds, *removes], "append", self.table.schema(), commit_properties=_mark(load_id)
             )
@@ -145,7 +145,7 @@ class DeltaLakeTable:
         return any(each.get(LOAD_ID) != load_id for each in self.table.history(count))
 
     def restore(self, version: int, load_id: str) -> None:
-        with told(f"cannot restore `{self.folder}` to version {version}"):
+        with wrap_errors(f"cannot restore `{self.folder}` to version {version}"):
             self.table.restore(version, commit_properties=_mark(load_id))
 
 
@@ -173,7 +173,7 @@ class DeltaLake:
     @contextmanager
     def locked(self) -> Iterator[None]:
         with loading(self.folder):
-            with told(f"cannot read `{self.folder}`"):
+            with wrap_errors(f"cannot read `{self.folder}`"):
                 own = [each for each in self.folder.iterdir() if each.is_dir() and not (each / LOG).is_dir()]
             for folder in (self.folder, *own):
                 remove_leftovers(folder)  # whoever holds the lock is alone
@@ -200,12 +200,12 @@ class DeltaLake:
 
     def create(self, name: str, fields: Sequence[pyarrow.Field], load_id: str) -> DeltaLakeTable:
         folder = self.place(name)
-        with told(f"cannot make the Delta table `{folder}`"):
+        with wrap_errors(f"cannot make the Delta table `{folder}`"):
             make_table(folder, fields, _mark(load_id))
         return DeltaLakeTable(folder, open_table(folder))
 
     def drop(self, name: str) -> None:
-        with told(f"cannot remove `{self.place(name)}`"):
+        with wrap_errors(f"cannot remove `{self.place(name)}`"):
             remove_table(self.place(name))
 
     def read_journal(self) -> Journal | None:

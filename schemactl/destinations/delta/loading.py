@@ -11,7 +11,7 @@ from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations.delta.address import dataset_to_load, read_address
-from schemactl.destinations.delta.catalogue import told
+from schemactl.destinations.delta.catalogue import wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs
 from schemactl.destinations.parquet.journal import list_files
@@ -56,7 +56,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """
     dataset = dataset_to_load(read_address(url), package.schema.name)
     require_driver()
-    with told(f"cannot load into `{dataset}`"):
+    with wrap_errors(f"cannot load into `{dataset}`"):
         load_package(DeltaLake(dataset), package, progress)
 
 

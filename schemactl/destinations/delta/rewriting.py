@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._migration.records import Hindrance
-from schemactl.destinations.delta.catalogue import told
+from schemactl.destinations.delta.catalogue import wrap_errors
 from schemactl.destinations.delta.lake import DeltaLakeTable
 from schemactl.errors import DestinationError, SchemactlError
 from schemactl.migration.steps import ChangeType, DropColumn, RenameColumn, Step
@@ -94,7 +94,7 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
-    with told("Delta has no such column", AGAIN):
+    with wrap_errors("Delta has no such column", AGAIN):
         wanted = pyarrow.schema(list(fields))
         made = pyarrow.schema(DeltaSchema.from_arrow(wanted).to_arrow())
     for each, there in zip(wanted, made, strict=True):
@@ -107,7 +107,7 @@ def read_batches(place: Path, rows: pyarrow.dataset.Dataset, fields: pyarrow.Sch
     """Yield the rows of the table at ``place``, few of them read ahead, in the types of ``fields``."""
     import pyarrow
 
-    with told(f"cannot read `{place}`", AGAIN):
+    with wrap_errors(f"cannot read `{place}`", AGAIN):
         # What is read ahead is held in memory.
         for batch in rows.to_batches(columns=fields.names, batch_readahead=2, fragment_readahead=1):
             columns = [column.cast(each.type) for column, each in zip(batch.columns, fields, strict=True)]

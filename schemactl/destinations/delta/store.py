@@ -17,7 +17,7 @@ from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.delta.address import tables_in
-from schemactl.destinations.delta.catalogue import catalogue_of, new_kind, told
+from schemactl.destinations.delta.catalogue import catalogue_of, new_kind, wrap_errors
 from schemactl.destinations.delta.folders import WORKSHOP, clear, make_table, remove_table
 from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable, allow_local_timestamps
 from schemactl.destinations.delta.rewriting import (
@@ -101,7 +101,7 @@ class DeltaStore:
         import pyarrow
 
         opened = self._open(table).table
-        with told(f"cannot count the rows of `{self.folder / table}`", AGAIN):
+        with wrap_errors(f"cannot count the rows of `{self.folder / table}`", AGAIN):
             counts = pyarrow.table(opened.get_add_actions())["num_records"].to_pylist()
             # Whether a commit says how many rows a file has is up to its writer.
             return opened.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
@@ -113,7 +113,7 @@ class DeltaStore:
     def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
         opened = self._open(table).table
         rows, wanted, place = self._rows(table, opened), _chosen(opened, columns), self.folder / table
-        with told(f"cannot read `{place}`", AGAIN):
+        with wrap_errors(f"cannot read `{place}`", AGAIN):
             fragments = sorted(rows.get_fragments(), key=lambda each: each.path)
             yield from sample((_sampled(place, rows, fragment, wanted) for fragment in fragments), share)
 
@@ -121,7 +121,7 @@ class DeltaStore:
         import pyarrow.fs
 
         place = self.folder / table
-        with told(f"cannot read `{place}`", AGAIN):
+        with wrap_errors(f"cannot read `{place}`", AGAIN):
             # A rewrite pulls rows from within delta-rs, where its own file system must not be called again.
             local = pyarrow.fs.SubTreeFileSystem(str(place.absolute()), pyarrow.fs.LocalFileSystem())
             return opened.to_pyarrow_dataset(filesystem=local)
@@ -141,12 +141,12 @@ class DeltaStore:
         if lake.open(table.name) is not None:
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
-        with told(f"cannot make the Delta table `{lake.place(table.name)}`", AGAIN):
+        with wrap_errors(f"cannot make the Delta table `{lake.place(table.name)}`", AGAIN):
             make_table(lake.place(table.name), fields, _mark("create table"))
 
     def drop(self, table: str) -> None:
         place = self._writing().place(table)
-        with told(f"cannot remove `{place}`", AGAIN):
+        with wrap_errors(f"cannot remove `{place}`", AGAIN):
             remove_table(place)
         self.read.pop(table, None)
 
@@ -154,7 +154,7 @@ class DeltaStore:
         lake = self._writing()
         if lake.open(after) is not None and not _is_same(lake.place(before), lake.place(after)):
             raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
-        with told(f"cannot rename `{lake.place(before)}`", AGAIN):
+        with wrap_errors(f"cannot rename `{lake.place(before)}`", AGAIN):
             os.replace(lake.place(before), lake.place(after))  # noqa: PTH105 - in one step, as files are replaced
         self.read.pop(before, None)
 
@@ -166,12 +166,12 @@ class DeltaStore:
             case AddColumn(table, column):
                 new = self.field(column)
                 opened, mark = self._open(table).table, _mark("add column")
-                with told(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
+                with wrap_errors(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
                     allow_local_timestamps(opened, [new], mark)
                     opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
             case DropNotNull(table, column):
                 opened = self._open(table).table
-                with told(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
+                with wrap_errors(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
                 raise DestinationError(f"Delta does not do this by its log alone: {step}")
@@ -184,7 +184,7 @@ class DeltaStore:
         self._writing()
         opened = self.read.pop(table, None) or self._open(table).table
         delta_fields(fields)
-        with failing_as_itself(in_fields(batches, fields)) as rows, told(f"cannot rewrite `{table}`", AGAIN):
+        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"cannot rewrite `{table}`", AGAIN):
             write_deltalake(
                 opened,
                 pyarrow.RecordBatchReader.from_batches(fields, rows),
@@ -240,7 +240,7 @@ def remove_leftovers(folder: Path) -> None:
     Raises:
         DestinationError: it cannot be removed.
     """
-    with told(f"cannot remove `{folder / WORKSHOP}`", AGAIN):
+    with wrap_errors(f"cannot remove `{folder / WORKSHOP}`", AGAIN):
         clear(folder / WORKSHOP)
 
 

@@ -13,7 +13,7 @@ from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._migration.opening import waiting
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
-from schemactl.destinations.duckdb._session import DuckDbSession, commit, is_in_use, open_session, told
+from schemactl.destinations.duckdb._session import DuckDbSession, commit, is_in_use, open_session, wrap_errors
 from schemactl.destinations.duckdb._types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema
@@ -64,7 +64,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     is_absent = not address.path.exists()
     if is_absent:
         _check_folder(address)
-    with told(address, "make the folder"):
+    with wrap_errors(address, "make the folder"):
         address.path.parent.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for others who have `{address}` open", None)
     with _opened(address, is_absent) as session:
@@ -97,7 +97,7 @@ def _opened(address: FileAddress, is_absent: bool) -> Iterator[DuckDbSession]:
 
 
 def _identity(address: FileAddress) -> tuple[int, int] | None:
-    """Return what tells a file from another one of its name; None where there is none."""
+    """Return what distinguishes a file from another one of its name; None where there is none."""
     try:
         status = address.path.stat()
     except OSError:

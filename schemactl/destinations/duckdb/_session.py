@@ -167,8 +167,8 @@ class DuckDbSession:
         """Do nothing: whoever has the file open for writing is alone."""
 
     @contextmanager
-    def telling(self, task: str, hint: str | None = None) -> Iterator[None]:
-        with told(self.address, task, hint):
+    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+        with wrap_errors(self.address, task, hint):
             yield
 
 
@@ -192,7 +192,7 @@ _OF_VALUES: Final = ("ConversionException", "ConstraintException", "InvalidInput
 
 
 @contextmanager
-def told(address: FileAddress, task: str, hint: str | None = None) -> Iterator[None]:
+def wrap_errors(address: FileAddress, task: str, hint: str | None = None) -> Iterator[None]:
     """Turn DuckDB's errors into ours."""
     import duckdb
 
@@ -239,10 +239,10 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()
     place = ":memory:" if is_empty else str(address.path.absolute())
-    # Left to tell the type, DuckDB takes some files of others for a database in memory.
+    # Left to find the type itself, DuckDB takes some files of others for a database in memory.
     mode = "TYPE duckdb, READ_ONLY" if is_read_only and not is_empty else "TYPE duckdb"
     with duckdb.connect(config=offline) as connection:
-        with told(address, "open a table"):
+        with wrap_errors(address, "open a table"):
             connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)} ({mode})")
             connection.execute(f"USE {quote(_ALIAS)}")
             # Files may hold moments without their zone; all of them are in UTC.
@@ -253,5 +253,5 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
 
 def commit(session: DuckDbSession) -> None:
     """Keep what the transaction has done."""
-    with session.telling("complete the load"):
+    with session.wrap_errors("complete the load"):
         session.connection.execute("COMMIT")

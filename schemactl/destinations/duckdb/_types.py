@@ -43,7 +43,7 @@ _KINDS: Final[dict[str, Properties]] = {
 
 
 def kind_of(written: str) -> Properties:
-    """Return dlt's type for one of DuckDB's, as its catalogue writes it."""
+    """Return dlt's type for one of DuckDB's, as its catalog writes it."""
     parsed = parse_type(written)
     if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
         precision, scale = parsed.sizes
@@ -52,7 +52,7 @@ def kind_of(written: str) -> Properties:
 
 
 def stored(column: Column) -> Properties:
-    """Return what a DuckDB catalogue says of such a column (docs/dlt.md §9.3)."""
+    """Return what a DuckDB catalog says of such a column (docs/dlt.md §9.3)."""
     written = column.properties.get(DATABASE_TYPE)
     return with_nullable(unknown(written) if written else kind_of(column_type(column)), column)
 
@@ -69,7 +69,7 @@ _DATABASE_TYPES: Final = {
 
 
 def column_type(column: Column) -> str:
-    """Return the type that dlt gives a column on DuckDB, as its catalogue writes it.
+    """Return the type that dlt gives a column on DuckDB, as its catalog writes it.
 
     Raises:
         ValueError: the column is incomplete.

@@ -188,7 +188,7 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
         return tuple(self._hanging_on(table).of_column_alone(column))
 
     def _hanging_on(self, table: str) -> Hanging:
-        with self.database.telling("look at what hangs on the tables"):
+        with self.database.wrap_errors("look at what hangs on the tables"):
             if not self.hanging:
                 self.hanging.update({"": Hanging(), **read_hanging(self.database, self.dataset)})
         return self.hanging.get(table.lower(), Hanging())
@@ -223,13 +223,13 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
         Raises:
             DestinationError: the table has what a copy would lose.
         """
-        with self.database.telling("copy a table"):
+        with self.database.wrap_errors("copy a table"):
             hanging = read_hanging(self.database, self.dataset).get(table.lower(), Hanging())
         lost = copy_hindrance(table, hanging, dropped)
         if lost is not None:
             raise DestinationError(f"{lost.message}, in `{self.origin}`", hint=lost.hint)
         yield
-        with self.database.telling("copy a table"):
+        with self.database.wrap_errors("copy a table"):
             relation = self.database.relation(self.dataset, table)
             for statement in comments_again(self.dataset, table, hanging, relation.columns if relation else ()):
                 self.database.execute(statement)

@@ -1,6 +1,6 @@
-"""Iceberg tables: ``iceberg:FOLDER?dataset=NAME``, a folder with its catalogue in SQLite (`catalog.db`).
+"""Iceberg tables: ``iceberg:FOLDER?dataset=NAME``, a folder with its catalog in SQLite (`catalog.db`).
 
-``iceberg:CATALOG?dataset=NAME`` names a catalogue of `.pyiceberg.yaml` or of ``PYICEBERG_CATALOG__`` variables; it
+``iceberg:CATALOG?dataset=NAME`` names a catalog of `.pyiceberg.yaml` or of ``PYICEBERG_CATALOG__`` variables; it
 has no lock, so that one load at a time is then up to those who run them. The folders that dlt's filesystem makes
 have no catalogue: they are read, and not loaded into. ``wei`` is a text, as dlt writes it. New tables are not
 partitioned, and rows are not loaded into tables that are.

@@ -1,4 +1,4 @@
-"""Addresses of Iceberg catalogues, and how they are opened."""
+"""Addresses of Iceberg catalogs, and how they are opened."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A folder or the name of a configured catalogue, and a dataset in it, None for the only one."""
+    """A folder or the name of a configured catalog, and a dataset in it, None for the only one."""
 
     stated: str
     folder: Path | None
@@ -39,15 +39,15 @@ class Address:
 
     @property
     def database(self) -> Path | None:
-        """Return the file of the folder's catalogue, whether it is there or not."""
+        """Return the file of the folder's catalog, whether it is there or not."""
         return self.folder.absolute() / DATABASE if self.folder else None
 
 
 def read_address(url: str) -> Address:
-    """Return what an address says: a configured catalogue where there is one of this name, else a folder.
+    """Return what an address says: a configured catalog where there is one of this name, else a folder.
 
     Raises:
-        InputError: it names nothing, or an object store without a catalogue.
+        InputError: it names nothing, or an object store without a catalog.
         DestinationError: the package `pyiceberg` is missing.
     """
     kind, _, rest = url.partition(":")
@@ -59,7 +59,7 @@ def read_address(url: str) -> Address:
     if _is_configured(stated):
         return Address(stated, None, dataset)
     if _SCHEME.fullmatch(stated):
-        hint = "name its catalogue in `.pyiceberg.yaml`, then iceberg:CATALOG?dataset=NAME"
+        hint = "name its catalog in `.pyiceberg.yaml`, then iceberg:CATALOG?dataset=NAME"
         raise InputError(f"`{stated}` is no folder of this machine", hint=hint)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
         raise InputError(f"`{dataset}` cannot name a dataset in `{stated}`")
@@ -75,7 +75,7 @@ def _is_configured(name: str) -> bool:
 
 
 def open_catalog(address: Address, *, is_written: bool) -> Catalog:
-    """Return the catalogue; a folder's is made where it is missing and ``is_written``.
+    """Return the catalog; a folder's is made where it is missing and ``is_written``.
 
     Raises:
         DestinationError: it cannot be reached or opened, or a package is missing.
@@ -87,7 +87,7 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
     except ModuleNotFoundError:
         raise missing_driver("sqlalchemy", "iceberg") from None
     database = address.folder.absolute() / DATABASE
-    with told(f"cannot open the catalogue `{database}`"):
+    with wrap_errors(f"cannot open the catalog `{database}`"):
         return SqlCatalog(
             _name_in(database),
             uri=_sqlite_url(database, "rwc" if is_written else "ro"),
@@ -97,16 +97,16 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
 
 
 def lock_folder(address: Address) -> Path:
-    """Return the folder whose lock keeps others out: the catalogue's, else one of this machine alone.
+    """Return the folder whose lock keeps others out: the catalog's, else one of this machine alone.
 
-    Catalogues have no locks that end with their holders.
+    Catalogs have no locks that end with their holders.
     """
     if address.folder is not None:
         return address.folder
     from pyiceberg.utils.config import Config
 
     stated = Config().get_catalog_config(address.stated) or {}
-    # Two configurations may call one catalogue differently.
+    # Two configurations may call one catalog differently.
     return machine_folder("iceberg", str(stated.get("uri") or address.stated), str(stated.get("warehouse") or ""))
 
 
@@ -116,10 +116,10 @@ def _open_configured(name: str) -> Catalog:
 
     stated = Config().get_catalog_config(name) or {}
     try:
-        with told(f"cannot open the catalogue `{name}`"):
+        with wrap_errors(f"cannot open the catalog `{name}`"):
             return load_catalog(name, **{key: str(value) for key, value in stated.items()})
     except ValueError as error:
-        raise InputError(f"the configuration of the catalogue `{name}` is wrong: {error}") from error
+        raise InputError(f"the configuration of the catalog `{name}` is wrong: {error}") from error
 
 
 def _sqlite_url(database: Path, mode: str) -> str:
@@ -138,14 +138,14 @@ def _name_in(database: Path) -> str:
             found = connection.execute("select distinct catalog_name from iceberg_tables").fetchall()
     except sqlite3.Error as error:
         if is_busy(error):
-            raise DestinationError(f"cannot read the catalogue `{database}`: {error}", hint=_END_FIRST) from error
-        raise DestinationError(f"`{database}` is no catalogue of Iceberg: {error}") from error
+            raise DestinationError(f"cannot read the catalog `{database}`: {error}", hint=_END_FIRST) from error
+        raise DestinationError(f"`{database}` is no catalog of Iceberg: {error}") from error
     return str(found[0][0]) if len(found) == 1 else _USUAL_NAME
 
 
 @contextmanager
-def told(what: str, again: str = "load again") -> Iterator[None]:
-    """Tell a failure of Iceberg in our words; ``what`` was attempted, ``again`` is the way out of a conflict."""
+def wrap_errors(what: str, again: str = "load again") -> Iterator[None]:
+    """Wrap errors of Iceberg in our words; ``what`` was attempted, ``again`` is the way out of a conflict."""
     import pyarrow
     from pyiceberg.exceptions import CommitFailedException, ValidationException
 

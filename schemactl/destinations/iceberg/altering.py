@@ -1,4 +1,4 @@
-"""What Iceberg does with columns by its catalogue alone, and what it can do so."""
+"""What Iceberg does with columns by its catalog alone, and what it can do so."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def hindrance(table: IcebergLakeTable, step: Step, way: Way) -> Hindrance | None
     """Return why a table does not take a step about a column, by the way that Iceberg takes it."""
     if way is Way.REWRITE and not table.table.spec().is_unpartitioned():
         message = f"`{table.name}` is partitioned, and only tables without partitions are rewritten"
-        hint = "what only changes the catalogue can be done: adding, renaming and dropping columns, widening numbers"
+        hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
         return Hindrance(message, hint)
     match step:
         case DropColumn():

@@ -1,4 +1,4 @@
-"""What an Iceberg catalogue holds, or a folder of Iceberg tables that dlt made without one."""
+"""What an Iceberg catalog holds, or a folder of Iceberg tables that dlt made without one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._lake.types import kind_of, kind_of_nested
 from schemactl.destinations._types import decimal, integer, parse_type
-from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, told
+from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
@@ -62,7 +62,7 @@ def read_catalogue(url: str) -> Catalogue:
     if address.database is not None and not address.database.is_file():
         return _read_folder(address, address.folder or Path())
     catalog = open_catalog(address, is_written=False)
-    with told(f"cannot read `{address}`"):
+    with wrap_errors(f"cannot read `{address}`"):
         held = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
         dataset = choose_dataset(held, address.dataset, str(address))
         return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
@@ -78,7 +78,7 @@ def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
 
 
 def _read_folder(address: Address, folder: Path) -> Catalogue:
-    """Return what dlt's filesystem has made: tables without a catalogue, each with its own metadata."""
+    """Return what dlt's filesystem has made: tables without a catalog, each with its own metadata."""
     found = {each.name: each for each in _folders(folder) if _tables_of_folder(each)}
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
     dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
@@ -90,7 +90,7 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
 def _static(file: Path) -> Table:
     from pyiceberg.table import StaticTable
 
-    with told(f"cannot read `{file}`"):
+    with wrap_errors(f"cannot read `{file}`"):
         return StaticTable.from_metadata(str(file.absolute()))
 
 
@@ -123,7 +123,7 @@ def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dat
 
 
 def datasets_in(catalog: Catalog) -> list[str]:
-    """Return the names of a catalogue's datasets."""
+    """Return the names of a catalog's datasets."""
     return sorted(".".join(each) for each in catalog.list_namespaces())
 
 
@@ -169,7 +169,7 @@ def _kind(written: str) -> Properties:
 
 
 def stored(column: Column) -> Properties:
-    """Return what Iceberg's catalogue says of such a column, as dlt writes it."""
+    """Return what Iceberg's catalog says of such a column, as dlt writes it."""
     return with_nullable(new_kind(column), column)
 
 

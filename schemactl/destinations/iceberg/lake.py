@@ -13,7 +13,7 @@ from urllib.parse import quote
 from schemactl.destinations._lake.journal import Journal, journal_from_text
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
-from schemactl.destinations.iceberg.address import Address, lock_folder, told
+from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import is_loaded, write_bookkeeping
 from schemactl.destinations.iceberg.catalogue import new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
@@ -29,12 +29,12 @@ WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "
 
 _JOURNAL: Final = "schemactl.journal."
 _PIECE: Final = 900
-"""Characters of a value that every catalogue takes: those in databases have columns of 1,000."""
+"""Characters of a value that every catalog takes: those in databases have columns of 1,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class IcebergLake:
-    """A dataset: a namespace of a catalogue."""
+    """A dataset: a namespace of a catalog."""
 
     address: Address
     catalog: Catalog
@@ -50,7 +50,7 @@ class IcebergLake:
 
     @property
     def namespace(self) -> tuple[str, ...]:
-        """Return what catalogues call the dataset."""
+        """Return what catalogs call the dataset."""
         return tuple(self.dataset.split("."))
 
     @property
@@ -67,7 +67,7 @@ class IcebergLake:
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
-            with told(f"cannot read `{name}` of `{self.origin}`"):
+            with wrap_errors(f"cannot read `{name}` of `{self.origin}`"):
                 if not self.catalog.table_exists((*self.namespace, name)):
                     return None
                 return IcebergLakeTable(self.catalog.load_table((*self.namespace, name)))
@@ -82,7 +82,7 @@ class IcebergLake:
 
         properties = {LOAD_ID: load_id, **(stated or {})}
         identifier = (*self.namespace, name)
-        with told(f"cannot make the table `{name}` in `{self.origin}`"):
+        with wrap_errors(f"cannot make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             made = self.catalog.create_table(
                 identifier, pyarrow.schema(fields), self._location(name), properties=properties
@@ -90,7 +90,7 @@ class IcebergLake:
         return IcebergLakeTable(made)
 
     def _location(self, name: str) -> str | None:
-        """Return where a new table is put; None where the catalogue says it."""
+        """Return where a new table is put; None where the catalog chooses it."""
         if self.address.folder is None:
             return None
         # Names may hold what paths and addresses give a meaning to.
@@ -99,7 +99,7 @@ class IcebergLake:
         return f"{place}-{uuid.uuid4().hex[:8]}" if place.exists() else str(place)
 
     def drop(self, name: str) -> None:
-        with told(f"cannot remove `{name}` from `{self.origin}`"):
+        with wrap_errors(f"cannot remove `{name}` from `{self.origin}`"):
             folder = local_path(self.catalog.load_table((*self.namespace, name)).location())
             others = [each for each in tables_in(self.catalog, self.dataset) if each != name]
             places = {local_path(self.catalog.load_table((*self.namespace, each)).location()) for each in others}
@@ -108,7 +108,7 @@ class IcebergLake:
                 shutil.rmtree(folder)
 
     def read_journal(self) -> Journal | None:
-        with told(f"cannot read `{self.origin}`"):
+        with wrap_errors(f"cannot read `{self.origin}`"):
             if not self.catalog.namespace_exists(self.namespace):
                 return None
             held = self._pieces()
@@ -119,7 +119,7 @@ class IcebergLake:
         text = journal.to_text() if journal else ""
         pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
         updates = {f"{_JOURNAL}{number:06}": piece for number, piece in enumerate(pieces)}
-        with told(f"cannot write the journal of `{self.origin}`"):
+        with wrap_errors(f"cannot write the journal of `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             removals = set(self._pieces()) - set(updates)
             if removals or updates:
@@ -137,11 +137,11 @@ class IcebergLake:
 
     def is_complete(self, schema_name: str, load_id: str) -> bool:
         table = self.open(LOADS_TABLE)
-        with told(f"cannot read `{self.origin}`"):
+        with wrap_errors(f"cannot read `{self.origin}`"):
             return table is not None and is_loaded(table.table, schema_name, load_id)
 
     def finish(self, package: LoadPackage) -> None:
-        with told(f"cannot complete the load in `{self.origin}`"):
+        with wrap_errors(f"cannot complete the load in `{self.origin}`"):
             for name, rows in write_bookkeeping(self.open, package):
                 table = self.open(name) or self.create(name, list(rows.schema), package.load_id)
                 table.table.append(rows, {LOAD_ID: package.load_id})

@@ -25,7 +25,7 @@ from schemactl.destinations._migration.rows import (
     run_of,
     step_of,
 )
-from schemactl.destinations.iceberg.address import told
+from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import rows_of
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.errors import DestinationError, InputError
@@ -72,8 +72,8 @@ def write_steps(lake: IcebergLake, steps: Sequence[StepRecord]) -> None:
     """Write steps in the place of those with the same run and number."""
     if not steps:
         return
-    told_anew = {(step.run_id, str(step.number)) for step in steps}
-    others = [row for row in _rows(lake, STEPS_TABLE) if (row["run_id"], row["number"]) not in told_anew]
+    rewritten = {(step.run_id, str(step.number)) for step in steps}
+    others = [row for row in _rows(lake, STEPS_TABLE) if (row["run_id"], row["number"]) not in rewritten]
     _put(lake, _STEPS, [*others, *map(row_of, steps)])
 
 
@@ -110,7 +110,7 @@ def write_version(lake: IcebergLake, schema: Schema) -> None:
     if lake.open(LOADS_TABLE) is None:
         lake.create(LOADS_TABLE, list(rows_of(loads_table(), []).schema), "")
     versions = lake.open(VERSION_TABLE) or lake.create(VERSION_TABLE, list(new.schema), "")
-    with told(f"cannot write `{VERSION_TABLE}` of `{lake.origin}`", AGAIN):
+    with wrap_errors(f"cannot write `{VERSION_TABLE}` of `{lake.origin}`", AGAIN):
         if _holds(lake, schema.version_hash):
             versions.table.overwrite(new, _of_hash(schema.version_hash))
         else:
@@ -121,7 +121,7 @@ def forget_version(lake: IcebergLake, version_hash: str) -> None:
     """Remove the schema of a hash from dlt's ledger, where it is there."""
     versions = lake.open(VERSION_TABLE)
     if versions is not None and _holds(lake, version_hash):
-        with told(f"cannot write `{VERSION_TABLE}` of `{lake.origin}`", AGAIN):
+        with wrap_errors(f"cannot write `{VERSION_TABLE}` of `{lake.origin}`", AGAIN):
             versions.table.delete(_of_hash(version_hash))
 
 
@@ -144,7 +144,7 @@ def _rows(lake: IcebergLake, name: str, without: str = "") -> list[dict[str, Any
     columns = [each for each in known.columns if each != without]
     if missing := set(columns) - set(opened.fields.names):
         raise DestinationError(f"`{name}` of `{lake.origin}` has no column `{min(missing)}`: it is not one of ours")
-    with told(f"cannot read `{name}` of `{lake.origin}`"):
+    with wrap_errors(f"cannot read `{name}` of `{lake.origin}`"):
         rows: list[dict[str, Any]] = opened.table.scan(selected_fields=tuple(columns)).to_arrow().to_pylist()
     return rows
 
@@ -154,6 +154,6 @@ def _put(lake: IcebergLake, table: Table, rows: Iterable[Row]) -> None:
     made = rows_of(table, [[row[name] for name in table.columns] for row in rows])
     opened = lake.open(table.name) or lake.create(table.name, list(made.schema), "", _METADATA)
     path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
-    with told(f"cannot write `{table.name}` of `{lake.origin}`", AGAIN):
+    with wrap_errors(f"cannot write `{table.name}` of `{lake.origin}`", AGAIN):
         added = [path] if write_rows(opened, path, made.to_batches()) else []
         opened.commit(added, opened.files(), "")

@@ -8,7 +8,7 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable, loading
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
-from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, told
+from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
 from schemactl.destinations.iceberg.catalogue import (
     datasets_in,
@@ -36,7 +36,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     if lake is None or loads is None:
         return PastLoads()
     inputs = lake.open(INPUTS_TABLE)
-    with told(f"cannot read `{lake.origin}`"):
+    with wrap_errors(f"cannot read `{lake.origin}`"):
         done = completed(loads.table, schema_name)
         return PastLoads(frozenset(done), loaded_inputs(inputs.table, schema_name, done) if inputs else {})
 
@@ -67,9 +67,9 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for other loads into `{address}`", None)
-    with loading(lock_folder(address)):  # two that make a catalogue at once would make its tables twice
+    with loading(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
-    with told(f"cannot load into `{address}`"):
+    with wrap_errors(f"cannot load into `{address}`"):
         lake = IcebergLake(address, catalog, _dataset(address, package.schema.name, catalog))
         load_package(lake, package, progress)
 
@@ -82,17 +82,17 @@ def _check_place(address: Address, schema_name: str) -> None:
     is_dlts = any(holds_tables_without_catalogue(each) for each in known)
     if is_dlts and address.database is not None and not address.database.is_file():
         raise DestinationError(
-            f"the tables in `{address.folder}` were made by dlt, without a catalogue, and are not loaded so",
+            f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not loaded so",
             hint="load into another folder, or give dlt and schemactl one catalogue: iceberg:CATALOG?dataset=NAME",
         )
 
 
 def _existing(address: Address, schema_name: str) -> IcebergLake | None:
-    """Return the dataset that a load of this schema goes to, None where there is no catalogue yet."""
+    """Return the dataset that a load of this schema goes to, None where there is no catalog yet."""
     if address.database is not None and not address.database.is_file():
         return None
     catalog = open_catalog(address, is_written=False)
-    with told(f"cannot read `{address}`"):
+    with wrap_errors(f"cannot read `{address}`"):
         return IcebergLake(address, catalog, _dataset(address, schema_name, catalog))
 
 

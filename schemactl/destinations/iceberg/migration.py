@@ -13,7 +13,7 @@ from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, told
+from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.altering import way_of_retype
 from schemactl.destinations.iceberg.catalogue import (
     NAMES,
@@ -57,7 +57,7 @@ def connect(
 ) -> Iterator[LakeMigration]:
     """Open a dataset for migrating; what a killed load or rewrite has left is undone first.
 
-    Loads and migrations keep each other out, those of one machine where the catalogue is of `.pyiceberg.yaml`. See
+    Loads and migrations keep each other out, those of one machine where the catalog is of `.pyiceberg.yaml`. See
     ``destinations.Migrator``.
     """
     address = read_address(url)
@@ -70,7 +70,7 @@ def connect(
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         if hasattr(catalog, "close"):
             held.enter_context(closing(catalog))
-        with told(f"cannot read `{address}`"):
+        with wrap_errors(f"cannot read `{address}`"):
             lake = IcebergLake(address, catalog, _choose(address, schema_name, catalog))
         if not is_read_only:
             settle(lake)
@@ -85,7 +85,7 @@ def _check_place(address: Address, schema_name: str) -> None:
     known = (address.folder, address.folder / (address.dataset or schema_name))
     if any(holds_tables_without_catalogue(each) for each in known):
         raise DestinationError(
-            f"the tables in `{address.folder}` were made by dlt, without a catalogue, and are not migrated so",
+            f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not migrated so",
             hint="register them in a catalogue: iceberg:CATALOG?dataset=NAME",
         )
 
@@ -95,12 +95,12 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
     if not is_read_only or is_there:
         return open_catalog(address, is_written=not is_read_only)
     if not may_be_new:
-        raise InputError(f"there is no catalogue `{address.database}`")
+        raise InputError(f"there is no catalog `{address.database}`")
     return _empty_catalog()
 
 
 def _empty_catalog() -> Catalog:
-    """Return a catalogue in memory, in the place of one that is not there yet."""
+    """Return a catalog in memory, in the place of one that is not there yet."""
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("none", uri="sqlite:///:memory:")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations.iceberg.address import told
+from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.altering import iceberg_type
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
@@ -49,7 +49,7 @@ def rewrite_table(
     try:
         _commit(table, fields, batches, attempt)
     except BaseException:
-        with suppress(DestinationError):  # what failed first is told; the next session ends it
+        with suppress(DestinationError):  # what failed first is reported; the next session ends it
             end_rewriting(lake)
         raise
     _mark(lake, {})
@@ -57,7 +57,7 @@ def rewrite_table(
 
 def end_rewriting(lake: IcebergLake) -> None:
     """Remove the files of a rewrite that a killed process has begun and not committed."""
-    with told(f"cannot read `{lake.origin}`"):
+    with wrap_errors(f"cannot read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):
             return
         stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
@@ -73,7 +73,7 @@ def end_rewriting(lake: IcebergLake) -> None:
 
 
 def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
-    with told(f"cannot write to `{lake.origin}`", AGAIN):
+    with wrap_errors(f"cannot write to `{lake.origin}`", AGAIN):
         removed = {_MARK} - set(stated)
         lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
 
@@ -85,7 +85,7 @@ def _commit(
     # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
     held.metadata.properties[_RETRIES] = "0"
     removed = table.files()
-    with told(f"cannot rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+    with wrap_errors(f"cannot rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
         _restructure(transaction, table, fields)
         metadata = transaction.table_metadata
         added = list(_write(table, fields_of(metadata), batches, attempt))

@@ -1,6 +1,6 @@
 """A dataset of Iceberg tables as migrations see it; see ``destinations._lake.store.LakeStore``.
 
-Each change of a table is one commit in its catalogue. Earlier snapshots of a table can still be read until somebody
+Each change of a table is one commit in its catalog. Earlier snapshots of a table can still be read until somebody
 expires them.
 """
 
@@ -15,7 +15,7 @@ from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plai
 from schemactl.destinations._lake.table import DataFile
 from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
 from schemactl.destinations.iceberg import ledger
-from schemactl.destinations.iceberg.address import told
+from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.altering import edit_of, field_of, hindrance
 from schemactl.destinations.iceberg.catalogue import read_dataset
 from schemactl.destinations.iceberg.lake import IcebergLake
@@ -53,7 +53,7 @@ class IcebergStore:
         return str(self.lake.address)
 
     def catalogue(self) -> Catalogue:
-        with told(f"cannot read `{self.lake.origin}`"):
+        with wrap_errors(f"cannot read `{self.lake.origin}`"):
             return read_dataset(self.lake.catalog, self.dataset, self.lake.origin)
 
     def fields(self, table: str) -> pyarrow.Schema:
@@ -64,7 +64,7 @@ class IcebergStore:
 
     def row_count(self, table: str) -> int:
         opened = self._open(table)
-        with told(f"cannot count the rows of `{table}`"):
+        with wrap_errors(f"cannot count the rows of `{table}`"):
             return opened.table.scan().count()
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
@@ -74,7 +74,7 @@ class IcebergStore:
     def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
         opened = self._open(table)
         wanted = _chosen(opened, columns)
-        with told(f"cannot read `{table}`"):
+        with wrap_errors(f"cannot read `{table}`"):
             yield from sample((_sampled(opened, file, wanted) for file in opened.files()), share)
 
     def obstacle(self, step: Step, way: Way) -> Hindrance | None:
@@ -96,7 +96,7 @@ class IcebergStore:
 
     def rename(self, before: str, after: str) -> None:
         namespace = self.lake.namespace
-        with told(f"cannot rename `{before}` of `{self.lake.origin}`", AGAIN):
+        with wrap_errors(f"cannot rename `{before}` of `{self.lake.origin}`", AGAIN):
             self.lake.catalog.rename_table((*namespace, before), (*namespace, after))
 
     def alter(self, step: Step) -> None:
@@ -114,7 +114,7 @@ class IcebergStore:
         # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
         what = f"cannot change `{name}` of `{self.lake.origin}`"
         try:
-            with told(what, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
+            with wrap_errors(what, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
                 edit(update)
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"{what}: {error}") from error

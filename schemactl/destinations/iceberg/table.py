@@ -14,7 +14,7 @@ from urllib.parse import urlparse
 from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.table import DataFile
 from schemactl.destinations._lake.types import plain_type
-from schemactl.destinations.iceberg.address import told
+from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
 from schemactl.destinations.iceberg.nested import check_new_names, nested_columns, read_nested, with_nested
 from schemactl.schema.types import Properties
@@ -64,7 +64,7 @@ class IcebergLakeTable:
         return None
 
     def files(self) -> Sequence[DataFile]:
-        with told(f"cannot read the files of `{self.name}`"):
+        with wrap_errors(f"cannot read the files of `{self.name}`"):
             found = {task.file.file_path: task for task in self.table.scan().plan_files()}
         return [DataFile(path, found[path]) for path in sorted(found)]
 
@@ -75,7 +75,7 @@ class IcebergLakeTable:
 
         nested = nested_columns(self.fields, columns)
         plain = [name for name in columns if name not in nested]
-        with told(f"cannot read `{file.path}`"):
+        with wrap_errors(f"cannot read `{file.path}`"):
             projected = self.table.schema().select(*plain)
             scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
             batches = scan.to_record_batches([file.handle])
@@ -89,7 +89,7 @@ class IcebergLakeTable:
         import pyarrow
 
         self.claim_names([each.name for each in fields], load_id)
-        with told(f"cannot add columns to `{self.name}`"), self.table.update_schema() as update:
+        with wrap_errors(f"cannot add columns to `{self.name}`"), self.table.update_schema() as update:
             update.union_by_name(pyarrow.schema(fields))
         return IcebergLakeTable(self.table)
 
@@ -123,7 +123,7 @@ class IcebergLakeTable:
         from pyiceberg.table import TableProperties
 
         new = [described(self.table.io, self.table.metadata, path) for path in added]
-        with told(f"cannot commit to `{self.name}`"), self.table.transaction() as transaction:
+        with wrap_errors(f"cannot commit to `{self.name}`"), self.table.transaction() as transaction:
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
                 mapping = self.table.schema().name_mapping.model_dump_json()
                 transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
@@ -151,7 +151,7 @@ class IcebergLakeTable:
             self.commit((), self.files(), load_id)
             return
         target = next((each.snapshot_id for each in self.table.snapshots() if _has_rows_of(each, version)), version)
-        with told(f"cannot restore `{self.name}` to snapshot {version}"):
+        with wrap_errors(f"cannot restore `{self.name}` to snapshot {version}"):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:

@@ -14,10 +14,10 @@ ANEW: Final = "write the files anew that have another type, then migrate"
 """What to do where files disagree."""
 
 _MOST_LETTERS: Final = 60
-"""How much is told of a type that has fields of its own."""
+"""How much is reported of a type that has fields of its own."""
 
 _MOST_FILES: Final = 3
-"""How many names of files are told of one type."""
+"""How many names of files are reported of one type."""
 
 
 def disagreement(files: Mapping[str, Path]) -> str | None:
@@ -35,11 +35,13 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     for name, file in reversed(list(files.items())):
         for column in file_columns(file).values():
             found.setdefault(column.name, {}).setdefault(_kind(column), []).append(name)
-    told = [_told(column, kinds) for column, kinds in found.items() if len(kinds) > 1 and not are_read_together(kinds)]
-    return "; ".join(told) or None
+    described = [
+        _describe(column, kinds) for column, kinds in found.items() if len(kinds) > 1 and not are_read_together(kinds)
+    ]
+    return "; ".join(described) or None
 
 
-def _told(column: str, kinds: Mapping[str, list[str]]) -> str:
+def _describe(column: str, kinds: Mapping[str, list[str]]) -> str:
     said = [f"{_short(kind)} in {_listed(sorted(names))}" for kind, names in kinds.items()]
     return f"`{column}` is {', and '.join(said)}"
 

@@ -114,7 +114,7 @@ def recover(dataset: Path) -> None:
 
     Raises:
         OSError: a file cannot be moved or removed.
-        DestinationError: the journal cannot be read, or files that it tells of are gone.
+        DestinationError: the journal cannot be read, or files that it lists are gone.
     """
     journal = read_journal(dataset)
     if journal is not None:

@@ -74,7 +74,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         EngineError: Spark is needed for a merge, and cannot be started.
     """
     address = read_address(url)
-    with _told(address.folder):
+    with _wrap_errors(address.folder):
         dataset = find_dataset(address, is_made=True)
         progress(f"waiting for other loads into `{dataset}`", None)
         with loading(dataset):
@@ -97,7 +97,7 @@ def _forget(dataset: Path) -> None:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _wrap_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -192,7 +192,7 @@ def _held(listing: Listing, table: str) -> tuple[str, ...]:
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
-    """Return the files that hold rows; one without any where it is to tell the columns of a new table."""
+    """Return the files that hold rows; one without any where it is to hold the columns of a new table."""
     if staged is None:
         return ()
     files = tuple(sorted(staged.folder.glob(f"*{ENDING}")))

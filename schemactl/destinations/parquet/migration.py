@@ -44,7 +44,7 @@ ABILITIES: Final = Abilities(
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
 )
-"""Nothing tells nulls apart from what a writer promises in a file, so no step is about them."""
+"""Nothing distinguishes nulls from what a writer promises in a file, so no step is about them."""
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:

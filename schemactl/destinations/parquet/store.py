@@ -151,7 +151,7 @@ class ParquetStore:
         self._move(self.folder / before, target)
 
     def alter(self, step: Step) -> None:
-        """Add a column: an empty file tells it, in the place of others that are empty.
+        """Add a column: an empty file states it, in the place of others that are empty.
 
         Where files have names that would come after it, and hide the column, all are written anew.
         """

@@ -90,7 +90,7 @@ Trial = Callable[[ChangeType], str | None]
 def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> Hindrance | None:
     """Return why PostgreSQL does not take a step; None where it does.
 
-    Of tables that refer to a dropped one PostgreSQL itself tells when the step runs.
+    Of tables that refer to a dropped one PostgreSQL itself says when the step runs.
 
     Args:
         database: where.

@@ -76,7 +76,7 @@ _OWNED: Final = re.compile(r"must be owner of (?P<kind>\w+) (?P<name>.+)")
 _TO_READ: Final = "grant the user USAGE on the dataset, and SELECT on its tables"
 
 _CHANGED: Final = frozenset({"40001", "40P01", "42P01", "42703", "42704", "42804", "42883", "3F000", "XX000"})
-"""Codes of statements about what another session has changed since the catalogue was read."""
+"""Codes of statements about what another session has changed since the catalog was read."""
 
 _LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
 
@@ -162,7 +162,7 @@ class PostgresSession:
         self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
 
     @contextmanager
-    def telling(self, task: str, hint: str | None = None) -> Iterator[None]:
+    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
         import psycopg
 
         try:
@@ -170,14 +170,14 @@ class PostgresSession:
         except psycopg.Error as error:
             # The driver's own error may hold the address with its password.
             found = _LOST if self.connection.closed else hint
-            raise _told(error, task, self.address, found, self.is_read_only) from None
+            raise _wrap_error(error, task, self.address, found, self.is_read_only) from None
 
 
 _OF_VALUES: Final = ("22", "23")
 """Classes of errors that quote values: data exceptions and integrity constraints (PostgreSQL, appendix A)."""
 
 
-def _told(
+def _wrap_error(
     error: Error, task: str, address: Address, hint: str | None = None, is_read_only: bool = False
 ) -> DestinationError:
     said = error.diag
@@ -238,12 +238,12 @@ def open_session(address: Address, *, is_read_only: bool = False) -> Iterator[Po
     try:
         connection = psycopg.connect(make_conninfo(**{**address.parameters, "client_encoding": "UTF8"}))
     except psycopg.Error as error:
-        raise _told(error, "reach the server", address) from None
+        raise _wrap_error(error, "reach the server", address) from None
     # Under the others, a load that has waited for another one would not see what that one has loaded.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     session = PostgresSession(connection, address, is_read_only)
     try:
-        with session.telling("begin a load"):
+        with session.wrap_errors("begin a load"):
             # Files may hold moments without their zone; all of them are in UTC.
             session.execute("SET LOCAL TimeZone = 'UTC'")
             session.execute("SET LOCAL DateStyle = 'ISO'")
@@ -256,5 +256,5 @@ def open_session(address: Address, *, is_read_only: bool = False) -> Iterator[Po
 
 def commit(session: PostgresSession) -> None:
     """Keep what the transaction has done."""
-    with session.telling("complete the load"):
+    with session.wrap_errors("complete the load"):
         session.connection.commit()

@@ -44,7 +44,7 @@ _SIZED: Final = frozenset(("text", "time", "timestamp"))
 
 
 def kind_of(written: str) -> Properties:
-    """Return dlt's type for one of PostgreSQL's, as its catalogue writes it."""
+    """Return dlt's type for one of PostgreSQL's, as its catalog writes it."""
     parsed = parse_type(written)
     if parsed is None:
         return unknown(written)
@@ -81,9 +81,9 @@ _OTHERS: Final = re.compile(
 
 
 def has_texts(kind: str) -> bool:
-    """Return whether each value of a type has a text of its own, as far as its name tells.
+    """Return whether each value of a type has a text of its own, as far as its name says.
 
-    A name that is none of PostgreSQL's is an enum, a domain or somebody's own type: which one, the catalogue tells.
+    A name that is none of PostgreSQL's is an enum, a domain or somebody's own type: which one, the catalog says.
     """
     if kind in WITH_TEXTS or re.fullmatch(r"character\(\d+\)", kind):
         return True
@@ -91,7 +91,7 @@ def has_texts(kind: str) -> bool:
 
 
 def stored(column: Column) -> Properties:
-    """Return what PostgreSQL's catalogue says of such a column (docs/dlt.md §9.3)."""
+    """Return what PostgreSQL's catalog says of such a column (docs/dlt.md §9.3)."""
     properties = column.properties
     kinds = ("data_type", DATABASE_TYPE)
     if DATABASE_TYPE in properties:
@@ -109,7 +109,7 @@ _DATABASE_TYPES: Final = {
 
 
 def column_type(column: Column) -> str:
-    """Return the type that dlt gives a column on PostgreSQL, as its catalogue writes it.
+    """Return the type that dlt gives a column on PostgreSQL, as its catalog writes it.
 
     Raises:
         ValueError: the column is incomplete.

@@ -264,7 +264,7 @@ def _moment_of_text(retype: Retype, value: str, kind: str) -> OwnCast:
 
 
 def _is_right_moment(value: str) -> str:
-    # Two of the characters between digits must not be neighbours: so each part has as many digits as it should.
+    # Two of the characters between digits must not be neighbors: so each part has as many digits as it should.
     shape = "____-__-__T__:__:__"
     is_long = f"octet_length({value}) BETWEEN 22 AND 27 AND {value} {_BYTES} LIKE '{shape}.%Z'"
     is_shaped = f"({is_long} OR {value} {_BYTES} LIKE '{shape}Z')"

@@ -77,7 +77,7 @@ def _retype(before: Column, after: Column) -> Way:
 
 
 def _is_cast(before: Column, after: Column) -> bool:
-    """Return whether only the catalogue changes: the type gets wider, or stays."""
+    """Return whether only the catalog changes: the type gets wider, or stays."""
     if before.data_type is not after.data_type:
         return False
     old, new = before.properties.get("precision"), after.properties.get("precision")
@@ -201,12 +201,12 @@ class PostgresMigration(SqlMigration[PostgresSession]):
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
-        with self.database.telling("look at what hangs on a table"):
+        with self.database.wrap_errors("look at what hangs on a table"):
             return find_hindrance(self.database, self.dataset, step, self._try)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
-        with self.database.telling("look at what hangs on a column"):
+        with self.database.wrap_errors("look at what hangs on a column"):
             return tuple(hanging_on(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
@@ -249,7 +249,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         name = DIALECT.name(retype.before.name)
         odd = (text for text, _ in self._odd_values(retype, name, table))
         made = [(text, coerced) for text in odd if (coerced := _coerce(text, retype)) is not None]
-        with self.database.telling("stage coerced values"):
+        with self.database.wrap_errors("stage coerced values"):
             for statement in MAKE_MAPPING:
                 self.database.execute(statement)
             with self.database.connection.cursor() as cursor, cursor.copy(f"COPY {MAPPING} FROM STDIN") as copy:
@@ -268,7 +268,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             but: values of which this holds are left out.
         """
         is_left_out = but if but != FALSE else own_cast(retype, name).is_sure
-        with self.database.telling("look for values to coerce"):
+        with self.database.wrap_errors("look for values to coerce"):
             return [
                 (text, count)
                 for text, count in self.database.query(
@@ -281,10 +281,10 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
         """Give a column its STORAGE again, which PostgreSQL sets to the new type's when a type changes."""
         asked = _STORAGE.format(*map(literal, (self.dataset, step.table, step.before.name)))
-        with self.database.telling("look at how a column is stored"):
+        with self.database.wrap_errors("look at how a column is stored"):
             before = self.database.query(asked)
         yield
-        with self.database.telling("keep how a column is stored"):
+        with self.database.wrap_errors("keep how a column is stored"):
             after = self.database.query(asked)
             # Of a type of fixed length there is only one way.
             if before and after and before[0][0] != before[0][1] and after[0][1] != "p" and before[0][0] != after[0][0]:
@@ -298,16 +298,16 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         if not self.known.is_open:
             yield
             return
-        with self.database.telling("set a savepoint"):
+        with self.database.wrap_errors("set a savepoint"):
             self.database.execute(f"SAVEPOINT {_SAVEPOINT}")
         try:
             yield
         except DestinationError:
             # As in `_roll_back`: what failed first is reported.
-            with suppress(DestinationError), self.database.telling("go back to a savepoint"):
+            with suppress(DestinationError), self.database.wrap_errors("go back to a savepoint"):
                 self.database.execute(f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
             raise
-        with self.database.telling("release a savepoint"):
+        with self.database.wrap_errors("release a savepoint"):
             self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
 
     def _count(
@@ -345,7 +345,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         self, found: Mapping[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
     ) -> Unfit:
         """Return values that were found, with the rows of a few."""
-        with self.database.telling("count rows"):
+        with self.database.wrap_errors("count rows"):
             ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
         if not found:
             return Unfit(0, rows)
@@ -354,7 +354,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         shown = ", ".join(map(literal, list(found)[:MOST_EXAMPLES]))
         row = (f"CAST({DIALECT.name(key)} AS text)" for key in keys)
         listed = ", ".join((text, DIALECT.shown(name, SHOWN_CHARACTERS), *row))
-        with self.database.telling("look for rows"):
+        with self.database.wrap_errors("look for rows"):
             held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({shown}) LIMIT {MOST_EXAMPLES}")
         examples = tuple(
             Example({each: str(part) for each, part in zip(keys, key, strict=True)}, value, found[given][1])
@@ -372,7 +372,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         import psycopg
 
         again = other_text(f"CAST({literal(text)} AS {kind})", kind)
-        with self.database.telling("read values of a type"):
+        with self.database.wrap_errors("read values of a type"):
             try:
                 with self.database.connection.transaction():
                     ((found,),) = self.database.query(f"SELECT {again}")
@@ -410,7 +410,7 @@ def connect(
         return read_connection(session.connection, address, dataset)
 
     with open_session(address, is_read_only=is_read_only) as session:
-        with session.telling("begin a migration"):
+        with session.wrap_errors("begin a migration"):
             session.connection.rollback()
             session.connection.autocommit = True
             # Texts without a zone are in UTC, and floats have all of their digits.
@@ -422,7 +422,7 @@ def connect(
                 session.execute("SET default_transaction_read_only = on")
             dataset = choose(session, address.dataset, schema_name)
         if not is_read_only:
-            with session.telling("take the lock"):
+            with session.wrap_errors("take the lock"):
                 _lock(session, dataset, patience)
         try:
             yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
@@ -463,5 +463,5 @@ def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
 
 def _unlock(session: PostgresSession) -> None:
     """Free the lock at once: of a connection that is closed, the server frees it a while later."""
-    with suppress(DestinationError), session.telling("free the lock"):  # a lost connection has freed it
+    with suppress(DestinationError), session.wrap_errors("free the lock"):  # a lost connection has freed it
         session.execute("SELECT pg_advisory_unlock_all()")

@@ -1,7 +1,7 @@
 """A schema of a Spark catalogue: ``spark:CATALOG.SCHEMA``, for one ``spark:spark_catalog.analytics``.
 
 It works with the session that is open, which knows the user's ``--conf``; where none is open, with one of its own,
-which knows Spark's ``spark-defaults.conf`` alone. Spark's catalogue in memory forgets its tables with the session:
+which knows Spark's ``spark-defaults.conf`` alone. Spark's catalog in memory forgets its tables with the session:
 a lasting one (Hive, JDBC, Iceberg …) comes by the user's settings.
 """
 

@@ -1,4 +1,4 @@
-"""What a schema of a Spark catalogue holds, as dlt's columns."""
+"""What a schema of a Spark catalog holds, as dlt's columns."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def read_address(url: str) -> Namespace:
     parts = [part for each in (stated, asked) if each for part in each.split(".")]
     if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
         raise InputError(
-            f"`{url}` names no schema of a Spark catalogue",
+            f"`{url}` names no schema of a Spark catalog",
             hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
         )
     return Namespace(*parts)
@@ -157,7 +157,7 @@ def whole_structure(written: str) -> NestedType | None:
 
 
 def stored(column: Column) -> Properties:
-    """Return what Spark's catalogue says of such a column. Nothing is said of nulls: all columns may be null."""
+    """Return what Spark's catalog says of such a column. Nothing is said of nulls: all columns may be null."""
     properties = column.properties
     if DATABASE_TYPE in properties:
         return unknown(properties[DATABASE_TYPE])

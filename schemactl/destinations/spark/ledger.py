@@ -1,7 +1,7 @@
-"""The tables in which a schema of a Spark catalogue keeps its migrations: dlt's ``_dlt_version``, and two of our own.
+"""The tables in which a schema of a Spark catalog keeps its migrations: dlt's ``_dlt_version``, and two of our own.
 
 A table of files cannot change a row: our tables take a new line each time, and the last line of a run or a step counts
-(``line`` tells the order; one migration at a time is the caller's to see to). ``_dlt_version`` is small, and written
+(``line`` says the order; one migration at a time is the caller's to see to). ``_dlt_version`` is small, and written
 anew by a copy where a line has to go.
 """
 

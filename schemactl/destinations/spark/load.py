@@ -1,9 +1,9 @@
-"""Loads rows into a schema of a Spark catalogue.
+"""Loads rows into a schema of a Spark catalog.
 
 Spark commits each table on its own. A load that was killed before it was certain leaves nothing but tables named
 ``_schemactl_new_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
 reader may see the new rows of some tables and not yet those of others: nested ones come before those that they are
-nested in, the row in ``_dlt_loads`` comes last. Catalogues have no locks: loads of one machine wait for each other, one
+nested in, the row in ``_dlt_loads`` comes last. Catalogs have no locks: loads of one machine wait for each other, one
 machine at a time is the caller's to see to.
 """
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from schemactl.engine.catalogue_pending import Step, Target
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
-"""What Spark's own catalogue takes as a table's name."""
+"""What Spark's own catalog takes as a table's name."""
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the loads that a schema of a catalogue has had; one that was killed when it was certain counts.
+    """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts.
 
     Raises:
         InputError: the address is wrong.
@@ -99,9 +99,9 @@ def _moment(microseconds: int) -> Any:
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether a catalogue takes the tables of a schema.
+    """Find out whether a catalog takes the tables of a schema.
 
-    Where no session is open only the schema is looked at: a session of its own would not know the user's catalogues.
+    Where no session is open only the schema is looked at: a session of its own would not know the user's catalogs.
     ``load`` looks at the tables that are there.
 
     Raises:
@@ -123,7 +123,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Bring the rows of a load into a schema of a catalogue; see the module for what is not atomic.
+    """Bring the rows of a load into a schema of a catalog; see the module for what is not atomic.
 
     Raises:
         InputError: the address is wrong.
@@ -232,7 +232,7 @@ def _row(table: Table, values: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _check_chains(chains: tuple[Chain, ...], target: Target | None, namespace: Namespace) -> None:
-    """Refuse what a catalogue cannot take; where no session is open, of the tables there nothing is known."""
+    """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
         _check_chain(chain, namespace.catalogue)
         is_replaced = chain.disposition is Disposition.REPLACE
@@ -254,7 +254,7 @@ def _check_chain(chain: Chain, catalogue: str) -> None:
             raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint="rename the table")
         if catalogue == SESSION_CATALOGUE and not _SESSION_NAME.fullmatch(name):
             hint = "the naming convention `sql_cs_v1` makes names that it takes"
-            raise DestinationError(f"Spark's own catalogue takes no table named `{name}`", hint=hint)
+            raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
 
 
 def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
@@ -268,7 +268,7 @@ def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
         match outgrown(column, there) if there else None:
             case str(misfit):
                 hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-                raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalogue", hint=hint)
+                raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
             case Growing(field):
                 _check_growth(table.name, f"{column.name}.{field}", target)
 
@@ -291,4 +291,4 @@ def _check_spelling(names: Iterator[str]) -> None:
     for name in names:
         other = seen.setdefault(name.lower(), name)
         if other != name:
-            raise DestinationError(f"`{other}` and `{name}` are one table to a catalogue", hint="rename one of them")
+            raise DestinationError(f"`{other}` and `{name}` are one table to a catalog", hint="rename one of them")

@@ -69,13 +69,13 @@ ABILITIES: Final = Abilities(
 @contextmanager
 def connect(
     url: str,
-    schema_name: str,  # noqa: ARG001 - the Protocol's: the address says which schema of the catalogue
+    schema_name: str,  # noqa: ARG001 - the Protocol's: the address says which schema of the catalog
     *,
     patience: float = 0.0,  # noqa: ARG001 - the Protocol's
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001 - the Protocol's: a schema that is not there is empty
 ) -> Iterator[SparkMigration]:
-    """Open a schema of a catalogue for migrating, with the session that is open; see ``destinations.Migrator``.
+    """Open a schema of a catalog for migrating, with the session that is open; see ``destinations.Migrator``.
 
     Who may write first finishes what a killed migration or load has left. Nobody is locked out, so ``patience`` says
     nothing.
@@ -83,11 +83,11 @@ def connect(
     from schemactl.engine.catalogue import find_tables, mend_tables
     from schemactl.engine.catalogue_pending import Target, recover, refreshed
     from schemactl.engine.merge import configured
-    from schemactl.engine.session.running import running_session, telling
+    from schemactl.engine.session.running import running_session, wrap_errors
 
     namespace = read_address(url)
     with running_session() as spark, configured(spark):
-        with telling("open the catalogue"):
+        with wrap_errors("open the catalog"):
             if is_read_only:
                 tables = find_tables(spark, namespace)
             else:
@@ -112,9 +112,9 @@ class SparkMigration:
         return ORIGIN
 
     def catalogue(self) -> Catalogue:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("read the catalogue"):
+        with wrap_errors("read the catalog"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
         if found is not None:
             return found
@@ -127,7 +127,7 @@ class SparkMigration:
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         if way_of(step, ABILITIES) is Way.COPY:
             self.run_together((step,))
@@ -135,7 +135,7 @@ class SparkMigration:
         self._make_schema()
         if isinstance(step, ChangeType):
             return  # the type is another one in the schema alone
-        with telling("migrate"):
+        with wrap_errors("migrate"):
             for statement in statements:
                 self.tables.spark.sql(statement)
 
@@ -143,10 +143,10 @@ class SparkMigration:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
         from schemactl.engine.catalogue import rewrite
         from schemactl.engine.catalogue_steps import changes_of
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         self._make_schema()
-        with telling("migrate"):
+        with wrap_errors("migrate"):
             rewrite(self.tables, table_of(steps[0]), changes_of(steps))
 
     def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
@@ -155,25 +155,25 @@ class SparkMigration:
 
     def _make_schema(self) -> None:
         from schemactl.engine.catalogue import make_schema
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
-        with telling("make the schema"):
+        with wrap_errors("make the schema"):
             make_schema(self.tables)
 
     def row_count(self, table: str) -> int:
         from schemactl.engine.catalogue import row_count
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("count rows"):
+        with wrap_errors("count rows"):
             return row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         from schemactl.engine.catalogue import empty_tables
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("look for rows"):
+        with wrap_errors("look for rows"):
             return empty_tables(self.tables, tables)
 
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
@@ -182,11 +182,11 @@ class SparkMigration:
 
     def obstacle(self, step: Step) -> Hindrance | None:
         from schemactl.engine.catalogue import BY_HAND, copy_obstacle
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         if way_of(step, ABILITIES) is not Way.COPY:
             return None
-        with telling("read what a table is"):
+        with wrap_errors("read what a table is"):
             found = copy_obstacle(self.tables, table_of(step))
         return None if found is None else Hindrance(found, BY_HAND)
 
@@ -201,9 +201,9 @@ class SparkMigration:
 
     def _unfit(self, table: str, step: Step, column: str | None, share: float, *, is_undone: bool = False) -> Unfit:
         from schemactl.engine.catalogue_steps import Counted, count_not_undone, count_unfit, sampled
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("count values that do not survive"):
+        with wrap_errors("count values that do not survive"):
             if not self.tables.has(table):
                 raise InputError(f"there is no table `{table}` in `{self.dataset}`")
             frame = self.tables.frame(table)
@@ -222,53 +222,53 @@ class SparkMigration:
         return Unfit(found.count, found.rows, examples)
 
     def runs(self) -> tuple[Run, ...]:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("read the ledger"):
+        with wrap_errors("read the ledger"):
             return ledger.read_runs(self.tables)
 
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("read the ledger"):
+        with wrap_errors("read the ledger"):
             return ledger.read_steps(self.tables, run_id)
 
     def write_run(self, run: Run) -> None:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         self._make_schema()
-        with telling("write the ledger"):
+        with wrap_errors("write the ledger"):
             ledger.write_run(self.tables, run)
 
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         self._make_schema()
-        with telling("write the ledger"):
+        with wrap_errors("write the ledger"):
             ledger.write_steps(self.tables, steps)
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("read dlt's ledger"):
+        with wrap_errors("read dlt's ledger"):
             return ledger.read_versions(self.tables, schema_name)
 
     def schema_of(self, version_hash: str) -> Schema | None:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
-        with telling("read dlt's ledger"):
+        with wrap_errors("read dlt's ledger"):
             return ledger.read_schema(self.tables, version_hash)
 
     def write_version(self, schema: Schema) -> None:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         self._make_schema()
-        with telling("write dlt's ledger"):
+        with wrap_errors("write dlt's ledger"):
             ledger.write_version(self.tables, schema)
 
     def forget_version(self, version_hash: str) -> None:
-        from schemactl.engine.session.running import telling
+        from schemactl.engine.session.running import wrap_errors
 
         self._make_schema()
-        with telling("write dlt's ledger"):
+        with wrap_errors("write dlt's ledger"):
             ledger.forget_version(self.tables, version_hash)

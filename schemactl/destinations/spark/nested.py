@@ -26,7 +26,7 @@ def outgrown(column: Column, there: str) -> Growing | str | None:
 
     Args:
         column: of the load.
-        there: its type in the catalogue, as Spark writes it.
+        there: its type in the catalog, as Spark writes it.
     """
     from schemactl.engine.catalogue import column_type
 
@@ -69,7 +69,7 @@ def _after(column: Column, there: str) -> NestedType | None:
 
 
 def _misfit(column: Column, there: str) -> str | None:
-    """Return in words which field of a column is not as it is in the catalogue; None where it holds no structure."""
+    """Return in words which field of a column is not as it is in the catalog; None where it holds no structure."""
     ours = structure_of(column)
     if ours is None:
         return None

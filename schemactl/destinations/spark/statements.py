@@ -58,7 +58,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
             return copy_statements((step,), table, dataset)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return ()  # a catalogue says nothing of nulls, and has no keys: no plan with such a step can be applied
+            return ()  # a catalog says nothing of nulls, and has no keys: no plan with such a step can be applied
         case _:
             assert_never(step)
 

@@ -80,7 +80,7 @@ class SqliteDatabase:
         return next((each for each in found if each.name == name), None)
 
     @contextmanager
-    def telling(self, task: str, hint: str | None = None) -> Iterator[None]:
+    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -125,7 +125,7 @@ def open_database(
         register(connection)
         database = SqliteDatabase(connection, address, path)
         if not is_read_only:
-            with database.telling("take the lock"):
+            with database.wrap_errors("take the lock"):
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
                 connection.execute("BEGIN EXCLUSIVE")
                 connection.execute("COMMIT")

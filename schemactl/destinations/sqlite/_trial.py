@@ -73,7 +73,7 @@ def hanging_on(database: SqliteDatabase, table: str, column: str) -> list[str]:
     found = database.connection.execute(_DEFAULT, [table, column]).fetchone()
     before = database.connection.execute(_HANGING).fetchall()
     if refusal_of_rename(database, table, column) is not None:
-        return []  # what is in its way is told as that
+        return []  # what is in its way is reported as that
     after = {(kind, name): sql for kind, name, sql in database.connection.execute(_HANGING).fetchall()}
     hanging = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
     return [*hanging, *(["its default"] if found is not None and found[0] is not None else [])]

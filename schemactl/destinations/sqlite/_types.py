@@ -65,7 +65,7 @@ def _sizes(sizes: tuple[int, ...]) -> Properties:
 
 
 def stored(column: Column) -> Properties:
-    """Return what all SQLite catalogues say of such a column.
+    """Return what all SQLite catalogs say of such a column.
 
     That is no size: SQLite heeds none, and which ones are declared depends on the library that declares.
     """

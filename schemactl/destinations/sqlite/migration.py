@@ -156,7 +156,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why SQLite does not take a step; see ``destinations.MigrationSession``."""
-        with self.database.telling("look at what hangs on a table"):
+        with self.database.wrap_errors("look at what hangs on a table"):
             if _is_copied(step, None) and (lost := lost_by_copy(self.database, table_of(step))):
                 return lost
             return self._refused(step) if isinstance(step, DropColumn | RenameColumn) else None
@@ -193,14 +193,14 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
-        with self.database.telling("look at what hangs on a column"), trial_of(self.database, table) as trial:
+        with self.database.wrap_errors("look at what hangs on a column"), trial_of(self.database, table) as trial:
             return tuple(hanging_on(trial, table, column)) if has_column(trial, table, column) else ()
 
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
         self._make_dataset()
         there = self.database
-        with there.telling("look for indexes"):
+        with there.wrap_errors("look for indexes"):
             found = [
                 *(name for each in steps if isinstance(each, DropUnique) for name in unique_indexes(there, each)),
                 # Made again, they would take the name of a column that is gone for a text.
@@ -212,15 +212,15 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
     @contextmanager
     def _copying(self, table: str) -> Iterator[None]:
         """Let a table be copied; what hangs on it is made again."""
-        with self.database.telling("copy a table"):
+        with self.database.wrap_errors("copy a table"):
             others = self._made_for(table)
             self.database.execute("PRAGMA legacy_alter_table = ON")  # else views of the table are in the way
         try:
             yield
         finally:
-            with self.database.telling("copy a table"):
+            with self.database.wrap_errors("copy a table"):
                 self.database.execute("PRAGMA legacy_alter_table = OFF")
-        with self.database.telling("copy a table"):
+        with self.database.wrap_errors("copy a table"):
             for statement in others:
                 self.database.execute(statement)
 
@@ -290,5 +290,5 @@ def _choose(address: FileAddress, schema_name: str) -> tuple[str, Path]:
 
 
 def _schema_names(address: FileAddress, path: Path) -> frozenset[str]:
-    with open_database(address, path, is_read_only=True) as database, database.telling("read dlt's ledger"):
+    with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read dlt's ledger"):
         return ledger.schema_names(database, MAIN)

@@ -8,7 +8,7 @@ To add one, add a module here (or in a package of your own, by the entry-point g
 
 Nothing else has to know of it. ``engine.reading`` helps: a format whose lines are JSON once they are rewritten takes
 ``texts.read_lines``, one that Spark reads as rows of texts ``rows.rows_as_documents``, one with types
-``typed.typed_batch``; ``ndjson``, ``xml`` and ``orc`` are examples of each. A format that files are told by from their
+``typed.typed_batch``; ``ndjson``, ``xml`` and ``orc`` are examples of each. A format that is recognized from the
 first bytes needs a line in ``MAGIC`` of ``engine.input``. docs/extending.md shows one from end to end.
 
 A SOURCE is something else: what a user names (a file, a folder, a glob, a table). ``engine.inputs`` finds its files,
@@ -93,7 +93,7 @@ FAULT = "__schemactl_fault"
 
 
 FILE = "__schemactl_file"
-"""The column of ``Typed.frame`` that tells the file; too odd a name for data to have."""
+"""The column of ``Typed.frame`` that names the file; too odd a name for data to have."""
 
 Batch: TypeAlias = "Documents | Typed"
 

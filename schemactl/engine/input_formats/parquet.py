@@ -23,7 +23,7 @@ _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 
 @dataclass(frozen=True, slots=True)
 class _Footer:
-    """What files state of their columns that Spark does not tell.
+    """What files state of their columns that Spark does not state.
 
     Attributes:
         nulls: columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers, and
@@ -65,7 +65,7 @@ def _read_footer(file: Input) -> _Footer:
     try:
         schema = pyarrow.parquet.read_schema(file.path)
     except (pyarrow.ArrowException, OSError):
-        return _Footer()  # Spark tells what is wrong with it, or reads it
+        return _Footer()  # Spark reports what is wrong with it, or reads it
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
     digits = (
         (field.name, _SECOND_DIGITS[field.type.unit])

@@ -1,4 +1,4 @@
-"""Tables and views of Spark's catalogues."""
+"""Tables and views of Spark's catalogs."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
 
 
 def _record_tag(file: Input) -> str:
-    """Return the name of the first element below the root, as it is written: Spark too tells elements by that."""
+    """Return the name of the first element below the root, as it is written: Spark too finds elements by that."""
     if not file.is_local:
         raise InputError("XML is read from local files only", at=Location(file.path))
     started: list[str] = []

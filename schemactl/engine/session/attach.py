@@ -75,7 +75,7 @@ def session_beside(group: str, report: Callable[[str], None]) -> Iterator[SparkS
 
     Args:
         group: the group of the jobs that this thread starts.
-        report: is told the session's name in the gateway, by which another process can end its jobs.
+        report: receives the session's name in the gateway, by which another process can end its jobs.
     """
     from pyspark import SparkContext, java_gateway
     from pyspark.sql import SparkSession

@@ -93,7 +93,7 @@ def _inspect(place: Path) -> tuple[Path, int] | None:
     if not executable.is_file() or not os.access(executable, os.X_OK):
         return None
     home = executable.resolve().parent.parent
-    # A `release` file tells without starting a Java; a shim on the path (asdf, jenv) has none beside it.
+    # A `release` file says it without starting a Java; a shim on the path (asdf, jenv) has none beside it.
     version = _read_release(home / "release")
     return (home, version) if version is not None else _ask(executable)
 

@@ -43,7 +43,7 @@ class JavaStart:
     Args:
         java: the runtime.
         class_path: where it finds its classes, in order, without wildcards.
-        options: what it is told on the command line.
+        options: what it is given on the command line.
         memory_mb: its largest heap, in MiB.
     """
 
@@ -59,7 +59,7 @@ class JavaCache:
 
     Args:
         file: its place.
-        options: what Java is told to use it, or to make it.
+        options: what Java needs to use it, or to make it.
         made_at: where Java makes it first, in a folder of its own; None where it is there already.
     """
 
@@ -135,7 +135,7 @@ def cache_name(start: JavaStart, options: Iterable[str]) -> str:
 
     Args:
         start: how Java is started.
-        options: all that it is told, by its own variables as well.
+        options: all that it is given, by its own variables as well.
     """
     home = start.java.home
     seen = [
@@ -181,7 +181,7 @@ def _stated_options(environment: Mapping[str, str]) -> Iterator[str]:
     for name in _VARIABLES:
         try:
             yield from shlex.split(environment.get(name, ""))
-        except ValueError:  # a quote that never closes: Java's to tell
+        except ValueError:  # a quote that never closes: Java's to report
             yield environment[name]
 
 

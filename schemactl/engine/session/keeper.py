@@ -245,7 +245,7 @@ def _listening(place: Path) -> Iterator[socket.socket]:
 
 
 def _refuse(listener: socket.socket, error: SchemactlError) -> None:
-    """Tell those who wait for a driver why there is none."""
+    """Inform those who wait for a driver why there is none."""
     listener.settimeout(_TICK_SECONDS)
     with contextlib.suppress(OSError):
         while True:

@@ -231,7 +231,7 @@ def _say(stream: socket.SocketIO, message: Mapping[str, Any]) -> None:
 
 
 def _answer(stream: socket.SocketIO) -> dict[str, Any] | None:
-    """Return the keeper's answer, None where it ends without one; raise the error that it tells of."""
+    """Return the keeper's answer, None where it ends without one; raise the error that it reports."""
     try:
         line = stream.readline()
     except ConnectionError:

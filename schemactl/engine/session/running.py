@@ -22,10 +22,10 @@ def running_session() -> Iterator[SparkSession]:
     """
     spark = active_session()
     if spark is not None:
-        with telling():
+        with wrap_errors():
             yield spark
         return
-    with open_session(SparkOptions()) as opened, telling():
+    with open_session(SparkOptions()) as opened, wrap_errors():
         yield opened
 
 
@@ -36,8 +36,8 @@ def active_session() -> SparkSession | None:
 
 
 @contextmanager
-def telling(task: str = "") -> Iterator[None]:
-    """Tell what Spark raises within a block as a failure of the destination, and what could not be done."""
+def wrap_errors(task: str = "") -> Iterator[None]:
+    """Report what Spark raises within a block as a failure of the destination, and what could not be done."""
     try:
         yield
     except SchemactlError:
@@ -45,6 +45,6 @@ def telling(task: str = "") -> Iterator[None]:
     except Exception as error:
         if not is_spark_failure(error):
             raise
-        told = explain_failure(error)
-        message = f"Spark cannot {task}: {told.message}" if task else told.message
-        raise DestinationError(message, hint=told.hint) from error
+        described = explain_failure(error)
+        message = f"Spark cannot {task}: {described.message}" if task else described.message
+        raise DestinationError(message, hint=described.hint) from error

@@ -1,4 +1,4 @@
-"""What Spark is told before it starts: the user's options, our defaults, and the memory of the driver.
+"""What Spark is given before it starts: the user's options, our defaults, and the memory of the driver.
 
 It starts nothing; `session` does.
 """
@@ -26,7 +26,7 @@ ASSUMED_MEMORY_MB = 4096
 # Spark's parser of JSON calls itself at each level of a record: 900 levels overflow Java's usual stack, and end it.
 THREAD_STACK = "-Xss4m"
 LONG_METHODS = "-XX:-DontCompileHugeMethods"
-"""Java compiles methods of more than 8,000 bytes as well; telling families of values makes such ones."""
+"""Java compiles methods of more than 8,000 bytes as well; distinguishing families of values makes such ones."""
 WORKER_DAEMON = "schemactl.engine.worker_daemon"
 DEFAULT_CONNECT_PORT = 15002
 DEFAULT_STANDALONE_PORT = 7077

@@ -1,1 +1,1 @@
-"""``schemactl migrate``: schema, destination's catalogue -> changes -> plan -> apply, with a ledger."""
+"""``schemactl migrate``: schema, destination's catalog -> changes -> plan -> apply, with a ledger."""

@@ -72,12 +72,12 @@ class _Wanted:
 
 
 def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProgress) -> ApplyReport:
-    """Apply a plan, or tell what speaks against it.
+    """Apply a plan, or say what speaks against it.
 
     Args:
         request: what was asked for.
         agree: shows the plan, and returns whether it shall be applied.
-        open_progress: opens what is told each step, once all is agreed.
+        open_progress: opens what is called for each step, once all is agreed.
 
     Raises:
         InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.
@@ -100,7 +100,7 @@ def _find(request: ApplyRequest) -> _Wanted:
     if not request.reference.endswith(ENDING):
         if request.key is not None:
             raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
-        # A file that is no schema is told first: who takes it for a plan names no destination, as the plan has one.
+        # A file that is no schema is reported first: who takes it for a plan names no destination, as the plan has one.
         schema = find_wanted(request.reference, request.schemas)
         target = find_target(request.to)
         return _Wanted(target, bump(with_lost(schema, target.url)))
@@ -182,7 +182,7 @@ def _apply(
     if not is_same:
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
     run = found.unfinished or _new_run(plan, found)
-    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, _teller(plan, progress))
+    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, _step_notifier(plan, progress))
     is_whole = wanted.target.module.ABILITIES.transactional_ddl and not request.is_step_by_step
     started = time.monotonic()
     try:
@@ -209,11 +209,11 @@ def _new_run(plan: MigrationPlan, found: Found) -> Run:
     )
 
 
-def _teller(plan: MigrationPlan, progress: Progress) -> Callable[[int, Step], None]:
+def _step_notifier(plan: MigrationPlan, progress: Progress) -> Callable[[int, Step], None]:
     count = len(plan.steps)
 
-    def tell(number: int, step: Step) -> None:
+    def notify(number: int, step: Step) -> None:
         kind = type(step).__name__
         progress(f"step {number} of {count}: {kind} on {table_of(step)}", (number - 1) / count)
 
-    return tell
+    return notify

@@ -49,13 +49,13 @@ def differences(
     catalogue: Schema,
     module: MigratingDestination,
 ) -> tuple[str, ...]:
-    """Return what is otherwise in a catalogue than expected, in sentences.
+    """Return what is otherwise in a catalog than expected, in sentences.
 
     Args:
         expected: tables that should be there.
         gone: names of tables that should not.
         catalogue: what is there.
-        module: whose catalogue it is.
+        module: whose catalog it is.
     """
     names = module.NAMES
     found = {fold(name, names): table for name, table in catalogue.tables.items()}

@@ -1,6 +1,6 @@
 """Which steps next to each other are done by one copy of their table, where the engine does each of them by a copy.
 
-A copy is within one transaction: so nothing has to tell later which of its steps are done.
+A copy is within one transaction: so nothing has to find out later which of its steps are done.
 """
 
 from __future__ import annotations

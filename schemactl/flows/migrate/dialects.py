@@ -237,10 +237,10 @@ class _Writer:
             fits = self._fits(step.before, step.after) if step.conversion is not Conversion.WHOLE else None
             if fits is not None:
                 text = exp.DataType.build("TEXT")
-                told = exp.DPipe(this=exp.convert("does not survive: "), expression=exp.Cast(this=source, to=text))
+                described = exp.DPipe(this=exp.convert("does not survive: "), expression=exp.Cast(this=source, to=text))
                 is_kept = exp.Or(this=exp.Is(this=source, expression=exp.Null()), expression=fits)
                 # The statement fails, and its message shows the value.
-                using = exp.Case().when(is_kept, using).else_(exp.Cast(this=told, to=kind))
+                using = exp.Case().when(is_kept, using).else_(exp.Cast(this=described, to=kind))
         return exp.AlterColumn(this=self._name(step.after.name), dtype=kind, using=using)
 
     def _update(self, step: Backfill | FillColumn, table: Table | None) -> exp.Expression:

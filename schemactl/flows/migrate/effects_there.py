@@ -1,4 +1,4 @@
-"""Whether a step has been done, by what the catalogue says: where a run was killed before it could tell."""
+"""Whether a step has been done, by what the catalog says: where a run was killed before it could record it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _changes(table: Table, step: Step, module: MigratingDestination) -> bool:
 
 
 def _kept(table: Table, module: MigratingDestination) -> dict[str, tuple[object, ...]]:
-    """Return what the destination tells of a table's columns."""
+    """Return what the destination says of a table's columns."""
     return {
         name: (dict(module.stored(column)), *(bool(column.properties.get(key)) for key in ("unique", "primary_key")))
         for name, column in table.columns.items()

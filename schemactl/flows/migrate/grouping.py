@@ -8,7 +8,7 @@ from dataclasses import replace
 from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.copying import CopyingSession, by_copies, is_copying, shared_statements
-from schemactl.flows.migrate.merging import TellingSession, is_merging, is_telling, merged
+from schemactl.flows.migrate.merging import StatementSession, is_merging, merged, shows_statements
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import run
 from schemactl.migration.plan import MigrationPlan
@@ -20,7 +20,7 @@ from schemactl.schema.types import Table
 def grouped(
     session: MigrationSession, module: MigratingDestination, plan: MigrationPlan, tables: Mapping[str, Table]
 ) -> MigrationPlan:
-    """Return a plan that tells which of its steps are done at once.
+    """Return a plan that says which of its steps are done at once.
 
     Args:
         session: where.
@@ -61,7 +61,7 @@ def left_of(session: MigrationSession, module: MigratingDestination, plan: Migra
         return plan
     model, found = tables_now(session, module, plan.target), list(plan.steps)
     if not module.ABILITIES.transactional_ddl:
-        return _left_to_rewrite(session, module, plan, done, model) if is_telling(session) else plan
+        return _left_to_rewrite(session, module, plan, done, model) if shows_statements(session) else plan
     if not is_copying(session):
         return plan
     for places in plan.groups:
@@ -79,7 +79,7 @@ def left_of(session: MigrationSession, module: MigratingDestination, plan: Migra
 
 
 def _left_to_rewrite(
-    session: TellingSession, module: MigratingDestination, plan: MigrationPlan, done: int, model: dict[str, Table]
+    session: StatementSession, module: MigratingDestination, plan: MigrationPlan, done: int, model: dict[str, Table]
 ) -> MigrationPlan:
     """Return a plan with the rewrites that are left: who goes on does at once what can be, whatever was planned."""
     # Of steps that were done at once the last has the statements of all: what is left of them gets its own.
@@ -106,12 +106,12 @@ def _rewritten(
     session: MergingSession, steps: Sequence[PlannedStep], places: range, tables: Mapping[str, Table]
 ) -> list[PlannedStep]:
     """Return the steps at some places, which write their table's rows anew once; the last one has the statements."""
-    told = [replace(steps[place], done_with=places.stop) for place in places]
-    if not is_telling(session):
-        return told  # each has its own
-    together = [each.step for each in told]
+    described = [replace(steps[place], done_with=places.stop) for place in places]
+    if not shows_statements(session):
+        return described  # each has its own
+    together = [each.step for each in described]
     statements = session.statements_together(together, tables[table_of(together[0])])
-    return [*(replace(each, statements=()) for each in told[:-1]), replace(told[-1], statements=statements)]
+    return [*(replace(each, statements=()) for each in described[:-1]), replace(described[-1], statements=statements)]
 
 
 def _shared(
@@ -123,5 +123,5 @@ def _shared(
         alone = tuple(module.render(planned[0].step, table, session.dataset))
         return [replace(planned[0], statements=alone, done_with=None)]
     statements = shared_statements(session, module, [each.step for each in planned], table)
-    told = [replace(each, statements=(), done_with=places.stop) for each in planned]
-    return [*told[:-1], replace(told[-1], statements=statements)]
+    described = [replace(each, statements=(), done_with=places.stop) for each in planned]
+    return [*described[:-1], replace(described[-1], statements=statements)]

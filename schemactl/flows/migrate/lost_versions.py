@@ -1,7 +1,7 @@
 """Finds what a pipeline of dlt has taken out of a schema file: it keeps a schema of its own and writes over ours.
 
 A pipeline whose working folder stays never reads ``export/``. What schemactl added meanwhile is gone from the file once
-dlt writes it, while the destination's tables have it. The ledger (``_dlt_version``) tells: a version that is no
+dlt writes it, while the destination's tables have it. The ledger (``_dlt_version``) says: a version that is no
 ancestor of the file's has a line of its own there.
 """
 

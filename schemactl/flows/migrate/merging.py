@@ -1,6 +1,6 @@
 """Which steps next to each other are done, or undone, by writing a table's rows anew once, where that can be done.
 
-Such steps are done together or not at all, and the tables must tell which: only then can a run that was killed go on.
+Such steps are done together or not at all, and the tables must show which: only then can a run that was killed go on.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from schemactl.schema.types import Table
 _WRITES_ALL: Final = (Way.REWRITE, Way.COPY)
 
 
-class TellingSession(MergingSession, Protocol):
-    """A session that tells what it does for several steps at once."""
+class StatementSession(MergingSession, Protocol):
+    """A session that reports what it does for several steps at once."""
 
     def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
         """Return what ``run_together`` does, as people read it.
@@ -36,8 +36,8 @@ class TellingSession(MergingSession, Protocol):
         ...
 
 
-def is_telling(session: MigrationSession) -> TypeGuard[TellingSession]:
-    """Return whether a session tells what it does for several steps at once; that of a third party may not."""
+def shows_statements(session: MigrationSession) -> TypeGuard[StatementSession]:
+    """Return whether a session says what it does for several steps at once; that of a third party may not."""
     return is_merging(session) and hasattr(session, "statements_together")
 
 
@@ -116,13 +116,13 @@ def _end_back(
             continue  # values go with their column
         if not all(_writes_all(step, module) for step in one.undo.steps):
             break
-        if not _is_told_back(planned, numbers[place : at + 1], tables, module):
+        if not _is_undo_detectable(planned, numbers[place : at + 1], tables, module):
             break
         end = at + 1
     return end
 
 
-def _is_told_back(
+def _is_undo_detectable(
     planned: Sequence[PlannedStep], numbers: Sequence[int], tables: Mapping[str, Table], module: MigratingDestination
 ) -> bool:
     """Return whether the tables show that steps are done still, and that they are undone."""
@@ -144,7 +144,7 @@ def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], module:
         if table_of(step) != table or is_counted_late(steps, at):
             break
         if _writes_all(step, module):
-            if not _is_told_apart(steps[place : at + 1], tables, module):
+            if not _is_completion_detectable(steps[place : at + 1], tables, module):
                 break
             end = at + 1
         elif not _is_plain_column(step):
@@ -160,7 +160,7 @@ def _is_plain_column(step: Step) -> bool:
     return isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
 
 
-def _is_told_apart(steps: Sequence[Step], tables: Mapping[str, Table], module: MigratingDestination) -> bool:
+def _is_completion_detectable(steps: Sequence[Step], tables: Mapping[str, Table], module: MigratingDestination) -> bool:
     """Return whether the tables show that steps are done, and that they are not."""
     after = dict(tables)
     run(after, steps)

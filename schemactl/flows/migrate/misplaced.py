@@ -1,4 +1,4 @@
-"""Finds values that stand under wrong names, by the runs that a destination's ledger tells of."""
+"""Finds values that stand under wrong names, by the runs that a destination's ledger records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps a destination's tables from taking steps, whatever their values are: told before the first step runs."""
+"""Blockers of steps that do not depend on values: reported before the first step runs."""
 
 from __future__ import annotations
 

@@ -88,15 +88,15 @@ def report_plan(
     progress: Progress | None = None,
 ) -> PlanReport:
     """Plan the way to a schema, or what is left of a run that was on it; look at the data."""
-    tell = progress or (lambda *_: None)
-    tell("reading the catalogue", None)
+    notify = progress or (lambda *_: None)
+    notify("reading the catalog", None)
     found = read_state(session, schema.name)
     unfinished = found.unfinished
     if unfinished is not None and unfinished.to_hash == schema.version_hash:
         plan, done = standing(session, target.module, unfinished)
-        return check_plan(session, plan, found, allows_destructive, tell, done)
+        return check_plan(session, plan, found, allows_destructive, notify, done)
     plan = plan_for(session, target, found, schema, options, allows_destructive)
-    return check_plan(session, plan, found, allows_destructive, tell)
+    return check_plan(session, plan, found, allows_destructive, notify)
 
 
 def plan_for(
@@ -144,7 +144,7 @@ def check_plan(
     plan: MigrationPlan,
     found: Found,
     allows_destructive: bool,
-    tell: Progress,
+    notify: Progress,
     done: int | None = None,
 ) -> PlanReport:
     """Count in the data, and return the plan with all that stands against it.
@@ -154,10 +154,10 @@ def check_plan(
         plan: what is to be done.
         found: what is there.
         allows_destructive: whether steps may lose data.
-        tell: is told what is being done.
+        notify: receives what is being done.
         done: how many steps an earlier run has done; None where there is none.
     """
-    tell("looking at the data", None)
+    notify("looking at the data", None)
     steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
     obstacles = find_obstacles(session, steps)
     forbidden = tuple(_refuse_forbidden(obstacles, done or 0))

@@ -58,7 +58,7 @@ class RollbackRequest:
 
 
 def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress) -> RollbackReport:
-    """Undo what the ledger says was done, or tell what speaks against it.
+    """Undo what the ledger says was done, or say what speaks against it.
 
     Raises:
         InputError: the call is wrong, there is nothing to undo, or there is nobody to ask.

@@ -1,4 +1,4 @@
-"""Runs steps: all of them in one transaction, or one after the other with a ledger that tells how far it came."""
+"""Runs steps: all of them in one transaction, or one after the other with a ledger that records how far it came."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from schemactl.migration.reports import Counted, Refusal
 from schemactl.migration.steps import ChangeType, Step, table_of
 from schemactl.schema.types import Table
 
-Tell = Callable[[int, Step], None]
-"""Is told the number of the step that begins, from 1."""
+Notify = Callable[[int, Step], None]
+"""Receives the number of the step that begins, from 1."""
 
 
 class UnfitValues(Exception):
@@ -46,7 +46,7 @@ class Runner:
     Attributes:
         run: its line of the ledger.
         done: how many of its steps an earlier run has done.
-        tell: is told each step.
+        notify: called for each step.
     """
 
     session: MigrationSession
@@ -54,7 +54,7 @@ class Runner:
     plan: MigrationPlan
     run: Run
     done: int
-    tell: Tell
+    notify: Notify
 
     def run_at_once(self) -> None:
         """Run all steps in one transaction, and look at the tables before it ends.
@@ -68,7 +68,7 @@ class Runner:
             self._run_at_once(guarded)
         except (DestinationError, UnfitValues):
             if guarded:
-                with suppress(DestinationError):  # where the destination is lost, what failed first is told
+                with suppress(DestinationError):  # where the destination is lost, what failed first is reported
                     self._refuse_unfit()
             raise
 
@@ -111,7 +111,7 @@ class Runner:
     def _note_done(self) -> None:
         """Say of steps that are done what a killed run could not say, and of others that they are not begun.
 
-        Those that are begun next were perhaps begun in other company: the tables would no longer tell.
+        Those that are begun next were perhaps begun in other company: the tables would no longer show which.
         """
         records = self.session.steps(self.run.run_id)
         unsaid = [record.number - 1 for record in records[: self.done] if record.state is not StepState.DONE]
@@ -154,7 +154,7 @@ class Runner:
             run_model(model, [steps[place] for place in places])
 
     def _groups(self, before: Mapping[str, Table]) -> list[range]:
-        """Return what is done at once: as the plan tells, or where it may have stopped in between, as can be told."""
+        """Return what is done at once: as the plan says, or as can be detected where it may have stopped."""
         if self.module.ABILITIES.transactional_ddl:
             return [range(max(each.start, self.done), each.stop) for each in self.plan.groups if each.stop > self.done]
         if not is_merging(self.session):
@@ -179,7 +179,7 @@ class Runner:
     def _run_together(self, places: range) -> None:
         steps = [self.plan.steps[place].step for place in places]
         for place in places:
-            self.tell(place + 1, self.plan.steps[place].step)
+            self.notify(place + 1, self.plan.steps[place].step)
         self._refuse_late(places.start)
         assert is_merging(self.session)
         self.session.run_together(steps)
@@ -193,13 +193,13 @@ class Runner:
             raise DestinationError(f"`{self.session.origin}` does no steps by one copy", hint="make the plan anew")
         steps = [self.plan.steps[place].step for place in places]
         for place, step in zip(places, steps, strict=True):
-            self.tell(place + 1, step)
+            self.notify(place + 1, step)
         self._refuse_late(places.start)
         self.session.run_by_copy(steps, table)
 
     def _run_step(self, place: int) -> None:
         planned = self.plan.steps[place]
-        self.tell(place + 1, planned.step)
+        self.notify(place + 1, planned.step)
         self._refuse_late(place)
         self.session.run(planned.step, planned.statements)
 

@@ -14,7 +14,7 @@ def stored_schemas(reference: str, found: Referred, version_hash: str | None) ->
 
     Args:
         reference: the destination's address.
-        found: its catalogue.
+        found: its catalog.
         version_hash: the beginning of a hash; None for the last schema of each name.
 
     Raises:

@@ -116,7 +116,7 @@ def find_wanted(reference: str, schemas: Path) -> Schema:
     """Return the schema that a REF names, with the version and hash of its content.
 
     Raises:
-        InputError: it names no schema, or a destination, whose catalogue is none.
+        InputError: it names no schema, or a destination, whose catalog is none.
     """
     return wanted(find_schema(reference, SchemasFolder.at(schemas)), reference)
 
@@ -125,7 +125,7 @@ def wanted(found: Referred, reference: str) -> Schema:
     """Return the schema that a REF has named, with the version and hash of its content.
 
     Raises:
-        InputError: it is a destination's catalogue.
+        InputError: it is a destination's catalog.
     """
     if found.destination is not None:
         hint = f"write it to a file first: `schemactl export {reference} --output FILE`"
@@ -168,7 +168,7 @@ def earlier_names(session: MigrationSession, found: Found) -> frozenset[tuple[st
 
 
 def _tables_in_question(catalogue: Schema, schema: Schema) -> list[str]:
-    """Return the tables of a catalogue that may get a required column, for which it counts whether they have rows."""
+    """Return the tables of a catalog that may get a required column, for which it counts whether they have rows."""
     stated = {name.casefold(): table for name, table in schema.tables.items()}
     return [
         name

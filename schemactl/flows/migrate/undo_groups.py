@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.copying import by_copies, is_copying, shared_statements
-from schemactl.flows.migrate.merging import is_merging, is_telling, merged_back, undo_steps
+from schemactl.flows.migrate.merging import is_merging, merged_back, shows_statements, undo_steps
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.flows.migrate.undoing import Part
 from schemactl.migration.effects import run
@@ -23,7 +23,7 @@ def grouped_back(
     undone: Sequence[UndoneStep],
     tables: Mapping[str, Table],
 ) -> tuple[UndoneStep, ...]:
-    """Return steps that are to be undone, which tell those that are undone at once.
+    """Return steps that are to be undone, with those that are undone at once.
 
     Args:
         session: where.
@@ -56,19 +56,19 @@ def _by_copies(
         if len(members) == 1 or table is None or not is_copying(session):
             continue
         statements = shared_statements(session, module, steps[places.start : places.stop], table)
-        found[members.start : members.stop] = _told(undone[members.start : members.stop], members, statements)
+        found[members.start : members.stop] = _with_groups(undone[members.start : members.stop], members, statements)
     return tuple(found)
 
 
 def _rewritten(session: MergingSession, undone: Sequence[UndoneStep], places: range, table: Table) -> list[UndoneStep]:
     """Return steps that are undone by writing their table's rows anew once."""
-    if not is_telling(session):
+    if not shows_statements(session):
         return [replace(each, done_with=places.stop) for each in undone]  # each has its own statements
     steps = [step for each in undone for step in each.planned.undo.steps]
-    return _told(undone, places, session.statements_together(steps, table))
+    return _with_groups(undone, places, session.statements_together(steps, table))
 
 
-def _told(undone: Sequence[UndoneStep], places: range, statements: tuple[str, ...]) -> list[UndoneStep]:
+def _with_groups(undone: Sequence[UndoneStep], places: range, statements: tuple[str, ...]) -> list[UndoneStep]:
     """Return steps that are undone at once, of which the last one has the statements."""
     bare = [replace(each, planned=replace(each.planned, undo_statements=()), done_with=places.stop) for each in undone]
     return [*bare[:-1], replace(bare[-1], planned=replace(bare[-1].planned, undo_statements=statements))]

@@ -1,4 +1,4 @@
-"""Undoes steps: all of them in one transaction, or one after the other with a ledger that tells how far it came."""
+"""Undoes steps: all of them in one transaction, or one after the other with a ledger that records how far it came."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from schemactl.migration.reports import RollbackReport
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.types import Table
 
-Tell = Callable[[str, float | None], None]
+Notify = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) ->
 
 
 def undo_at_once(
-    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], tell: Tell
+    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Notify
 ) -> None:
     """Undo steps in the open transaction, and look at the tables before it ends.
 
@@ -73,7 +73,7 @@ def undo_at_once(
     numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
     steps = [step for _, step in numbered]
     for places, table in by_copies(session, steps, before):
-        tell(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
+        notify(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
         made = list(rendered(steps[places.start : places.stop], tables, render))
         if len(places) > 1 and table is not None and is_copying(session):
             session.run_by_copy(steps[places.start : places.stop], table)
@@ -90,7 +90,7 @@ def undo_at_once(
 
 
 def undo_one_by_one(
-    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], tell: Tell
+    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Notify
 ) -> None:
     """Undo steps one after the other; each is kept when it is done, and the ledger says so.
 
@@ -109,18 +109,18 @@ def undo_one_by_one(
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
         session.write_steps([_record(part, number, part.left) for number in part.broken_off])
-        # Steps that were done at once may be undone in other company: the tables would no longer tell.
+        # Steps that were done at once may be undone in other company: the tables would no longer show which.
         session.write_steps([_record(part, number, StepState.DONE) for number in part.unsaid])
         for numbers in _at_once(session, target, part, tables):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
-                tell(f"undoing {_listed(numbers)}", count / len(report.steps))
+                notify(f"undoing {_listed(numbers)}", count / len(report.steps))
                 session.write_steps([_record(part, number, StepState.RUNNING) for number in numbers])
             try:
                 _run(session, steps, list(rendered(steps, tables, render)), is_together=len(numbers) > 1)
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
-            # In one piece, as it was said before that they are begun: so the tables tell of all of them.
+            # In one piece, as it was said before that they are begun: so the tables show all of them.
             session.write_steps([_record(part, number, part.left) for number in numbers])
             count += len(numbers)
         _write_base(session, part.run)

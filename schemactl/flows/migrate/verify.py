@@ -61,12 +61,12 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    tell = progress or (lambda *_: None)
+    notify = progress or (lambda *_: None)
     target = find_target(request.to)
     wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
-        tell("reading the catalogue", None)
+        notify("reading the catalog", None)
         found = read_state(session, name)
         schema = wanted or found.known
         if schema is None:
@@ -77,7 +77,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         unread = {each.table for each in disagreements}
         checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check.table not in unread]
-        odd, rows, all_rows = _look_at_rows(session, target, schema, checks, request.sample, tell)
+        odd, rows, all_rows = _look_at_rows(session, target, schema, checks, request.sample, notify)
         return VerifyReport(
             place=target.place(session),
             schema=stated(schema),
@@ -95,7 +95,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
 
 
 def _disagreements(session: MigrationSession, target: Target, schema: Schema) -> Iterator[Disagreement]:
-    """Yield the tables whose files say different things, which their catalogue does not show."""
+    """Yield the tables whose files say different things, which their catalog does not show."""
     if not hasattr(session, "disagreement"):
         return
     asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
@@ -178,7 +178,7 @@ def _look_at_rows(
     schema: Schema,
     checks: Sequence[_Check],
     sample: Sample,
-    tell: Progress,
+    notify: Progress,
 ) -> tuple[tuple[OddValues, ...], int, int]:
     """Return what is odd, how many rows were read, and how many there are in their tables."""
     # Counted before: a sample's share is the same for all columns of a table.
@@ -187,7 +187,7 @@ def _look_at_rows(
     rows: dict[str, int] = {}
     odd: list[OddValues] = []
     for number, check in enumerate(checks):
-        tell(f"looking at {check.table}.{check.column}", number / len(checks))
+        notify(f"looking at {check.table}.{check.column}", number / len(checks))
         unfit = _look(session, target, check, sample.share_of(counts.get(check.table, 0)))
         rows[check.table] = unfit.rows
         odd += _odd(check, unfit, schema)

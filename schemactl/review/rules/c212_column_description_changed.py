@@ -32,7 +32,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
     direction=Direction.NONE,
     why="The description is for people; it is part of dlt's hash, so the version counts on. A new description may "
-    "tell that the meaning of the values is another, which no rule can see.",
+    "report that the meaning of the values is another, which no rule can see.",
     fix="Nothing has to be done, if the values still mean the same. If they do not, use a new column.",
     find=find,
 )

@@ -32,7 +32,7 @@ RULE = Rule(
     "family (numbers, times, texts, bools, JSON, binaries), PostgreSQL and DuckDB refuse most queries: `sum(total)` or "
     "`total > 10` on a text. dlt never alters the type of a column that a destination has already: it stays there as "
     "it was until it is migrated.",
-    fix="Tell the readers, and migrate the column in the destination in the same release. If readers cannot follow, "
+    fix="Inform the readers, and migrate the column in the destination in the same release. If readers cannot follow, "
     "add a new column of the new type and keep the old one for a while.",
     find=find,
 )

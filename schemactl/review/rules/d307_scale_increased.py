@@ -26,6 +26,6 @@ RULE = Rule(
     direction=Direction.LOOSENS,
     why="Every value still fits. Readers that round to the old scale, or compare texts such as `1.50`, see others. dlt "
     "never alters a column that a destination has, and Iceberg knows no way to change a scale in place.",
-    fix="Tell the readers, and migrate the column in the destinations that have it; in Iceberg by a new column.",
+    fix="Inform the readers, and migrate the column in the destinations that have it; in Iceberg by a new column.",
     find=find,
 )

@@ -29,6 +29,6 @@ RULE = Rule(
     why="Comparisons and conversions in queries mean something else: a column with a time zone is shown in the "
     "session's zone, one without is not. dlt writes UTC in both cases, and leaves the column in the destination as it "
     "is, so old and new destinations disagree.",
-    fix="Add a new column, or migrate the column in a session whose time zone is UTC, and tell the readers.",
+    fix="Add a new column, or migrate the column in a session whose time zone is UTC, and inform the readers.",
     find=find,
 )

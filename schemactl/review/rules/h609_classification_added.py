@@ -27,6 +27,6 @@ RULE = Rule(
     why="Masking and access rules go by such hints (names with pii, classification, sensitiv, gdpr or confidential): "
     "readers may see masked values or none from now on. Values that are stored already, in copies and backups too, "
     "were treated like any other until today.",
-    fix="Tell the readers, and treat the stored values as the mark asks: mask them, or restrict who may read them.",
+    fix="Inform the readers, and treat the stored values as the mark asks: mask them, or restrict who may read them.",
     find=find,
 )

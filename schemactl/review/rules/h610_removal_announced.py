@@ -41,7 +41,7 @@ RULE = Rule(
     title="deprecated, or its end announced",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
     direction=Direction.NONE,
-    why="`x-deprecated: DATE` on a table or column, or `x-removed-columns` and `x-removed-tables`, tell readers until "
+    why="`x-deprecated: DATE` on a table or column, or `x-removed-columns` and `x-removed-tables`, inform readers till "
     "which day they may count on it. After that day its removal is rule C205 or T103, and breaks nobody.",
     fix="Move the queries that use it. `x-deprecated: {until: DATE, reason: TEXT, use: OTHER}` says why, and what to "
     "use.",

@@ -24,7 +24,7 @@ RULE = Rule(
     direction=Direction.LOOSENS,
     why="Readers that join by the column get several rows where they got one, so sums come out too high. A destination "
     "that has the constraint keeps it, and refuses duplicates until somebody drops it.",
-    fix="Keep the hint while anybody joins by the column. Otherwise tell the readers, and drop the constraint in the "
+    fix="Keep the hint while anybody joins by the column. Otherwise inform the readers, and drop the constraint in the "
     "destination.",
     find=find,
 )

@@ -25,6 +25,6 @@ RULE = Rule(
     direction=Direction.LOOSENS,
     why="Tools that draw or generate joins from the schema no longer know this one. dlt itself loads as before; note "
     "that it never removes a reference on its own, so somebody took it out.",
-    fix="Keep the reference while the columns still mean the same. Otherwise tell those who join the two tables.",
+    fix="Keep the reference while the columns still mean the same. Otherwise inform those who join the two tables.",
     find=find,
 )

@@ -12,7 +12,7 @@ from schemactl.schema.types import Schema
 
 
 def find(comparison: Comparison) -> Iterator[Match]:
-    """Yield each such table and column of the side that is compared with a destination's catalogue."""
+    """Yield each such table and column of the side that is compared with a destination's catalog."""
     sides = comparison.base, comparison.head
     for catalogue, file in (sides, sides[::-1]):
         if catalogue.destination is not None and file.destination is None:

@@ -39,6 +39,6 @@ RULE = Rule(
     why="dlt and schemactl quote all names, so loads go on. A query that names it without quotes is refused, or means "
     "something else: `SELECT user FROM orders` is the name of the session's user in PostgreSQL. Looked at are "
     "BigQuery, Databricks, DuckDB, PostgreSQL, Redshift and Snowflake, whichever of them is in use.",
-    fix="Choose another name while nobody reads it: `order_no` for `order`. Else tell the readers to quote it.",
+    fix="Choose another name while nobody reads it: `order_no` for `order`. Else inform the readers to quote it.",
     find=find,
 )

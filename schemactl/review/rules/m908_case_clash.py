@@ -52,7 +52,7 @@ RULE = Rule(
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.NONE,
     why="BigQuery, Databricks, DuckDB and Redshift take both for one name, and refuse the table or the query. "
-    "Snowflake and PostgreSQL tell them apart only where every query quotes them. dlt's naming conventions fold case, "
+    "Snowflake and PostgreSQL distinguish them only where every query quotes them. dlt's naming conventions fold case, "
     "except `direct`, `duck_case` and those whose names end in `_cs_v1`.",
     fix="Give one of the two another name, or use a naming convention that folds case (`snake_case`, `sql_ci_v1`).",
     find=find,

@@ -38,7 +38,7 @@ RULE = Rule(
     why="Readers relied on a value in every row: joins drop rows with null, `count(column)` and averages change, and "
     "typed clients fail on the first null. dlt does not drop the `NOT NULL` of a destination's column, so loads of "
     "nulls fail there until it is migrated.",
-    fix="Keep the column not nullable and have the pipeline send a value that says `unknown`. Or tell the readers, let "
-    "them handle nulls, and only then allow them.",
+    fix="Keep the column not nullable and have the pipeline send a value that says `unknown`. Or inform the readers, "
+    "let them handle nulls, and only then allow them.",
     find=find,
 )

@@ -35,6 +35,6 @@ RULE = Rule(
     "know. `x-enum` is the list of all values that a column may have; dlt keeps it and checks nothing by it. "
     "Where others are gone at the same time, values may have been renamed: queries that ask for the old ones find no "
     "new row.",
-    fix="Tell the readers, and let them handle values that they do not know, before a pipeline sends the new one.",
+    fix="Inform the readers, and let them handle values that they do not know, before a pipeline sends the new one.",
     find=find,
 )

@@ -31,6 +31,6 @@ RULE = Rule(
     why="`x-minimum` and `x-maximum` are the least and the greatest value that a column may have, both permitted; "
     "`x-pattern` is a regular expression that is found in its texts. dlt keeps them and checks nothing by them. With "
     "narrower ones pipelines still send what is excluded; with wider ones readers meet values they do not expect.",
-    fix="To narrow, stop sending such values and repair the stored rows first. To widen, tell the readers first.",
+    fix="To narrow, stop sending such values and repair the stored rows first. To widen, inform the readers first.",
     find=find,
 )

@@ -28,6 +28,6 @@ RULE = Rule(
     "`x-max-items` and `x-unique-items` are JSON Schema's keywords for what values may be. dlt keeps them and checks "
     "nothing by them. With narrower ones pipelines still send what is excluded; with wider ones readers meet values "
     "they do not expect.",
-    fix="To narrow, stop sending such values and repair the stored rows first. To widen, tell the readers first.",
+    fix="To narrow, stop sending such values and repair the stored rows first. To widen, inform the readers first.",
     find=find,
 )

@@ -36,7 +36,7 @@ def test_java_reads_the_names_as_they_are(tmp_path: Path) -> None:
     write_classes(tmp_path / "class path", parts)
 
     command = [find_java().executable, "-XshowSettings:properties", f"@{tmp_path / 'class path'}", "-version"]
-    told = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}).stderr
+    reported = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}).stderr
 
     for part in parts:
-        assert part in told.decode()
+        assert part in reported.decode()

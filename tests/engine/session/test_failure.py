@@ -64,7 +64,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("text", KNOWN)
-def test_a_known_failure_is_told_in_our_words(text: str) -> None:
+def test_a_known_failure_is_reported_in_our_words(text: str) -> None:
     explained = explain_failure(JavaError(text))
     assert (type(explained), explained.message) == KNOWN[text]
 
@@ -78,7 +78,7 @@ def test_a_known_failure_is_told_in_our_words(text: str) -> None:
         ('No FileSystem for scheme "gs"', "GROUP:NAME:VERSION"),
     ],
 )
-def test_a_store_that_spark_lacks_is_told_with_the_package_that_has_it(text: str, hint: str) -> None:
+def test_a_store_that_spark_lacks_is_reported_with_the_package_that_has_it(text: str, hint: str) -> None:
     assert hint in (explain_failure(JavaError(text)).hint or "")
 
 
@@ -118,7 +118,7 @@ def test_a_dead_java_is_explained_by_the_end_of_its_log(tmp_path: Path) -> None:
     assert str(log) in (explained.hint or "")
 
 
-def test_a_dead_java_without_a_reason_is_told_as_such(tmp_path: Path) -> None:
+def test_a_dead_java_without_a_reason_is_reported_as_such(tmp_path: Path) -> None:
     explained = explain_failure(ConnectionRefusedError(111, "Connection refused"), tmp_path / "absent")
     assert explained.message == "Spark's Java process ended unexpectedly"
 
@@ -170,7 +170,7 @@ UNRESOLVED = (
         (None, "it ended"),
     ],
 )
-def test_a_java_that_does_not_start_is_told_by_its_log(log: str | None, message: str, tmp_path: Path) -> None:
+def test_a_java_that_does_not_start_is_reported_by_its_log(log: str | None, message: str, tmp_path: Path) -> None:
     if log is not None:
         (tmp_path / "spark.log").write_text(log)
 

@@ -15,7 +15,7 @@ PROPERTIES = "Property settings:\n    java.home = {home}\n    java.specification
 
 
 def make_java(home: Path, version: str, *, release: bool = True) -> Path:
-    """A folder that looks like a Java; without a release file its program tells home and version itself."""
+    """A folder that looks like a Java; without a release file its program reports home and version itself."""
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
     text = PROPERTIES.format(home=home, version=version)
@@ -84,7 +84,7 @@ def test_the_installed_runtime_is_used_where_the_machine_has_none() -> None:
     assert shutil.which(str(found.executable))
 
 
-def test_no_java_at_all_is_told_with_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_java_at_all_is_reported_with_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(java, "find_spec", lambda name: None)
     with pytest.raises(EngineError, match="no Java 17 or newer") as caught:
         find_java({"PATH": str(tmp_path)})

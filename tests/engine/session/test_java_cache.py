@@ -71,7 +71,7 @@ def with_version(start: JavaStart, version: int) -> JavaStart:
         (26, "-XX:AOTCacheOutput=", "-XX:AOTCache="),
     ],
 )
-def test_java_is_told_to_make_the_file_and_then_to_use_it(
+def test_java_is_reported_to_make_the_file_and_then_to_use_it(
     folder: Path, start: JavaStart, version: int, makes: str, uses: str
 ) -> None:
     start = with_version(start, version)
@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_made_is_the_users_to_mend(folder: Path, start: 
     [([], True), (["{}"], False), (["{}", "{}.config"], True)],
     ids=["none", "killed", "failed"],
 )
-def test_what_java_did_not_make_whole_is_told_and_not_kept(
+def test_what_java_did_not_make_whole_is_reported_and_not_kept(
     folder: Path, start: JavaStart, names: list[str], has_ended_well: bool
 ) -> None:
     with open_cache(folder, start, {}) as cache:
@@ -182,7 +182,7 @@ def test_what_java_did_not_make_whole_is_told_and_not_kept(
     assert list(folder.iterdir()) == []
 
 
-def test_a_folder_on_the_class_path_is_told_where_java_would_make_nothing(folder: Path, start: JavaStart) -> None:
+def test_a_folder_on_the_class_path_is_reported_where_java_would_make_nothing(folder: Path, start: JavaStart) -> None:
     conf = folder.with_name("hadoop")
     conf.mkdir()
     start = replace(start, class_path=(*start.class_path, str(conf)))
@@ -220,7 +220,7 @@ def test_a_second_command_takes_sparks_classes_from_what_the_first_has_kept(tmp_
 
     assert run(kept, "pass") == (0, "", "")
     (made,) = kept.iterdir()
-    # Where each class comes from is told by Java itself.
+    # Where each class comes from is reported by Java itself.
     assert run(kept, "print(spark.range(3).count())", f"-Xlog:class+load:file={log}") == (0, "3\n", "")
     assert " org.apache.spark.SparkContext source: shared objects file" in log.read_text()
     assert list(kept.iterdir()) == [made]

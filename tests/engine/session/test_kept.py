@@ -228,7 +228,7 @@ def test_a_killed_keeper_takes_its_driver_along_and_the_next_command_starts_anot
 
 
 @pytest.mark.spark
-def test_a_driver_that_cannot_start_is_told_as_without_a_keeper(runtime: Path) -> None:
+def test_a_driver_that_cannot_start_is_reported_as_without_a_keeper(runtime: Path) -> None:
     out = run("""
         from schemactl.engine.session.settings import SparkOptions
         from schemactl.errors import EngineError

@@ -149,7 +149,7 @@ with open_session(SparkOptions(master="local[2]")) as spark:
 """
 
 
-def test_nesting_that_is_too_deep_is_told(tmp_path: Path) -> None:
+def test_nesting_that_is_too_deep_is_reported(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", TOO_DEEP]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)

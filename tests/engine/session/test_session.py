@@ -220,7 +220,7 @@ def test_a_missing_path_is_the_users_to_mend(place: Place) -> None:
     assert list(place.temporary.iterdir()) == []
 
 
-def test_an_exhausted_memory_is_told_with_the_way_out_and_the_log(place: Place) -> None:
+def test_an_exhausted_memory_is_reported_with_the_way_out_and_the_log(place: Place) -> None:
     body = "spark.range(200).selectExpr('collect_list(repeat(string(id), 8000000))').collect()"
     options = "master='local[2]', conf={'spark.driver.memory': '768m'}"
     code, out, err = place.run(CAUGHT.format(options=options, body=body))
@@ -232,7 +232,7 @@ def test_an_exhausted_memory_is_told_with_the_way_out_and_the_log(place: Place) 
     assert "OutOfMemoryError" in log.read_text()
 
 
-def test_a_package_that_cannot_be_fetched_is_told_with_the_way_out(place: Place) -> None:
+def test_a_package_that_cannot_be_fetched_is_reported_with_the_way_out(place: Place) -> None:
     # Without a network, and with one that has no such package.
     conf = {"spark.jars.packages": "org.example:absent_2.13:1.0", "spark.jars.ivy": str(place.temporary / "ivy")}
     code, out, err = place.run(CAUGHT.format(options=f"master='local[1]', conf={conf}", body="pass"))
@@ -243,7 +243,7 @@ def test_a_package_that_cannot_be_fetched_is_told_with_the_way_out(place: Place)
 
 
 @needs_proc
-def test_a_java_that_is_killed_is_told_with_its_log(place: Place) -> None:
+def test_a_java_that_is_killed_is_reported_with_its_log(place: Place) -> None:
     body = "os.kill(int(spark._jvm.ProcessHandle.current().pid()), signal.SIGKILL); spark.range(3).count()"
     code, out, err = place.run(CAUGHT.format(options="master='local[1]'", body=body))
     assert (code, err) == (0, "")
@@ -252,7 +252,7 @@ def test_a_java_that_is_killed_is_told_with_its_log(place: Place) -> None:
 
 
 @pytest.mark.parametrize("options", ["master='spark://127.0.0.1:9'", "remote='sc://127.0.0.1:9'"])
-def test_a_cluster_that_is_not_there_is_told_at_once(place: Place, options: str) -> None:
+def test_a_cluster_that_is_not_there_is_reported_at_once(place: Place, options: str) -> None:
     start = time.monotonic()
     code, out, err = place.run(CAUGHT.format(options=options, body="pass"))
     assert (code, err) == (0, "")
@@ -260,7 +260,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(place: Place, options: str)
     assert time.monotonic() - start < END_LIMIT_SECONDS
 
 
-def test_a_connect_server_that_does_not_speak_is_told_in_bounded_time(place: Place) -> None:
+def test_a_connect_server_that_does_not_speak_is_reported_in_bounded_time(place: Place) -> None:
     script = """
         import socket
         from schemactl.engine.session import opening
@@ -395,6 +395,6 @@ def test_the_shared_session_runs_a_job(spark) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
-def test_of_equal_keys_the_last_counts_and_case_tells_keys_apart(spark) -> None:
+def test_of_equal_keys_the_last_counts_and_case_reports_keys_apart(spark) -> None:
     row = spark.sql("""SELECT to_json(parse_json('{"a": 1, "a": 2, "A": 3}'))""").first()
     assert row[0] == '{"A":3,"a":2}'

@@ -39,13 +39,13 @@ def test_every_form_of_a_master_is_taken(master: str) -> None:
 
 
 @pytest.mark.parametrize("master", ["", "locl", "local[x]", "local[2", "http://a", "spark://"])
-def test_what_is_no_master_is_told(master: str) -> None:
+def test_what_is_no_master_is_reported(master: str) -> None:
     with pytest.raises(InputError, match="not a Spark master") as caught:
         check_options(SparkOptions(master=master))
     assert "local[*]" in (caught.value.hint or "")
 
 
-def test_a_connect_address_given_as_master_is_told_the_right_option() -> None:
+def test_a_connect_address_given_as_master_is_reported_the_right_option() -> None:
     with pytest.raises(InputError) as caught:
         check_options(SparkOptions(master="sc://host"))
     assert caught.value.hint == "use `--remote sc://host`"
@@ -57,7 +57,7 @@ def test_master_and_remote_exclude_each_other() -> None:
 
 
 @pytest.mark.parametrize("remote", ["", "host:15002", "sc://", "sc://host:port", "spark://host:1", "sc://a b"])
-def test_what_is_no_connect_address_is_told(remote: str) -> None:
+def test_what_is_no_connect_address_is_reported(remote: str) -> None:
     with pytest.raises(InputError, match="not a Spark Connect address"):
         check_options(SparkOptions(remote=remote))
 
@@ -74,7 +74,7 @@ def test_a_connect_address_names_host_and_port(remote: str, place: tuple[str, in
     assert parse_remote(remote) == place
 
 
-def test_a_size_that_is_none_is_told() -> None:
+def test_a_size_that_is_none_is_reported() -> None:
     with pytest.raises(InputError, match="`much` is not a size"):
         check_options(SparkOptions(conf={"spark.driver.memory": "much"}))
 
@@ -148,7 +148,7 @@ def test_the_cores_of_a_local_master_are_known() -> None:
     ]
 
 
-def test_several_standalone_masters_are_told_apart() -> None:
+def test_several_standalone_masters_are_distinguished() -> None:
     assert parse_standalone("spark://a:1,b") == (("a", 1), ("b", 7077))
     assert parse_standalone("yarn") == ()
 

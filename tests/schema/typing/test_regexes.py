@@ -35,7 +35,7 @@ def test_texts_match_as_in_java(regex: str, text: str, matches: bool):
 
 
 @pytest.mark.parametrize("regex", [r"[a-z&&[^b]]", r"\p{L}", r"\bword", "(?i)a|b", r"\h", "(?u)a"])
-def test_what_only_java_can_tell_is_refused(regex: str):
+def test_what_only_java_can_report_is_refused(regex: str):
     with pytest.raises(RegexError, match="only to Java"):
         translate(regex)
 

@@ -1,4 +1,4 @@
-"""What the commands about kept drivers can be told."""
+"""Options of the commands about kept drivers."""
 
 from __future__ import annotations
 

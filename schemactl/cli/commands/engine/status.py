@@ -19,7 +19,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(EngineOptions):
-    """What ``schemactl engine status`` can be told."""
+    """Options of ``schemactl engine status``."""
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -1,4 +1,4 @@
-"""What several commands about migrations can be told."""
+"""Options of several commands about migrations."""
 
 from __future__ import annotations
 

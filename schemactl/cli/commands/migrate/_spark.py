@@ -1,4 +1,4 @@
-"""Opens Spark as the options say, for a command whose destination is a schema of a Spark catalogue."""
+"""Opens Spark as the options say, for a command whose destination is a schema of a Spark catalog."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
         from schemactl.render.progress import show_progress
 
         if options.to is not None:
-            read_address(options.to)  # a wrong one is told before Spark starts
+            read_address(options.to)  # a wrong one is reported before Spark starts
         with ExitStack() as shown:
 
-            def tell(stage: str, fraction: float | None) -> None:
-                # Not before it is told: the command has a line of progress of its own, which counts its steps.
+            def notify(stage: str, fraction: float | None) -> None:
+                # Only with a stage to report: the command has a line of progress of its own, which counts its steps.
                 if not stage:
                     return
                 report = shown.enter_context(show_progress(terminal.progress))
                 if report is not None:
                     report(stage, fraction)
 
-            with open_session(options.spark(), tell):
+            with open_session(options.spark(), notify):
                 return run(options, terminal)
 
     return opened

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PlanningOptions, WritingOptions, SigningOptions):
-    """What ``schemactl migrate apply`` can be told."""
+    """Options of ``schemactl migrate apply``."""
 
     reference: Annotated[
         str,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(WritingOptions):
-    """What ``schemactl migrate baseline`` can be told."""
+    """Options of ``schemactl migrate baseline``."""
 
     reference: Annotated[
         str, typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references)

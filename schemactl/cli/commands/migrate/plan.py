@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PlanningOptions, SigningOptions):
-    """What ``schemactl migrate plan`` can be told."""
+    """Options of ``schemactl migrate plan``."""
 
     reference: Annotated[
         str,
@@ -124,7 +124,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         if report.plan.steps and not report.stops and not options.quiet:
             terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:
-        terminal.tell(f"wrote {options.out}\n")
+        terminal.report(f"wrote {options.out}\n")
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
 

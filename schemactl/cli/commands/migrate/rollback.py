@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(WritingOptions):
-    """What ``schemactl migrate rollback`` can be told."""
+    """Options of ``schemactl migrate rollback``."""
 
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The schema's name, where there are several.")

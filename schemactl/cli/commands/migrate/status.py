@@ -28,7 +28,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PlanningOptions):
-    """What ``schemactl migrate status`` can be told."""
+    """Options of ``schemactl migrate status``."""
 
     reference: Annotated[
         str | None,

@@ -32,7 +32,7 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(KeyOptions):
-    """What ``schemactl migrate verify`` can be told."""
+    """Options of ``schemactl migrate verify``."""
 
     reference: Annotated[
         str | None,
