@@ -32,14 +32,20 @@ class Terminal:
     width: int | None
     progress: float | None
 
-    def write(self, text: str) -> None:
+    def write(self, text: str | bytes) -> None:
         """Write a result to standard output; a reader who has gone away (``| head``) is no error.
 
         Raises:
+            InputError: it is no text, and standard output is a screen.
             SchemactlError: it cannot be written, as the disk is full for one.
         """
+        if isinstance(text, bytes) and sys.stdout.isatty():
+            raise InputError("a file of this format is no text to show", hint="name a file with `--output FILE`")
         try:
-            sys.stdout.write(text)
+            if isinstance(text, bytes):
+                sys.stdout.buffer.write(text)
+            else:
+                sys.stdout.write(text)
             sys.stdout.flush()
         except BrokenPipeError:
             forget_stdout()

@@ -20,7 +20,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, chain_of
 from schemactl.store.folder import SchemasFolder
-from schemactl.store.text import replace_text
+from schemactl.store.text import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Exported:
     """
 
     name: str
-    text: str
+    text: str | bytes
     path: Path | None = None
     losses: tuple[Loss, ...] = ()
 
@@ -97,7 +97,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         raise InputError(f"`{request.to}` cannot hold all of the schema (--strict)", problems=problems)
     for each in exported:
         if each.path is not None:
-            replace_text(each.path, each.text)
+            replace_file(each.path, each.text)
     return exported
 
 

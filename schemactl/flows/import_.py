@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
-from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, is_readable
+from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, is_binary, is_readable
 from schemactl.formats._losses import PROCESSING, describe_loss
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
@@ -17,7 +17,7 @@ from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgement import Violation, judge
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder, check_name
-from schemactl.store.text import read_text
+from schemactl.store.text import read_bytes, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,17 @@ def _marked(table: Table, stored: Table | None) -> Table:
 
 
 def _read(path: Path, source: str | None) -> Document:
-    text = read_text(path)
     readable = {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
-    module = _named(source, readable) if source else _format_of(path, text, readable)
-    return module.read(text, str(path))
+    if source is None:
+        binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
+        if len(binary) != 1:
+            text = read_text(path)
+            texts = {name: module for name, module in readable.items() if not is_binary(module)}
+            return _format_of(path, text, texts).read(text, str(path))
+        module = binary[0]
+    else:
+        module = _named(source, readable)
+    return module.read(read_bytes(path) if is_binary(module) else read_text(path), str(path))
 
 
 def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:

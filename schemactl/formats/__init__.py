@@ -1,7 +1,8 @@
 """Formats of schemas: text <-> Schema, one module per format, found by its file name.
 
 To add a format, add a module with ``ENDINGS`` and ``write`` as in ``Format``; one that can be read too has ``read`` and
-``recognises`` as in ``ReadableFormat``. ``ONE_TABLE = True`` marks a format whose files hold one table each. What a
+``recognises`` as in ``ReadableFormat``. ``ONE_TABLE = True`` marks a format whose files hold one table each,
+``IS_BINARY = True`` one whose files are bytes: its functions take and return ``bytes`` in place of ``str``. What a
 schema loses in a format that can be read is found by reading it back; ``losses`` says it of other formats
 (``LossyFormat``). What only one format needs stands in a module whose name starts with ``_``.
 Third parties use the entry-point group ``schemactl.format``.
@@ -9,7 +10,7 @@ Third parties use the entry-point group ``schemactl.format``.
 
 from __future__ import annotations
 
-from typing import Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from schemactl.formats._losses import Loss as Loss
 from schemactl.formats._losses import losses_between
@@ -37,7 +38,7 @@ class Format(Protocol):
         """How names of its files end, lower case, the usual ending first."""
         ...
 
-    def write(self, schema: Schema, path: str | None = None) -> str:
+    def write(self, schema: Schema, path: str | None = None) -> str | bytes:
         """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms."""
         ...
 
@@ -45,7 +46,7 @@ class Format(Protocol):
 class ReadableFormat(Format, Protocol):
     """A module that reads schemas as well."""
 
-    def read(self, text: str, path: str) -> Document:
+    def read(self, text: Any, path: str) -> Document:
         """Return what ``text`` says; ``path`` names it in messages.
 
         Raises:
@@ -53,7 +54,7 @@ class ReadableFormat(Format, Protocol):
         """
         ...
 
-    def recognises(self, text: str) -> bool:
+    def recognises(self, text: Any) -> bool:
         """Return whether ``text`` looks as of this format; asked where several formats have a file's ending."""
         ...
 
@@ -76,11 +77,16 @@ def holds_one_table(module: Format) -> bool:
     return bool(getattr(module, "ONE_TABLE", False))
 
 
+def is_binary(module: Format) -> bool:
+    """Return whether files of a format are bytes."""
+    return bool(getattr(module, "IS_BINARY", False))
+
+
 def _says_losses(module: Format) -> TypeGuard[LossyFormat]:
     return hasattr(module, "losses")
 
 
-def find_losses(module: Format, schema: Schema, text: str, path: str) -> tuple[Loss, ...]:
+def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) -> tuple[Loss, ...]:
     """Return what ``text``, which the format wrote of the schema, does not say of it; ``path`` names its file."""
     if _says_losses(module):
         return module.losses(schema)

@@ -252,6 +252,12 @@ def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any
     return beside(stated(table.properties), own if native is None else native)
 
 
+def lone_table_hints(table: Table) -> dict[str, Any]:
+    """Return ``table_hints`` for a file that holds no other table: what this one is nested in is not there."""
+    own = table_properties(table.name, None) if table.is_nested else {}
+    return table_hints(replace(table, properties={**own, **table.properties, "parent": None}))
+
+
 def schema_hints(schema: Schema) -> dict[str, Any]:
     """Return what a schema states beside its tables; what a new schema states as well is left out."""
     names = schema.normalizers.get("names") or "snake_case"

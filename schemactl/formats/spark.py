@@ -30,7 +30,7 @@ from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.nested_types import STRING, Leaf
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Properties, Schema
 
 ENDINGS: Final = (".spark.json", ".json")
 ONE_TABLE: Final = True
@@ -46,7 +46,10 @@ _NAMES: Final[Mapping[str, str]] = {
 
 def recognises(text: str) -> bool:
     """Return whether a text looks as a StructType."""
-    return re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"fields"\s*:\s*\[)', text, re.DOTALL) is not None
+    return (
+        re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"fields"\s*:\s*\[)(?!.*"required"\s*:)', text, re.DOTALL)
+        is not None
+    )
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
@@ -58,15 +61,20 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     return f"{json.dumps(struct_of(schema), indent=2, ensure_ascii=False)}\n"
 
 
-def struct_of(schema: Schema) -> dict[str, Any]:
+def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None) -> dict[str, Any]:
     """Return the StructType of the rows of the only table of a schema.
+
+    Args:
+        schema: the schema.
+        codec: how fields are written; None for Spark's own types.
 
     Raises:
         InputError: the schema has several tables, or none.
     """
+    codec = codec or CODEC
     fields = []
     for field in map(field_of, only_table(schema).columns.values()):
-        native, hints = write_field(field), hints_of(field, CODEC)
+        native, hints = codec.write(field), hints_of(field, codec)
         metadata = {**native["metadata"], **({HINTS: hints} if hints else {})}
         fields.append({**native, "metadata": metadata})
     return {"type": "struct", "fields": fields}
@@ -110,10 +118,18 @@ def table_of(struct: dict[str, Any], path: str) -> Document:
         InputError: two names become one.
     """
     name = PurePath(path).name.partition(".")[0] or "data"
-    fields = _fields(struct)
-    columns = tuple((each["name"], _restored(each, path)) for each in fields)
-    losses = tuple(loss for each in fields for loss in _unread(f"{name}.{each['name']}", each))
-    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), losses)
+    columns = columns_of(struct, CODEC, path)
+    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), unread(name, struct))
+
+
+def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:
+    """Return the columns of rows that a StructType describes, with the hints in its metadata."""
+    return tuple((each["name"], _restored(each, codec, path)) for each in _fields(struct))
+
+
+def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
+    """Return what a StructType says and the columns of a table do not."""
+    return tuple(loss for each in _fields(struct) for loss in _unread(f"{table}.{each['name']}", each))
 
 
 def _fields(struct: dict[str, Any]) -> list[dict[str, Any]]:
@@ -127,10 +143,10 @@ def _metadata(native: dict[str, Any]) -> dict[str, Any]:
     return stated if isinstance(stated, dict) else {}
 
 
-def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
+def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
     metadata = {key: value for key, value in _metadata(native).items() if key != HINTS}
     own = {**native, "metadata": metadata}
-    return restored(native["name"], own, _metadata(native).get(HINTS), CODEC, path)
+    return restored(native["name"], own, _metadata(native).get(HINTS), codec, path)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:

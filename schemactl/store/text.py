@@ -8,6 +8,7 @@ import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from schemactl.errors import InputError, Location, did_you_mean
 
@@ -32,6 +33,24 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise InputError(f"cannot read `{path}`: {error.strerror or error}") from error
     return decode(content, str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file, mapped into memory: a footer is read without the rows before it.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read.
+    """
+    import mmap
+
+    try:
+        with path.open("rb") as stream:
+            # An empty file cannot be mapped.
+            return cast("bytes", mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)) if path.stat().st_size else b""
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file `{path}`", hint=nearest_file(path)) from error
+    except OSError as error:
+        raise InputError(f"cannot read `{path}`: {error.strerror or error}") from error
 
 
 def nearest_file(path: Path) -> str | None:
@@ -67,15 +86,21 @@ _SUFFIX = ".tmp"
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write ``text`` as UTF-8 to ``path``, in place of what is there; missing folders are made.
+    """Write ``text`` as UTF-8; see ``replace_file``."""
+    replace_file(path, text)
 
-    The text goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write ``content``, texts as UTF-8, to ``path``, in place of what is there; missing folders are made.
+
+    The content goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
     A symbolic link stays and its target is replaced; mode and, where allowed, owner stay. A device or a pipe is
     written to, and stays what it is.
 
     Raises:
         InputError: the file is write-protected or a folder, or the system refuses the write (rights, space).
     """
+    written = content.encode("utf-8") if isinstance(content, str) else content
     try:
         # A link that points to itself is refused by the calls below, in words of the system.
         target = Path(os.path.realpath(path))
@@ -85,9 +110,9 @@ def replace_text(path: Path, text: str) -> None:
             # A rename needs no right on the file itself; the protection is the user's wish all the same.
             raise InputError(f"`{path}` is write-protected", hint=f"chmod u+w {path}")
         if previous is not None and not stat.S_ISREG(previous.st_mode):
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(written)
         else:
-            _write_and_rename(target, text.encode("utf-8"), previous)
+            _write_and_rename(target, written, previous)
     except OSError as error:
         raise InputError(f"cannot write `{path}`: {error.strerror or error}") from error
 

@@ -104,3 +104,17 @@ def test_a_file_is_reported_by_its_name_and_content(work: Path, name: str):
     assert run(["import", str(plain), "--name", "again", "--quiet"]) == 0
     again = dlt.load(work / "schemas" / "export" / "again.schema.yaml").schema
     assert again.tables["orders__lines"].columns["sku"].data_type == "text"
+
+
+def test_files_of_bytes_go_out_and_come_in(work: Path, capfdbinary: pytest.CaptureFixture[bytes]):
+    selected = ["export", "shop", "--table", "orders__lines", "--to"]
+    assert run([*selected, "parquet", "--output", "orders__lines.parquet"]) == 0
+    assert run(["import", "orders__lines.parquet", "--name", "lines"]) == 0
+    assert list(dlt.load(work / "schemas/export/lines.schema.yaml").schema.tables["orders__lines"].columns) == ["sku"]
+    capfdbinary.readouterr()
+    assert run([*selected, "arrow"]) == 0
+    assert capfdbinary.readouterr().out[:6] == b"ARROW1"
+    assert run(["import", "none.parquet", "--name", "lines"]) == 2
+    (work / "empty.parquet").touch()
+    assert run(["import", "empty.parquet", "--name", "lines"]) == 2
+    assert b"this is no Parquet file" in capfdbinary.readouterr().err

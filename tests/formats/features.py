@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_readable
+from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_binary, is_readable
 from schemactl.formats._fields import HINTS, own_tables
 from schemactl.formats._losses import losses_between
 from schemactl.schema.templates import new_schema
@@ -86,8 +86,15 @@ def outcome(name: str, feature: str) -> str:
         return "lost"
     if find_losses(module, schema, text, path):
         return "lost"
-    if HINTS in text and is_readable(module):
-        bare = module.read(text.replace(HINTS, "x-other"), path).schema
+    if is_binary(module) and is_readable(module):
+        # Footers repeat Arrow's schema in Base64: the bytes of Arrow's own file are edited in place of them.
+        module, path = FORMATS["arrow"], path.partition(".")[0] + ".arrow"
+        assert is_readable(module)
+        text = module.write(schema, path)
+    if is_readable(module) and (HINTS.encode() if isinstance(text, bytes) else HINTS) in text:
+        other = f"x-{'o' * (len(HINTS) - 2)}"
+        hidden = text.replace(HINTS.encode(), other.encode()) if isinstance(text, bytes) else text.replace(HINTS, other)
+        bare = module.read(hidden, path).schema
         # Without hints a file counts as one of others, whose fields have ids.
         if any(loss.before is not None for loss in losses_between(schema, bare)):
             return "x-"

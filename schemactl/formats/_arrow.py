@@ -1,0 +1,255 @@
+"""Arrow's schemas, which Parquet files keep as well: columns as fields, hints in the metadata ``x-dlt``.
+
+https://arrow.apache.org/docs/format/Columnar.html. Descriptions are the metadata ``comment``, as in Spark's tables;
+numbers of fields are ``PARQUET:field_id``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.errors import InputError, Location, SchemactlError
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    lone_table_hints,
+    only_table,
+    restored,
+    schema_hints,
+    schema_of,
+    table_properties,
+)
+from schemactl.formats._losses import Document, Loss
+from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.types import DataType, Schema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+COMMENT: Final = "comment"
+_NUMBER: Final = "PARQUET:field_id"
+_OWN: Final = frozenset((HINTS, COMMENT, _NUMBER, "ARROW:schema", "ARROW:extension:name", "ARROW:extension:metadata"))
+_WEI: Final = (76, 0)
+"""The most digits that Arrow has."""
+_UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+
+def arrow() -> Any:
+    """Return pyarrow.
+
+    Raises:
+        SchemactlError: it is not installed.
+    """
+    try:
+        import pyarrow
+    except ImportError as error:
+        hint = 'pip install "schemactl[parquet]"'
+        raise SchemactlError("the package `pyarrow` is not installed", hint=hint) from error
+    return pyarrow
+
+
+# --- from a schema ---
+
+
+def arrow_schema(schema: Schema) -> pyarrow.Schema:
+    """Return the Arrow schema of the rows of the only table of a schema.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+    """
+    table = only_table(schema)
+    fields = []
+    for field in map(field_of, table.columns.values()):
+        made, hints = _write(field), hints_of(field, CODEC)
+        number = field.properties.get("x-id")
+        more = {_NUMBER: str(number)} if _is_number(number) else {}
+        fields.append(_with_metadata(made, {**_metadata(made), **more, **_hints(hints)}))
+    description = table.properties.get("description")
+    note = {COMMENT: description} if description else {}
+    hints = {"table": lone_table_hints(table), "schema": schema_hints(schema)}
+    metadata = {**note, **_hints({key: each for key, each in hints.items() if each})}
+    return arrow().schema(fields, metadata=metadata or None)
+
+
+def _hints(hints: dict[str, Any]) -> dict[str, str]:
+    return {HINTS: json.dumps(hints, ensure_ascii=False)} if hints else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+def _write(field: Field) -> pyarrow.Field:
+    note = {COMMENT: field.description} if field.description else None
+    return arrow().field(field.name, _type(field), nullable=field.nullable, metadata=note)
+
+
+def _with_metadata(field: pyarrow.Field, metadata: Mapping[str, str]) -> pyarrow.Field:
+    return field.with_metadata(metadata or None)
+
+
+def _type(field: Field) -> pyarrow.DataType:
+    pa = arrow()
+    if field.fields:
+        return pa.struct([_write(each) for each in field.fields])
+    if field.element:
+        return pa.list_(pa.field("element", _type(field.element)))
+    if field.values:
+        return pa.map_(pa.string(), _type(field.values))
+    size = field.precision
+    match field.data_type:
+        case DataType.BIGINT:
+            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(size or 64, pa.int64())
+        case DataType.DECIMAL:
+            digits, places = (size, field.scale or 0) if size else DEFAULT_DECIMAL
+            return pa.decimal128(digits, places) if digits <= 38 else pa.decimal256(min(digits, _WEI[0]), places)
+        case DataType.WEI:
+            return pa.decimal256(*_WEI)
+        case DataType.TIMESTAMP:
+            return pa.timestamp(_unit(size), None if field.properties.get("timezone") is False else "UTC")
+        case DataType.TIME:
+            unit = _unit(size)
+            return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+    plain = {"double": pa.float64(), "bool": pa.bool_(), "date": pa.date32(), "binary": pa.binary()}
+    return plain.get(field.data_type, pa.string())
+
+
+def _unit(digits: int | None) -> str:
+    wanted = 6 if digits is None else digits
+    # Parquet has no seconds.
+    return next((unit for unit, held in _UNITS.items() if held >= wanted and unit != "s"), "ns")
+
+
+# --- to a schema ---
+
+
+def read_arrow(found: pyarrow.Schema, path: str) -> Document:
+    """Return the schema of one table, named after the file, whose rows an Arrow schema describes.
+
+    Raises:
+        InputError: two names become one, or a hint is none that a schema can have.
+    """
+    name = PurePath(path).name.partition(".")[0] or "data"
+    own = _metadata(found)
+    hints = _read_hints(own, path)
+    properties = table_properties(name, own.get(COMMENT))
+    columns = tuple((field.name, _restored(field, path)) for field in found)
+    record = Record(name, columns, joined(properties, hints.get("table") or {}))
+    losses = tuple(loss for field in found for loss in _unread(f"{name}.{field.name}", field))
+    return Document(schema_of([record], hints.get("schema"), path), losses)
+
+
+def _metadata(of: pyarrow.Schema | pyarrow.Field) -> dict[str, str]:
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in (of.metadata or {}).items()}
+
+
+def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
+    try:
+        hints = json.loads(metadata.get(HINTS, "{}"))
+    except ValueError as error:
+        raise InputError(f"the metadata `{HINTS}` is no JSON: {error}", at=Location(path)) from error
+    if not isinstance(hints, dict):
+        raise InputError(f"the metadata `{HINTS}` is no object", at=Location(path))
+    return hints
+
+
+def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
+    metadata = _metadata(field)
+    own = _with_metadata(field, {key: value for key, value in metadata.items() if key == COMMENT})
+    properties = restored(field.name, own, _read_hints(metadata, path) or None, CODEC, path)
+    # Numbers are identities to Iceberg, which writes them.
+    number = metadata.get(_NUMBER, "")
+    return {**({"x-id": int(number)} if number.isdecimal() else {}), **properties}
+
+
+def _read(name: str, field: pyarrow.Field) -> Field:
+    comment = _metadata(field).get(COMMENT)
+    note = {"description": comment} if comment else {}
+    return _typed(name, field.type, {"nullable": field.nullable, **note})
+
+
+def _typed(name: str, of: pyarrow.DataType, properties: dict[str, Any]) -> Field:
+    from pyarrow import types as is_a
+
+    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
+        return _typed(name, of.value_type, properties)
+    if is_a.is_struct(of) and of.num_fields:
+        fields = tuple(_read(each.name, each) for each in (of.field(at) for at in range(of.num_fields)))
+        return Field(name, {"data_type": "json", **properties}, fields=fields)
+    if _is_list(of):
+        return Field(name, {"data_type": "json", **properties}, element=_typed("element", of.value_type, {}))
+    if is_a.is_map(of) and (is_a.is_string(of.key_type) or is_a.is_large_string(of.key_type)):
+        return Field(name, {"data_type": "json", **properties}, values=_typed("value", of.item_type, {}))
+    if is_a.is_null(of):
+        return Field(name, properties)
+    return Field(name, {**(_scalar(of) or {"data_type": "text"}), **properties})
+
+
+def _is_list(of: pyarrow.DataType) -> bool:
+    from pyarrow import types as is_a
+
+    kinds = (is_a.is_list, is_a.is_large_list, is_a.is_fixed_size_list, is_a.is_list_view, is_a.is_large_list_view)
+    return any(kind(of) for kind in kinds)
+
+
+def _scalar(of: pyarrow.DataType) -> dict[str, Any] | None:
+    from pyarrow import types as is_a
+
+    extension = getattr(of, "extension_name", None)  # Arrow's own types have none
+    if extension is not None:
+        return {"data_type": "json"} if extension == "arrow.json" else _scalar(of.storage_type)
+    if is_a.is_uint64(of):
+        return {"data_type": "decimal", "precision": 20, "scale": 0}
+    if is_a.is_integer(of):
+        bits = of.bit_width * 2 if is_a.is_unsigned_integer(of) else of.bit_width
+        return {"data_type": "bigint", **({"precision": bits} if bits < 64 else {})}
+    if is_a.is_decimal(of):
+        if (of.precision, of.scale) == _WEI:
+            return {"data_type": "wei"}
+        return {"data_type": "decimal", "precision": of.precision, "scale": max(of.scale, 0)}
+    if is_a.is_timestamp(of) or is_a.is_time(of):
+        size = {} if of.unit == "us" else {"precision": _UNITS[of.unit]}
+        zone = {"timezone": False} if is_a.is_timestamp(of) and of.tz is None else {}
+        return {"data_type": "timestamp" if is_a.is_timestamp(of) else "time", **size, **zone}
+    if is_a.is_fixed_size_binary(of):
+        return {"data_type": "binary", "precision": of.byte_width}
+    kinds = {
+        "text": (is_a.is_string, is_a.is_large_string, is_a.is_string_view),
+        "binary": (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view),
+        "double": (is_a.is_floating,),
+        "bool": (is_a.is_boolean,),
+        "date": (is_a.is_date,),
+    }
+    found = next((kind for kind, tests in kinds.items() if any(test(of) for test in tests)), None)
+    return {"data_type": found} if found else None
+
+
+CODEC: Final = Codec(_write, _read)
+
+
+def _unread(place: str, field: pyarrow.Field) -> Iterator[Loss]:
+    """Yield metadata that is neither a comment nor a hint, and types that become text."""
+    yield from (Loss(place, key, value) for key, value in _metadata(field).items() if key not in _OWN)
+    yield from _unread_type(place, field.type)
+
+
+def _unread_type(place: str, of: pyarrow.DataType) -> Iterator[Loss]:
+    from pyarrow import types as is_a
+
+    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of) or _is_list(of):
+        yield from _unread_type(place, of.value_type)
+    elif is_a.is_struct(of) and of.num_fields:
+        for at in range(of.num_fields):
+            yield from _unread(f"{place}.{of.field(at).name}", of.field(at))
+    elif is_a.is_map(of) and is_a.is_string(of.key_type):
+        yield from _unread_type(place, of.item_type)
+    elif not is_a.is_null(of) and _scalar(of) is None:
+        yield Loss(place, "type", {"type": str(of)}, {"data_type": "text"})

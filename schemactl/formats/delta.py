@@ -1,0 +1,130 @@
+"""Delta Lake's table metadata: the first commit of a table's log, ``_delta_log/00000000000000000000.json``; one table.
+
+https://github.com/delta-io/delta/blob/master/PROTOCOL.md. The schema in it is Spark's, with hints in the metadata of
+fields; those of the table stand in its ``configuration``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    joined,
+    lone_table_hints,
+    only_table,
+    schema_hints,
+    schema_of,
+    table_properties,
+)
+from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tree import Source
+from schemactl.formats.spark import CODEC as SPARK
+from schemactl.formats.spark import columns_of, struct_of, unread, write_field
+from schemactl.schema.types import Schema
+
+ENDINGS: Final = (".delta.json", ".json")
+ONE_TABLE: Final = True
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a commit of Delta Lake that describes its table."""
+    return re.search(r'^\s*\{\s*"metaData"\s*:', text, re.MULTILINE) is not None
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the commit that makes an empty table, as Delta Lake's lines of JSON.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+    """
+    table = only_table(schema)
+    text = json.dumps(struct_of(schema, CODEC), ensure_ascii=False)
+    hints = {key: each for key, each in (("table", lone_table_hints(table)), ("schema", schema_hints(schema))) if each}
+    description = table.properties.get("description")
+    features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]}
+    is_new = '"timestamp_ntz"' in text
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features} if is_new else _OLDEST
+    metadata = {
+        "id": str(uuid5(NAMESPACE_URL, f"{schema.name}/{table.name}")),
+        "name": table.name,
+        **({"description": description} if description else {}),
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": text,
+        "partitionColumns": [each.name for each in table.columns.values() if each.properties.get("partition") is True],
+        "configuration": {HINTS: json.dumps(hints, ensure_ascii=False)} if hints else {},
+        "createdTime": 0,
+    }
+    lines = ({"protocol": protocol}, {"metaData": metadata})
+    return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines)
+
+
+_OLDEST: Final = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
+def _write(field: Field) -> dict[str, Any]:
+    return write_field(_timeless(field))
+
+
+def _timeless(field: Field) -> Field:
+    """Return a field with texts for times of day, of which Delta Lake has none."""
+    if field.properties.get("data_type") == "time":
+        return replace(field, properties={**field.properties, "data_type": "text", "precision": None})
+    return replace(
+        field,
+        fields=tuple(map(_timeless, field.fields)),
+        element=_timeless(field.element) if field.element else None,
+        values=_timeless(field.values) if field.values else None,
+    )
+
+
+CODEC: Final = Codec(_write, SPARK.read)
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema of one table, named as it is there, else after the file.
+
+    Raises:
+        InputError: it is no commit that describes a table; or two names become one.
+    """
+    source = Source(path, text)
+    metadata = _metadata(text)
+    struct = _json(metadata.get("schemaString")) if metadata else None
+    if metadata is None or not isinstance(struct, dict) or struct.get("type") != "struct":
+        raise source.refuse("no line describes a table of Delta Lake", 0, "a `metaData` with a `schemaString`")
+    configuration = metadata.get("configuration")
+    known = configuration if isinstance(configuration, dict) else {}
+    hints = _json(known.get(HINTS))
+    hints = hints if isinstance(hints, dict) else {}
+    stated, description = metadata.get("name"), metadata.get("description")
+    name = stated if isinstance(stated, str) and stated else PurePath(path).name.partition(".")[0] or "data"
+    partitions = metadata.get("partitionColumns") or ()
+    columns = tuple(
+        (column, {**properties, "partition": True} if column in partitions else properties)
+        for column, properties in columns_of(struct, CODEC, path)
+    )
+    properties = table_properties(name, description if isinstance(description, str) else None)
+    record = Record(name, columns, joined(properties, hints.get("table") or {}))
+    more = (Loss(name, key, value) for key, value in known.items() if key != HINTS)
+    return Document(schema_of([record], hints.get("schema"), path), (*unread(name, struct), *more))
+
+
+def _metadata(text: str) -> dict[str, Any] | None:
+    """Return the last description of the table in a commit."""
+    actions = [found for line in text.splitlines() if isinstance(found := _json(line), dict)]
+    return next((each["metaData"] for each in actions[::-1] if isinstance(each.get("metaData"), dict)), None)
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return None

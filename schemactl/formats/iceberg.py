@@ -1,0 +1,290 @@
+"""Iceberg's table metadata (``v1.metadata.json``), or a schema of Iceberg alone: one table.
+
+https://iceberg.apache.org/spec/. Written is the metadata of an empty table of format version 2. Hints stand in its
+property ``x-dlt``; numbers of fields are ``x-id``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import PurePath
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    lone_table_hints,
+    only_table,
+    restored,
+    schema_hints,
+    schema_of,
+    table_properties,
+)
+from schemactl.formats._json_tree import parse_json
+from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tree import Source, value_of
+from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.types import DataType, Schema
+
+ENDINGS: Final = (".metadata.json", ".iceberg.json", ".json")
+ONE_TABLE: Final = True
+
+_FIRST_PARTITION: Final = 1000
+"""Numbers of partition fields start here, as the specification recommends."""
+
+_PLAIN: Final[Mapping[str, Mapping[str, Any]]] = {
+    "string": {"data_type": "text"}, "uuid": {"data_type": "text"}, "long": {"data_type": "bigint"},
+    "int": {"data_type": "bigint", "precision": 32}, "double": {"data_type": "double"},
+    "float": {"data_type": "double"}, "boolean": {"data_type": "bool"}, "date": {"data_type": "date"},
+    "time": {"data_type": "time"}, "timestamptz": {"data_type": "timestamp"},
+    "timestamp": {"data_type": "timestamp", "timezone": False}, "binary": {"data_type": "binary"},
+    "timestamptz_ns": {"data_type": "timestamp", "precision": 9},
+    "timestamp_ns": {"data_type": "timestamp", "precision": 9, "timezone": False},
+    "variant": {"data_type": "json"}, "unknown": {},
+}  # fmt: skip
+_SIZED: Final = re.compile(r"(decimal|fixed)[(\[]\s*(\d+)\s*(?:,\s*(\d+)\s*)?[)\]]")
+_READ: Final = frozenset(("id", "name", "type", "required", "doc"))
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text looks as a table's metadata, or as a schema, whose fields are required or not."""
+    is_metadata = re.search(r'"format-version"\s*:', text) is not None
+    return is_metadata or re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"required"\s*:)', text, re.DOTALL) is not None
+
+
+# --- from a schema ---
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return the metadata of an empty table with the columns of the only table of a schema.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+    """
+    table = only_table(schema)
+    fields = [field_of(column) for column in table.columns.values()]
+    natives = {field.name: _write(field) for field in fields}
+    stated = [field.properties.get("x-id") for field in fields]
+    numbers = {each for each in stated if isinstance(each, int) and not isinstance(each, bool) and each > 0}
+    free = (number for number in count(1) if number not in numbers)
+    ids = {
+        field.name: number if number in numbers and stated.count(number) == 1 else next(free)
+        for field, number in zip(fields, stated, strict=True)
+    }
+    written = [{"id": ids[name], **_numbered(native, free)} for name, native in natives.items()]
+    last = max([*ids.values(), next(free) - 1])
+    columns = {field.name: hints for field in fields if (hints := hints_of(field, CODEC))}
+    description = table.properties.get("description")
+    hints = {"table": lone_table_hints(table), "columns": columns, "schema": schema_hints(schema)}
+    partitions = [field.name for field in fields if field.properties.get("partition") is True]
+    document = {
+        "format-version": 2,
+        "table-uuid": str(uuid5(NAMESPACE_URL, f"{schema.name}/{table.name}")),
+        "location": table.name,
+        "last-sequence-number": 0,
+        "last-updated-ms": 0,
+        "last-column-id": last,
+        "current-schema-id": 0,
+        "schemas": [{"type": "struct", "schema-id": 0, "fields": written}],
+        "default-spec-id": 0,
+        "partition-specs": [{"spec-id": 0, "fields": [
+            {"name": name, "transform": "identity", "source-id": ids[name], "field-id": number}
+            for number, name in enumerate(partitions, _FIRST_PARTITION)
+        ]}],
+        "last-partition-id": _FIRST_PARTITION - 1 + len(partitions),
+        "default-sort-order-id": 0,
+        "sort-orders": [{"order-id": 0, "fields": []}],
+        "properties": {
+            **({"comment": description} if description else {}),
+            HINTS: json.dumps({key: each for key, each in hints.items() if each}, ensure_ascii=False),
+        },
+        "snapshots": [],
+    }  # fmt: skip
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
+
+
+def _write(field: Field) -> dict[str, Any]:
+    """Return a field without its number."""
+    note = {"doc": field.description} if field.description else {}
+    return {"name": field.name, "required": not field.nullable, "type": _type(field), **note}
+
+
+def _type(field: Field) -> Any:
+    if field.fields:
+        return {"type": "struct", "fields": [_write(each) for each in field.fields]}
+    if field.element:
+        return {"type": "list", "element-required": False, "element": _type(field.element)}
+    if field.values:
+        return {"type": "map", "key": "string", "value-required": False, "value": _type(field.values)}
+    match field.data_type:
+        case DataType.BIGINT:
+            return "int" if (field.precision or 64) <= 32 else "long"
+        case DataType.DECIMAL:
+            digits, places = (field.precision, field.scale or 0) if field.precision else DEFAULT_DECIMAL
+            return f"decimal({min(digits, 38)}, {places})"
+        case DataType.WEI:
+            return "decimal(38, 0)"
+        case DataType.TIMESTAMP:
+            return "timestamp" if field.properties.get("timezone") is False else "timestamptz"
+    return {"double": "double", "bool": "boolean", "date": "date", "time": "time", "binary": "binary"}.get(
+        field.data_type, "string"
+    )
+
+
+def _numbered(native: Any, free: Iterator[int]) -> Any:
+    """Return a type with numbers for all that is nested in it."""
+    match native:
+        case {"type": "struct", "fields": list(fields)}:
+            return {**native, "fields": [{"id": next(free), **_numbered(each, free)} for each in fields]}
+        case {"type": "list", "element": element}:
+            return {**native, "element-id": next(free), "element": _numbered(element, free)}
+        case {"type": "map", "value": value}:
+            return {**native, "key-id": next(free), "value-id": next(free), "value": _numbered(value, free)}
+        case {"type": dict() as inner}:
+            return {**native, "type": _numbered(inner, free)}
+    return native
+
+
+# --- to a schema ---
+
+
+def read(text: str, path: str) -> Document:
+    """Return the schema of one table: of metadata the current one, named after the table's folder, else after the file.
+
+    Raises:
+        InputError: it is no JSON, or describes no table of Iceberg; or two names become one.
+    """
+    source = Source(path, text)
+    root = value_of(parse_json(source))
+    struct = _current(root) if isinstance(root, dict) else None
+    if struct is None or not isinstance(struct.get("fields"), list):
+        raise source.refuse("this is no metadata of a table of Iceberg", 0, "it has `schemas` with `fields`")
+    stated = root.get("properties")
+    properties = stated if isinstance(stated, dict) else {}
+    own = _own(properties)
+    name = PurePath(str(root.get("location") or "")).name or PurePath(path).name.partition(".")[0] or "data"
+    fields = [each for each in struct["fields"] if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    partitions, losses = _partitions(root, fields, name)
+    keys = struct.get("identifier-field-ids") or ()
+    columns = []
+    for each in fields:
+        native = _unnumbered({key: value for key, value in each.items() if key in _READ})
+        found = restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), CODEC, path)
+        found |= {"x-id": each["id"]} if own is None and isinstance(each.get("id"), int) else {}
+        found |= {"primary_key": True} if each.get("id") in keys else {}
+        columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
+        losses += _unread(f"{name}.{each['name']}", each)
+    comment = properties.get("comment")
+    known = table_properties(name, comment if isinstance(comment, str) else None)
+    record = Record(name, tuple(columns), joined(known, (own or {}).get("table") or {}))
+    losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
+    return Document(schema_of([record], (own or {}).get("schema"), path), tuple(losses))
+
+
+def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the hints of a file that ``write`` made, None of others."""
+    try:
+        hints = json.loads(properties[HINTS])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return hints if isinstance(hints, dict) and isinstance(hints.get("columns", {}), dict) else None
+
+
+def _current(root: dict[str, Any]) -> dict[str, Any] | None:
+    schemas = [each for each in root.get("schemas") or () if isinstance(each, dict)]
+    found = [each for each in schemas if each.get("schema-id") == root.get("current-schema-id")]
+    # Version 1 has `schema`; a schema alone is itself.
+    last = found[:1] or [each for each in (root.get("schema"), root) if isinstance(each, dict)]
+    return last[0]
+
+
+def _partitions(root: dict[str, Any], fields: list[dict[str, Any]], table: str) -> tuple[frozenset[str], list[Loss]]:
+    """Return the columns whose values partition the table, and what else does or orders it."""
+    names = {each.get("id"): each["name"] for each in fields}
+    found, losses = set(), []
+    for kind, default, key in (
+        ("partition-specs", "default-spec-id", "spec-id"),
+        ("sort-orders", "default-sort-order-id", "order-id"),
+    ):
+        specs = [each for each in root.get(kind) or () if isinstance(each, dict)]
+        for each in next((each for each in specs if each.get(key) == root.get(default)), {}).get("fields") or ():
+            if kind == "partition-specs" and each.get("transform") == "identity" and each.get("source-id") in names:
+                found.add(names[each["source-id"]])
+            else:
+                losses.append(
+                    Loss(table, kind.removesuffix("s"), f"{each.get('transform')}({names.get(each.get('source-id'))})")
+                )
+    return frozenset(found), losses
+
+
+def _unnumbered(native: Any) -> Any:
+    match native:
+        case {"type": "struct", "fields": list(fields)}:
+            return {"type": "struct", "fields": [_unnumbered(each) for each in fields if isinstance(each, dict)]}
+        case {"type": "list" | "map"}:
+            kept = {key: value for key, value in native.items() if not key.endswith("-id")}
+            return {key: _unnumbered(value) if key in ("element", "value") else value for key, value in kept.items()}
+        case {"name": _, "type": of}:
+            return {**{key: value for key, value in native.items() if key != "id"}, "type": _unnumbered(of)}
+    return native
+
+
+def _read(name: str, native: dict[str, Any]) -> Field:
+    doc = native.get("doc")
+    note = {"description": doc} if isinstance(doc, str) and doc else {}
+    return _typed(name, native.get("type"), {"nullable": native.get("required") is not True, **note})
+
+
+def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
+    json_ = {"data_type": "json", **properties}
+    match of:
+        case {"type": "struct", "fields": [_, *_] as fields}:
+            return Field(name, json_, fields=tuple(_read(str(each.get("name")), each) for each in fields))
+        case {"type": "list"}:
+            return Field(name, json_, element=_typed("element", of.get("element"), {}))
+        case {"type": "map", "key": "string"}:
+            return Field(name, json_, values=_typed("value", of.get("value"), {}))
+        case str():
+            return Field(name, {**_scalar(of), **properties})
+    return Field(name, json_)
+
+
+def _scalar(of: str) -> Mapping[str, Any]:
+    sized = _SIZED.fullmatch(of)
+    if sized is None:
+        return _PLAIN.get(of, {"data_type": "text"})
+    if sized[1] == "fixed":
+        return {"data_type": "binary", "precision": int(sized[2])}
+    return {"data_type": "decimal", "precision": int(sized[2]), "scale": int(sized[3] or 0)}
+
+
+CODEC: Final = Codec(_write, _read)
+
+
+def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
+    yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
+    yield from _unread_type(place, native.get("type"))
+
+
+def _unread_type(place: str, of: Any) -> Iterator[Loss]:
+    match of:
+        case {"type": "struct", "fields": list(fields)}:
+            for each in fields:
+                yield from _unread(f"{place}.{each.get('name')}", each)
+        case {"type": "list"}:
+            yield from _unread_type(place, of.get("element"))
+        case {"type": "map", "key": "string"}:
+            yield from _unread_type(place, of.get("value"))
+        case str() if of in _PLAIN or _SIZED.fullmatch(of):
+            pass
+        case _:
+            yield Loss(place, "type", {"type": of}, {"data_type": "text" if isinstance(of, str) else "json"})

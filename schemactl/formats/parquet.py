@@ -1,0 +1,52 @@
+"""Parquet: the schema in the footer of a file, one table. Written are files without rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.errors import InputError, Location
+from schemactl.formats._arrow import arrow, arrow_schema, read_arrow
+from schemactl.formats._losses import Document
+from schemactl.schema.types import Schema
+
+ENDINGS: Final = (".parquet", ".pq")
+ONE_TABLE: Final = True
+IS_BINARY: Final = True
+
+_MAGIC: Final = b"PAR1"
+
+
+def recognises(content: bytes) -> bool:
+    """Return whether bytes begin as a Parquet file."""
+    return content[: len(_MAGIC)] == _MAGIC
+
+
+def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - one form for all endings
+    """Return a file without rows, whose footer describes the only table of a schema.
+
+    Raises:
+        InputError: the schema has several tables, or none.
+        SchemactlError: pyarrow is not installed.
+    """
+    sink = arrow().BufferOutputStream()
+    from pyarrow import parquet
+
+    parquet.write_table(arrow_schema(schema).empty_table(), sink)
+    return bytes(sink.getvalue())
+
+
+def read(content: bytes, path: str) -> Document:
+    """Return the schema of one table, named after the file; its footer alone is looked at.
+
+    Raises:
+        InputError: it is no Parquet file; or two names become one.
+        SchemactlError: pyarrow is not installed.
+    """
+    pa = arrow()
+    from pyarrow import parquet
+
+    try:
+        found = parquet.read_schema(pa.BufferReader(pa.py_buffer(content)))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"this is no Parquet file: {error}", at=Location(path)) from error
+    return read_arrow(found, path)
