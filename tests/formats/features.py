@@ -91,6 +91,8 @@ def outcome(name: str, feature: str) -> str:
         module, path = FORMATS["arrow"], path.partition(".")[0] + ".arrow"
         assert is_readable(module)
         text = module.write(schema, path)
+    if not is_readable(module) and isinstance(text, str) and HINTS in text:
+        return "x-"
     if is_readable(module) and (HINTS.encode() if isinstance(text, bytes) else HINTS) in text:
         other = f"x-{'o' * (len(HINTS) - 2)}"
         hidden = text.replace(HINTS.encode(), other.encode()) if isinstance(text, bytes) else text.replace(HINTS, other)

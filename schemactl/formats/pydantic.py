@@ -1,0 +1,242 @@
+"""Pydantic's models as Python source, which validate the documents that a schema describes. Only written.
+
+https://docs.pydantic.dev/latest/concepts/models/. Nested tables are folded back into nested models; hints stand in
+``json_schema_extra`` as ``x-dlt``.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from schemactl.formats._fields import (
+    FIELDS,
+    HINTS,
+    Field,
+    field_of,
+    own_tables,
+    stated,
+    table_hints,
+)
+from schemactl.formats._folding import fold
+from schemactl.formats._losses import Loss, unstated
+from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.types import DataType, Schema
+
+ENDINGS: Final = (".py",)
+
+_TYPES: Final = {
+    DataType.TEXT: "str", DataType.DOUBLE: "float", DataType.BOOL: "bool", DataType.TIMESTAMP: "datetime.datetime",
+    DataType.BIGINT: "int", DataType.BINARY: "bytes", DataType.JSON: "Any", DataType.DECIMAL: "Decimal",
+    DataType.WEI: "Decimal", DataType.DATE: "datetime.date", DataType.TIME: "datetime.time",
+}  # fmt: skip
+_BITS: Final = (8, 16, 32)
+_LIMITS: Final = {
+    "x-minimum": "ge", "x-maximum": "le", "x-exclusive-minimum": "gt", "x-exclusive-maximum": "lt",
+    "x-multiple-of": "multiple_of",
+}  # fmt: skip
+_WIDTH: Final = 116
+_NUMBERS: Final = ("bigint", "double", "decimal", "wei")
+
+_HEAD: Final = """\
+import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Document(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+        coerce_numbers_to_str=True,
+        regex_engine="python-re",
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+"""
+_TAKEN: Final = frozenset(
+    (
+        *("datetime", "Decimal", "Any", "Literal", "BaseModel", "ConfigDict", "Field", "Document"),
+        *("str", "int", "float", "bool", "bytes", "list", "dict"),
+        # Attributes of BaseModel; those that begin with `model_` are, too.
+        *("construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"),
+        *("update_forward_refs", "validate"),
+    )
+)
+"""Names that a field would hide from the annotations after it, or that models have already."""
+
+
+def losses(schema: Schema) -> tuple[Loss, ...]:
+    """Return what the models do not say: what the schema states beside its tables, and hints of nested tables."""
+    nested = (table for table in own_tables(schema) if table.is_nested)
+    hints = (
+        Loss(each.name, key, of) for each in nested for key, of in stated(each.properties).items() if key != "parent"
+    )
+    return (*unstated(replace(schema, tables={}, description=None), ()), *hints)
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return a module with a model for each root table, and for each object in its documents."""
+    note = f": {' '.join(schema.description.split())}" if schema.description else ""
+    classes = _Classes()
+    for table in own_tables(fold(schema)):
+        fields = tuple(field_of(column) for column in table.columns.values())
+        config = {"title": table.name, **_extra(table_hints(table))}
+        classes.add(table.name, fields, table.properties.get("description"), config)
+    return f"{_literal(f'Models of the documents of {schema.name}{note}')}\n\n{_HEAD}{''.join(classes.texts)}"
+
+
+class _Classes:
+    """The classes of a module, each after those that it names."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._names = {name.lower() for name in _TAKEN}
+
+    def add(self, path: str, fields: tuple[Field, ...], note: Any, config: dict[str, Any] | None = None) -> str:
+        """Write a class and return its name."""
+        stem = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", path)) or "Item"
+        name = self._free(stem if stem[:1].isalpha() else f"Item{stem}")
+        lines = [f"    {_literal(note)}\n"] if note else []
+        if config is not None:
+            lines += ["\n"] * bool(lines) + [f"    model_config = ConfigDict({_arguments(config)})\n"]
+        taken: set[str] = set()
+        body = [f"    {line}\n" for field in fields for line in (self._field(path, field, taken),)]
+        lines += ["\n"] * bool(lines and body) + body
+        self.texts.append(f"\n\nclass {name}(Document):\n{''.join(lines) or '    pass' + chr(10)}")
+        return name
+
+    def _free(self, stem: str) -> str:
+        name = stem
+        while name.lower() in self._names:
+            name += "_"
+        self._names.add(name.lower())
+        return name
+
+    def _field(self, path: str, field: Field, taken: set[str]) -> str:
+        name = _identifier(field.name)
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        found = _native(field)
+        arguments = {
+            **({} if name == field.name else {"alias": field.name}),
+            **({"description": field.description} if field.description else {}),
+            **found[1],
+            **_extra(_hints(field, found)),
+        }
+        of = self._type(path, field, found[0])
+        default = {"default": None} if field.nullable else {}
+        if arguments:
+            shown = _arguments({**default, **arguments})
+            line = f"{name}: {_nullable(of, field)} = Field({shown})"
+            return line if len(line) <= _WIDTH else line.replace(f"({shown})", f"(\n        {shown}\n    )")
+        return f"{name}: {_nullable(of, field)}{' = None' if field.nullable else ''}"
+
+    def _type(self, path: str, field: Field, plain: str) -> str:
+        if field.fields:
+            return self.add(f"{path}_{field.name}", field.fields, None)
+        if field.element:
+            # Elements of a list are named as the list.
+            inner = replace(field.element, name=field.name) if field.element.fields else field.element
+            of = self._type(path, inner, _native(field.element)[0])
+            return f"list[{_nullable(of, field.element)}]"
+        if field.values:
+            return f"dict[str, {_nullable(self._type(path, field.values, _native(field.values)[0]), field.values)}]"
+        return plain
+
+
+def _nullable(of: str, field: Field) -> str:
+    return f"{of} | None" if field.nullable and of != "Any" else of
+
+
+def _extra(hints: dict[str, Any]) -> dict[str, Any]:
+    return {"json_schema_extra": {HINTS: hints}} if hints else {}
+
+
+def _arguments(values: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in values.items())
+
+
+def _literal(text: str) -> str:
+    """Return a docstring."""
+    return '"""' + repr(text + "'")[1:-2].replace('"""', '\\"""').replace("\\n", "\n").rstrip() + '"""'
+
+
+def _identifier(name: str) -> str:
+    made = re.sub(r"\W", "_", name).lstrip("_") or "field"
+    made = f"field_{made}" if made[:1].isdecimal() or made.startswith("model_") else made
+    is_free = made.isidentifier() and not keyword.iskeyword(made) and made not in _TAKEN
+    return made if is_free else f"{made}_"
+
+
+def _native(field: Field) -> tuple[str, dict[str, Any]]:
+    """Return the type of a scalar and the arguments of its ``Field``."""
+    values = _enum(field)
+    if values is not None:
+        return f"Literal[{', '.join(map(repr, values))}]", {}
+    return _TYPES.get(field.data_type, "Any") if field.properties.get("data_type") else "Any", dict(_limits(field))
+
+
+def _enum(field: Field) -> list[Any] | None:
+    values = field.properties.get("x-enum")
+    of = {"text": str, "bigint": int}.get(str(field.properties.get("data_type")))
+    is_enum = of is not None and isinstance(values, list) and bool(values)
+    return values if is_enum and all(type(each) is of for each in values or ()) else None
+
+
+def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case for each keyword
+    properties, size = field.properties, field.precision
+    match properties.get("data_type"):
+        case "text" | "binary" if size is not None:
+            yield "max_length", size
+        case "decimal" if size is not None:
+            yield "max_digits", size
+            yield "decimal_places", field.scale or 0
+    if properties.get("data_type") == "text":
+        pattern, least = properties.get("x-pattern"), properties.get("x-min-length")
+        if isinstance(pattern, str) and _is_pattern(pattern):
+            yield "pattern", pattern
+        if isinstance(least, int) and not isinstance(least, bool) and least >= 0:
+            yield "min_length", least
+    if properties.get("data_type") in _NUMBERS:
+        for hint, word in _LIMITS.items():
+            value = properties.get(hint)
+            if isinstance(value, int | float) and not isinstance(value, bool) and (word != "multiple_of" or value > 0):
+                yield word, value
+        if properties.get("data_type") == "bigint" and size in _BITS:
+            if "x-minimum" not in properties:
+                yield "ge", -(2 ** (size - 1))
+            if "x-maximum" not in properties:
+                yield "le", 2 ** (size - 1) - 1
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return those of the properties of a field that its type and the arguments of its ``Field`` do not say."""
+    of, limits = native
+    kind = field.properties.get("data_type")
+    said = {"nullable", "description", SPARK_TYPE, FIELDS, *(hint for hint, word in _LIMITS.items() if word in limits)}
+    said |= {"data_type"} if kind != DataType.WEI else set()
+    said |= {"x-enum"} if of.startswith("Literal") else _said(limits, "pattern", "x-pattern")
+    said |= _said(limits, "min_length", "x-min-length")
+    is_sized = (
+        kind == "bigint" and field.precision in _BITS and not {"x-minimum", "x-maximum"} & field.properties.keys()
+    )
+    said |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
+    return {key: value for key, value in stated(field.properties).items() if key not in said}
+
+
+def _said(limits: dict[str, Any], word: str, hint: str) -> set[str]:
+    return {hint} if word in limits else set()
