@@ -1,0 +1,128 @@
+"""Pandera's schemas of Spark data frames, as Python source: one for each table. Only written.
+
+https://pandera.readthedocs.io/en/stable/pyspark_sql.html. Hints stand in the ``metadata`` of columns as ``x-dlt``.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from schemactl.formats._fields import FIELDS, HINTS, Field, field_of, own_tables, stated, table_hints
+from schemactl.formats._losses import Loss, unstated
+from schemactl.formats.spark import write_field
+from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.types import Schema, Table
+
+ENDINGS: Final = (".pandera.py", ".py")
+
+_HEAD: Final = """\
+from pandera.pyspark import Check, Column, DataFrameSchema
+from pyspark.sql import types as T
+"""
+_CHECKS: Final = {
+    "x-enum": "isin", "x-pattern": "str_matches", "x-minimum": "greater_than_or_equal_to",
+    "x-maximum": "less_than_or_equal_to", "x-exclusive-minimum": "greater_than", "x-exclusive-maximum": "less_than",
+}  # fmt: skip
+_SAID: Final = frozenset(("data_type", "nullable", "description", "timezone", "scale", SPARK_TYPE, FIELDS))
+_NAMES: Final = frozenset(("Check", "Column", "DataFrameSchema", "T"))
+
+
+def losses(schema: Schema) -> tuple[Loss, ...]:
+    """Return what the schemas do not check, nor carry: Pandera knows no structs and no times of day."""
+    types = (
+        Loss(f"{table.name}.{field.name}", "type", _type_of(field), {})
+        for table in own_tables(schema)
+        for field in map(field_of, table.columns.values())
+        if field.properties.get("data_type") and _type(write_field(field)["type"]) is None
+    )
+    return (*unstated(replace(schema, tables={}), ()), *types)
+
+
+def _type_of(field: Field) -> dict[str, Any]:
+    return {key: field.properties[key] for key in ("data_type", SPARK_TYPE) if key in field.properties}
+
+
+def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
+    """Return a module with a ``DataFrameSchema`` for each table, named after it."""
+    taken = set(_NAMES)
+    parts = [_table(table, _free(table.name, taken)) for table in own_tables(schema)]
+    return "\n".join((_HEAD, *parts))
+
+
+def _free(table: str, taken: set[str]) -> str:
+    name = re.sub(r"\W", "_", table)
+    name = f"_{name}" if name[:1].isdecimal() or keyword.iskeyword(name) else name
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _table(table: Table, name: str) -> str:
+    fields = [field_of(column) for column in table.columns.values()]
+    keys = [field.name for field in fields if field.properties.get("primary_key") is True]
+    description = table.properties.get("description")
+    arguments = {
+        "name": table.name,
+        **({"description": description} if description else {}),
+        **({"unique": keys} if keys else {}),
+        **_metadata(table_hints(table)),
+    }
+    columns = "".join(f"        {field.name!r}: {_column(field)},\n" for field in fields)
+    more = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
+    return f"{name} = DataFrameSchema(\n    columns={{\n{columns}    }},\n{more})\n"
+
+
+def _column(field: Field) -> str:
+    of = _type(write_field(field)["type"]) if field.properties.get("data_type") else None
+    checks = _checks(field)
+    said = {*_SAID, *(hint for hint, _ in checks), *(["primary_key"] if field.properties.get("primary_key") else [])}
+    hints = {key: value for key, value in stated(field.properties).items() if key not in said}
+    is_decimal = field.data_type == "decimal" and field.precision is not None
+    hints = {key: value for key, value in hints.items() if not (key == "precision" and is_decimal)}
+    hints |= {"data_type": str(field.data_type)} if field.data_type in ("wei", "json", "time") else {}
+    shown = ", ".join(f"Check.{_CHECKS[hint]}({value!r})" for hint, value in checks)
+    arguments = [str(of), f"nullable={field.nullable}", *([f"checks=[{shown}]"] if checks else [])]
+    arguments += [f"description={field.description!r}"] if field.description else []
+    arguments += [f"{key}={value!r}" for key, value in _metadata(hints).items()]
+    return f"Column({', '.join(arguments)})"
+
+
+def _metadata(hints: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {HINTS: hints}} if hints else {}
+
+
+def _checks(field: Field) -> list[tuple[str, Any]]:
+    is_number = field.data_type in ("bigint", "double", "decimal")
+    wanted: dict[str, Any] = {"x-enum": list, **({"x-pattern": str} if field.data_type == "text" else {})}
+    wanted |= {hint: int | float for hint in _CHECKS if hint not in ("x-enum", "x-pattern") and is_number}
+    stated_ = ((hint, field.properties.get(hint)) for hint in _CHECKS if hint in wanted)
+    return [(hint, each) for hint, each in stated_ if isinstance(each, wanted[hint]) and not isinstance(each, bool)]
+
+
+def _type(of: Any) -> str | None:
+    """Return the expression of a type, None where Pandera knows it not."""
+    if isinstance(of, dict) and of["type"] == "struct":
+        return None
+    return None if isinstance(of, str) and of.startswith("time(") else _expression(of)
+
+
+def _expression(of: Any) -> str:
+    match of:
+        case {"type": "struct", "fields": fields}:
+            inner = ", ".join(
+                f"T.StructField({each['name']!r}, {_expression(each['type'])}, {each['nullable']})" for each in fields
+            )
+            return f"T.StructType([{inner}])"
+        case {"type": "array", "elementType": element}:
+            return f"T.ArrayType({_expression(element)}, True)"
+        case {"type": "map", "valueType": value}:
+            return f"T.MapType(T.StringType(), {_expression(value)}, True)"
+    name, _, sizes = str(of).rstrip(")").partition("(")
+    return f"T.{_CLASSES.get(name, name.capitalize())}Type({', '.join(sizes.split(',')) if sizes else ''})"
+
+
+_CLASSES: Final = {"timestamp_ntz": "TimestampNTZ"}
