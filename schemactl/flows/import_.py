@@ -1,4 +1,4 @@
-"""``schemactl import``: a file of a format becomes the content of a named schema."""
+"""``schemactl import``: a file of a format, or the tables of a destination, become the content of a named schema."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from schemactl.destinations import find_address
 from schemactl.errors import InputError, Problem, nearest_or_all
+from schemactl.flows.migrate.stored import stored_schemas
+from schemactl.flows.references import find_schemas
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, is_binary, is_readable
+from schemactl.formats._fields import Record, own_tables, schema_of, table_properties
 from schemactl.formats._losses import PROCESSING, describe_loss
+from schemactl.formats._losses import Document as Read
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgement import Violation, judge
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.text import read_bytes, read_text
@@ -25,7 +31,7 @@ class ImportRequest:
     """What ``schemactl import`` was asked for.
 
     Attributes:
-        files: what to read.
+        files: what to read: paths, and addresses of destinations.
         source: name of a format; None to infer it from the files' names, and where those do not say, by their texts.
         name: the schema's name.
         schemas: the folder of ``import/`` and ``export/``.
@@ -34,7 +40,7 @@ class ImportRequest:
         is_strict: whether something that the files say and the schema cannot is an error.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[str | Path, ...]
     source: str | None
     name: str
     schemas: Path
@@ -79,29 +85,45 @@ def import_files(request: ImportRequest) -> Imported:
             folder cannot be read or written.
     """
     check_name(request.name)
-    documents = [(path, _read(path, request.source)) for path in request.files]
-    losses = tuple(loss for _, document in documents for loss in document.losses)
+    found = [each for file in request.files for each in read_source(file, request.source, request.schemas)]
+    losses = tuple(loss for _, document in found for loss in document.losses)
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
-    content = _merged([(path, document.schema) for path, document in documents])
-    folder = SchemasFolder.at(request.schemas)
-    opened = open_schemas(folder, request.name)
+    content = _merged([(origin, document.schema) for origin, document in found])
+    imported = import_schema(
+        replace(content, name=request.name), request.schemas, is_check=request.is_check, is_merged=request.is_merged
+    )
+    return replace(imported, losses=losses)
+
+
+def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_merged: bool = False) -> Imported:
+    """Make a schema the content of the one of its name in a schemas folder.
+
+    Args:
+        content: what is to be stored; its version and hash are made anew.
+        schemas: as in ``ImportRequest``.
+        is_check: as in ``ImportRequest``.
+        is_merged: as in ``ImportRequest``.
+
+    Raises:
+        InputError: the schemas folder cannot be read or written.
+    """
+    folder = SchemasFolder.at(schemas)
+    opened = open_schemas(folder, content.name)
     if opened.schema is not None:
-        is_whole = not request.is_merged
         content = (
-            _with_marks(content, opened.schema) if is_whole else with_hints(opened.schema, Hints(schema=content), None)
+            with_hints(opened.schema, Hints(schema=content), None) if is_merged else _with_marks(content, opened.schema)
         )
-    new = _with_lineage(replace(content, name=request.name), opened.schema)
+    new = _with_lineage(content, opened.schema)
     after = to_save(folder, opened, new)
     # An edited import file has not been taken over before: it is compared with what the export file holds.
     stored = opened.stored or opened.schema
     changes = diff(stored, with_lineage(new, stored)) if stored else ()
     violations = judge(stored, new).violations if stored else ()
-    if violations or request.is_check:
-        return Imported(stored, after, changes, violations, losses=losses)
-    written = save(folder, opened, new)
-    return Imported(stored, after, changes, written=written, losses=losses)
+    if violations or is_check:
+        return Imported(stored, after, changes, violations)
+    return Imported(stored, after, changes, written=save(folder, opened, new))
 
 
 def _with_marks(content: Schema, stored: Schema) -> Schema:
@@ -116,18 +138,52 @@ def _marked(table: Table, stored: Table | None) -> Table:
     return replace(table, properties={**table.properties, **marks}) if marks else table
 
 
-def _read(path: Path, source: str | None) -> Document:
+def read_source(file: str | Path, source: str | None, schemas: Path) -> tuple[tuple[str, Document], ...]:
+    """Return what a file of a format says, or a destination, with where it stands.
+
+    Args:
+        file: a path or a destination's address.
+        source: name of a format; None as in ``ImportRequest``.
+        schemas: as in ``ImportRequest``.
+
+    Raises:
+        InputError: the file cannot be read or is not of its format; the address is wrong.
+        DestinationError: the destination cannot be read.
+    """
+    path = Path(file)
+    if find_address(str(file)) and not path.exists():
+        if source is not None:
+            raise InputError("`--from` names the format of a file, and this is a destination", hint="leave it out")
+        return _read_destination(str(file), schemas)
     readable = {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
-    if source is None:
+    if source is not None:
+        module = _named(source, readable)
+    else:
         binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
         if len(binary) != 1:
             text = read_text(path)
             texts = {name: module for name, module in readable.items() if not is_binary(module)}
-            return _format_of(path, text, texts).read(text, str(path))
+            return ((str(path), _format_of(path, text, texts).read(text, str(path))),)
         module = binary[0]
-    else:
-        module = _named(source, readable)
-    return module.read(read_bytes(path) if is_binary(module) else read_text(path), str(path))
+    return ((str(path), module.read(read_bytes(path) if is_binary(module) else read_text(path), str(path))),)
+
+
+def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:
+    """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
+    (found,) = find_schemas(address, SchemasFolder.at(schemas))
+    if stored := stored_schemas(address, found, None):
+        return tuple((found.origin, Read(schema)) for schema in stored)
+    records, losses = [], []
+    for table in own_tables(found.schema):
+        columns = tuple((column.name, column.properties) for column in table.columns.values())
+        note = table.properties.get("description")
+        records.append(Record(table.name, columns, table_properties(table.name, note)))
+        losses += [
+            Loss(f"{table.name}.{name}", "type", {"type": each[DATABASE_TYPE]}, {})
+            for name, each in columns
+            if DATABASE_TYPE in each
+        ]
+    return ((found.origin, Read(schema_of(records, None, found.origin), tuple(losses))),)
 
 
 def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
@@ -150,7 +206,7 @@ def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) ->
     raise InputError(described, hint=f"name it with {hint}")
 
 
-def _merged(read: list[tuple[Path, Schema]]) -> Schema:
+def _merged(read: list[tuple[str, Schema]]) -> Schema:
     (first, merged), *others = read
     origins = dict.fromkeys(merged.tables, first)
     for path, schema in others:

@@ -1,4 +1,4 @@
-"""Take schemas of other formats in: the files become the content of the schema NAME.
+"""Take schemas of other formats in: files, or the tables of a database, become the content of the schema NAME.
 
 The next version of the schema is saved in the export folder (and in the import folder where there is none yet).
 Where the stored schema's own contract forbids a change nothing is written, and the exit code is 1. With --check
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 class Options(CommonOptions):
     """Options of ``schemactl import``."""
 
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files; each brings tables of its own.")]
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files, or addresses of destinations; each brings tables of its own."),
+    ]
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
     ]
@@ -67,9 +70,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.import_ import ImportRequest, import_files
     from schemactl.render.imports import print_losses
 
-    files = tuple(Path(file) for file in options.files)
     request = ImportRequest(
-        files=files,
+        files=tuple(options.files),
         source=options.source,
         name=options.name,
         schemas=Path(options.schemas),
