@@ -358,7 +358,7 @@ class _TooLargeError(Exception):
 
 
 def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
-    """Find rows that are too long, as Spark counts them: without the header, and without rows that have nothing."""
+    """Find rows that are too long."""
     wanted = {record.position.number: record for record in records}
     stated, head = stated_separator(read_head(file))
     first_row, line_end = first_row_of(head)
@@ -368,14 +368,14 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
         if stated:
             opened.readline()
         header: CsvRow | None = None
-        for number, row in enumerate(read_rows(opened, separator, 2 if stated else 1)):
+        for row in read_rows(opened, separator, 2 if stated else 1):
             header = header or row
-            if number in wanted and _is_too_long(row, header) and _is_of(row, wanted[number], separator):
+            if row.row in wanted and _is_too_long(row, header) and _is_of(row, wanted[row.row], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"
-                found[number] = Problem(
-                    f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line, row=number + 1)
+                found[row.row] = Problem(
+                    f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line, row=row.row)
                 )
-            if number >= max(wanted):
+            if row.row >= max(wanted):
                 break
     return found
 

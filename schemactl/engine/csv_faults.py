@@ -69,12 +69,14 @@ class CsvRow:
 
     Attributes:
         line: where it begins, counted from 1.
+        row: its number as a spreadsheet counts rows: the blank lines before it are some.
         cells: how many it has.
         text: how it begins, as it stands in the file.
         broken: cells with a quote that does not close.
     """
 
     line: int
+    row: int
     cells: int
     text: str
     broken: tuple[BrokenCell, ...] = ()
@@ -89,19 +91,20 @@ def read_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iter
         separator: between cells.
         first_line: the number of the first one.
 
-    >>> [(row.line, row.cells) for row in read_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
-    [(1, 3), (4, 1)]
+    >>> [(row.line, row.row, row.cells) for row in read_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
+    [(1, 1, 3), (4, 3, 1)]
     """
     row: _Row | None = None
-    following = first_line
+    following, count = first_line, 0
     for line in lines:
         body = line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
         number, following = following, following + 1 + _count_breaks(body)
+        count += row is None
         if row is None and '"' not in body:
             if body:
-                yield CsvRow(number, body.count(separator) + 1, body[:_KEPT])
+                yield CsvRow(number, count, body.count(separator) + 1, body[:_KEPT])
             continue
-        row = row or _Row(number)
+        row = row or _Row(number, count)
         row.take(body, number, separator)
         if row.cell is None:
             yield row.done()
@@ -136,13 +139,14 @@ class _Row:
     """A row while it is read; ``cell`` is the quoted one that a line ends within."""
 
     line: int
+    row: int
     cells: int = 1
     text: str = ""
     cell: _Cell | None = None
     broken: list[BrokenCell] = field(default_factory=list)
 
     def done(self) -> CsvRow:
-        return CsvRow(self.line, self.cells, self.text, tuple(self.broken))
+        return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken))
 
     def take(self, body: str, number: int, separator: str) -> None:
         """Read a line from where the last one left off: at a cell's start, or within quotes."""
@@ -209,6 +213,9 @@ def _find_single(body: str, at: int) -> int | None:
 MOST_BROKEN: Final = 10_000
 """Broken cells of a file that are reported one by one."""
 
+_BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
+"""One with something behind it, outside of quotes or within."""
+
 _BLOCK: Final = 1 << 22
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
 _UNPACKED = (".gz", ".bz2")
@@ -225,12 +232,14 @@ class CsvFaults:
         header: the one of them that takes the header, None where the header can be read.
         harmless: the first cell that keeps its quotes because one within is not doubled, and how many there are.
         other_end: the line that first ends in another way than the header, None where all end alike.
+        gaps: how many records stand before each row that is none: the header, and blank lines.
     """
 
     broken: tuple[BrokenCell, ...] = ()
     header: BrokenCell | None = None
     harmless: tuple[BrokenCell, int] | None = None
     other_end: int | None = None
+    gaps: tuple[int, ...] = (0,)
 
 
 @dataclass(slots=True)
@@ -242,11 +251,17 @@ class _Look:
     quotes: int = 0
     lines: int = 0
     is_odd: bool = False
+    has_blanks: bool = False
     other_end: int | None = None
     rest: bytes = b""
+    tail: bytes = b""
 
     def take(self, block: bytes, *, is_last: bool = False) -> None:
         """Look at every octet whose neighbors are known."""
+        if not self.has_blanks:
+            seen = (self.tail or self.line_end) + block
+            self.has_blanks = _BLANK_LINE.search(seen) is not None
+            self.tail = seen[-3:]
         octets = (self.rest or self.line_end[-1:]) + block + (self.line_end[:1] if is_last else b"")
         self.rest = octets[-2:]
         if not self.is_odd and (b'"' in octets or b"\r" in octets or self.line_end != b"\n"):
@@ -301,10 +316,11 @@ def find_csv_faults(
         }
     try:
         look = _look_at(file, separator, line_end or "\n")
-        if not look.is_odd:
+        if not look.is_odd and not look.has_blanks:
             return {file.path: CsvFaults(other_end=look.other_end)}
         with open_bytes(file.path) as binary, _as_text(binary, file, line_end) as lines:
-            return {file.path: _walk(lines, file.path, separator, skipped)}
+            found = _walk(lines, file.path, separator, skipped)
+            return {file.path: found if look.is_odd else CsvFaults(other_end=look.other_end, gaps=found.gaps)}
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(file.path)) from error
     except (OSError, zlib.error) as error:
@@ -373,7 +389,10 @@ def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFa
     broken: list[BrokenCell] = []
     harmless: BrokenCell | None = None
     count = 0
+    gaps: list[int] = []
     for number, row in enumerate(read_rows(chain([first], lines), separator, skipped + 1)):
+        # Of the rows up to this one as many are records as its number says.
+        gaps += [max(number - 1, 0)] * (row.row - number - len(gaps))
         for cell in row.broken:
             if cell.is_harmless:
                 harmless, count = harmless or cell, count + 1
@@ -384,7 +403,7 @@ def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFa
         if len(broken) > MOST_BROKEN:
             message = f"more than {MOST_BROKEN:,} cells have a quote that does not close"
             raise InputError(message, at=Location(path, broken[0].line, broken[0].column))
-    return CsvFaults(tuple(broken), harmless=(harmless, count) if harmless else None)
+    return CsvFaults(tuple(broken), harmless=(harmless, count) if harmless else None, gaps=tuple(gaps))
 
 
 def _files_of_odd_quotes(spark: SparkSession, file: Input) -> dict[str, DataFrame]:

@@ -167,13 +167,19 @@ def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
     for read in scan.documents:
         text = F.col("text").cast("binary").alias("text")
         texts = read.documents.frame.select("file", "block", text, F.lit(True).alias("sampled"))
-        write = _worker(spark, "write_documents", job=pickle.dumps(job), folder=str(Path.cwd()), before=read.before)
+        places = {"folder": str(Path.cwd()), "before": read.before, "gaps": read.documents.gaps}
+        write = _worker(spark, "write_documents", job=pickle.dumps(job), **places)
         messages += _collect(texts, write)
     for typed in scan.typed:
         task = typed.batch.task
         rows = typed_rows(typed.batch, _used_keys(job.plan)) if task is None else text_rows(typed.batch)
         source = TypedSource(rows.names, _structures(job.plan), rows.whole, task)
-        arguments = {"job": pickle.dumps(job), "folder": str(Path.cwd()), "before": typed.before}
+        arguments = {
+            "job": pickle.dumps(job),
+            "folder": str(Path.cwd()),
+            "before": typed.before,
+            "gaps": typed.batch.gaps,
+        }
         messages += _collect(rows.frame, _worker(spark, "write_typed", **arguments, source=pickle.dumps(source)))
     messages.sort(key=lambda message: message.first or ("", 0))
     return [_Part(at, message) for at, message in enumerate(messages)]

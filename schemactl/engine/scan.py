@@ -22,13 +22,13 @@ from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
 from schemactl.kernel.observation import MOST_LEVELS
-from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part
+from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Gaps, Part, row_number
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.schema.typing.model import TextOptions, TypingTask
 
@@ -147,7 +147,9 @@ def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[
 
     texts = typed_by(batches, task)
     looked = [look(spark, batch, str(FilePath.cwd())) for batch in texts]
-    located = [_Located(tuple(part.part for part in parts)) for parts in looked]
+    located = [
+        _Located(tuple(part.part for part in parts), batch.gaps) for batch, parts in zip(texts, looked, strict=True)
+    ]
     errors: dict[str, FieldErrors] = {}
     for parts, places in zip(looked, located, strict=True):
         for name, found in (item for part in parts for item in part.errors.items()):
@@ -199,7 +201,8 @@ def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequ
 def _without_null_values(batch: Batch, null_values: Sequence[str]) -> Batch:
     if not isinstance(batch, Documents) or batch.rows is None:
         return batch
-    return rows_as_documents(batch.rows.frame, batch.rows.cells, batch.rows.fault, null_values)
+    read = rows_as_documents(batch.rows.frame, batch.rows.cells, batch.rows.fault, null_values)
+    return replace(read, gaps=batch.gaps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +222,7 @@ class _Records:
         )
         run = for_workers(self.spark, "schemactl.kernel.partitions", function, folder=str(FilePath.cwd()), **arguments)
         rows = records.mapInArrow(run, "part binary").collect()
-        return _Located(tuple(pickle.loads(row.part) for row in rows))
+        return _Located(tuple(pickle.loads(row.part) for row in rows), self.documents.gaps)
 
     def _count(self) -> int:
         self.progress("counting records", None)
@@ -261,10 +264,13 @@ def is_sampled(share: float, *columns: str) -> Column:
 
 
 class _Located:
-    """What the partitions of a batch hold; records are counted from the beginning of their file, from 1."""
+    """What the partitions of a batch hold; records are counted from the beginning of their file, from 1.
 
-    def __init__(self, parts: tuple[Part, ...]) -> None:
-        self.parts = parts
+    With ``gaps`` a record has the number of its row (``row_number``).
+    """
+
+    def __init__(self, parts: tuple[Part, ...], gaps: Gaps | None = None) -> None:
+        self.parts, self._gaps = parts, gaps
         self._blocks = sorted((key, counts) for part in parts for key, counts in part.blocks.items())
         self.before: dict[tuple[str, int], int] = {}
         lines: dict[str, int] = {}
@@ -275,14 +281,17 @@ class _Located:
     def position(self, found: Position) -> Position:
         """Return where in its file a record is that was counted from the beginning of its block."""
         block, at = found.number >> BLOCK_SHIFT, found.number & ((1 << BLOCK_SHIFT) - 1)
-        return Position(found.file, self.before[found.file, block] + at + 1)
+        return Position(found.file, self._number(found.file, block, at))
+
+    def _number(self, file: str, block: int, at: int) -> int:
+        return row_number(self.before[file, block] + at + 1, file, self._gaps)
 
     def files(self) -> dict[str, FileEvidence]:
         """Return what was read, by input."""
         files: dict[str, FileEvidence] = {}
         for (file, block), counts in self._blocks:
             known = files.get(file, FileEvidence(documents=0))
-            first_bad = None if counts.first_bad is None else self.before[file, block] + counts.first_bad + 1
+            first_bad = None if counts.first_bad is None else self._number(file, block, counts.first_bad)
             files[file] = FileEvidence(
                 documents=known.documents + counts.documents,
                 bad=known.bad + counts.bad,
@@ -314,8 +323,7 @@ def _evidence(located: _Located) -> Evidence:
     """
     deep = [located.position(part.too_deep) for part in located.parts if part.too_deep is not None]
     if deep:
-        at = Location(min(deep).file, min(deep).number)
-        raise InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=at)
+        raise InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=min(deep).location)
     return merge_all(
         Evidence(
             paths={path: _classes(classes, located) for path, classes in part.found.paths.items()},

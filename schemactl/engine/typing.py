@@ -52,9 +52,9 @@ def _typed(batch: Batch, task: TypingTask) -> Typed:
         frame, cells, sql = batch.rows.frame, batch.rows.cells, batch.rows.texts
         file: Column = place_columns(frame)[0]
         fault = batch.rows.fault if batch.rows.fault is not None else F.lit(None)
-        numbering = Numbering.BLOCK
+        numbering, gaps = Numbering.BLOCK, batch.gaps
     else:
-        frame, numbering, file, fault = batch.frame, batch.numbering, F.col(FILE), F.lit(None)
+        frame, numbering, gaps, file, fault = batch.frame, batch.numbering, batch.gaps, F.col(FILE), F.lit(None)
         cells = {name: name for name in frame.columns if name != FILE}
         sql = {name: quoted(name) for name in cells}
     fields = task.typing.fields
@@ -63,7 +63,7 @@ def _typed(batch: Batch, task: TypingTask) -> Typed:
     for field, column in zip(fields, columns, strict=True):
         _check_type(field, types[column])
     texts = [F.expr(_text_sql(sql[column], types[column])).alias(f"c{at}") for at, column in enumerate(columns)]
-    return Typed(frame.select(*texts, fault.cast("string").alias(FAULT), file.alias(FILE)), numbering, task)
+    return Typed(frame.select(*texts, fault.cast("string").alias(FAULT), file.alias(FILE)), numbering, task, gaps)
 
 
 def _columns_of(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:

@@ -27,22 +27,25 @@ MAX_EXAMPLE_LENGTH = 80
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where a document stands: file, and its number in the file counted from 1 (the line, in a file of lines)."""
+    """Where a document stands: file, and its number in the file counted from 1.
+
+    In a file of lines it is the line, in CSV the row as a spreadsheet counts them: header and blank lines are some.
+    """
 
     file: str
     number: int
 
     @property
     def location(self) -> Location:
-        """The place as people look it up: the line; of CSV and TSV the row, after the header."""
-        return Location(self.file, row=self.number + 1) if _ROWS.search(self.file) else Location(self.file, self.number)
+        """The place as people look it up."""
+        return Location(self.file, row=self.number) if _ROWS.search(self.file) else Location(self.file, self.number)
 
     def __str__(self) -> str:
         return str(self.location)
 
 
 _ROWS: Final = re.compile(r"\.(?:csv|tsv|tab)(?:\.\w+)?$", re.IGNORECASE)
-"""How names of files end whose records are rows below a header; they may be compressed."""
+"""How names of files end whose numbers are called rows; those of other names are right, and read as lines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import json
 import pickle
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import BLOCK_SHIFT, RecordReader, read_rows
+from schemactl.kernel.partitions import BLOCK_SHIFT, Gaps, RecordReader, read_rows, row_number
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of
 from schemactl.normalization.plan import Plan
@@ -108,7 +108,11 @@ class Message:
 
 
 def write_documents(
-    batches: Iterable[pa.RecordBatch], job: bytes, folder: str, before: Mapping[tuple[str, int], int]
+    batches: Iterable[pa.RecordBatch],
+    job: bytes,
+    folder: str,
+    before: Mapping[tuple[str, int], int],
+    gaps: Gaps | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Write the rows of JSON documents; yield one message.
 
@@ -117,12 +121,18 @@ def write_documents(
         job: a pickled ``RowsJob``.
         folder: the working folder of the command.
         before: by file, as people are shown it, and block, how many records stand before the block in the file.
+        gaps: rows of files that are no records, see ``partitions.row_number``.
     """
-    return _write(pickle.loads(job), _document_chunks(batches, folder, before))
+    return _write(pickle.loads(job), _document_chunks(batches, folder, before), gaps)
 
 
 def write_typed(
-    batches: Iterable[pa.RecordBatch], job: bytes, folder: str, before: Mapping[tuple[str, int], int], source: bytes
+    batches: Iterable[pa.RecordBatch],
+    job: bytes,
+    folder: str,
+    before: Mapping[tuple[str, int], int],
+    source: bytes,
+    gaps: Gaps | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Write the rows of sources that state their types; yield one message.
 
@@ -132,6 +142,7 @@ def write_typed(
         folder: as of ``write_documents``.
         before: as of ``write_documents``.
         source: a pickled ``typed.TypedSource``.
+        gaps: as of ``write_documents``.
     """
     asked: TypedSource = pickle.loads(source)
     if asked.task is not None:
@@ -145,7 +156,7 @@ def write_typed(
             for file, block, at, rows in read_rows(batches, folder)
             for row in typed_rows(rows, file, before[file, block] + at + 1, asked, typist)
         )
-        return _write(pickle.loads(job), made, type_names(asked.task))
+        return _write(pickle.loads(job), made, gaps, type_names(asked.task))
     chunks = (
         chunk
         for file, block, at, rows in read_rows(batches, folder)
@@ -155,13 +166,19 @@ def write_typed(
 
 
 def _write(
-    job: RowsJob, chunks: Iterable[Chunk | RejectedRows], types: Mapping[str, str] | None = None
+    job: RowsJob,
+    chunks: Iterable[Chunk | RejectedRows],
+    gaps: Gaps | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     maker = job.maker()
     writer = None if job.folder is None else PartitionWriter(job.folder, maker)
     first = None
     with without_garbage_collection():
-        for chunk in chunks:
+        for found in chunks:
+            chunk = found
+            if gaps is not None:
+                chunk = replace(found, numbers=[row_number(each, found.file, gaps) for each in found.numbers])
             if first is None and len(chunk.numbers):
                 first = (chunk.file, int(chunk.numbers[0]))
             made = maker.make(chunk) if isinstance(chunk, Chunk) else _reject(chunk, maker, types or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from array import array
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -60,6 +60,9 @@ class BlockCounts:
     first_bad: int | None = None
 
 
+Gaps: TypeAlias = Mapping[str, Sequence[int]]
+"""Rows that are no records (header, blank lines), by file: how many records stand before each; others have a header."""
+
 Pieces: TypeAlias = Iterator[tuple[list[Any], list[Position]]]
 """Documents and their positions, which count from the beginning of their block (``BLOCK_SHIFT``), a piece at a time."""
 
@@ -70,6 +73,15 @@ def shown_path(uri: str, folder: str) -> str:
         return uri
     path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
     return path.removeprefix(f"{folder.rstrip('/')}/")
+
+
+def row_number(record: int, file: str, gaps: Gaps | None) -> int:
+    """Return the row in which a record stands as a spreadsheet numbers rows; without gaps the record's own number.
+
+    >>> [row_number(record, "a.csv", {"a.csv": (0, 2, 2)}) for record in (1, 2, 3)]
+    [2, 3, 6]
+    """
+    return record if gaps is None else record + bisect_left(gaps.get(file, (0,)), record)
 
 
 class RecordReader:

@@ -125,10 +125,9 @@ def is_same(review: Review) -> bool:
 
 
 def edits(review: Review) -> Iterable[str]:
-    """Yield a sentence for each side whose file was edited after its hash was made (docs/dlt.md §2)."""
-    for version in (review.base, review.head):
-        if version is not None and version.is_edited:
-            yield f"`{version.origin}` was edited by hand: a run undoes that in an export file; edit the import file"
+    """Yield a sentence for each file that was edited after its hash was made (docs/dlt.md §2), once for both sides."""
+    for origin in dict.fromkeys(side.origin for side in (review.base, review.head) if side and side.is_edited):
+        yield f"`{origin}` was edited by hand: a run undoes that in an export file; edit the import file"
 
 
 def values(finding: Finding) -> str | None:

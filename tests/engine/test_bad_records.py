@@ -107,23 +107,23 @@ def test_a_value_that_is_too_large_to_be_held_is_reported_by_its_number(monkeypa
 
 def test_a_csv_row_is_reported_by_the_line_it_begins_on_and_its_row() -> None:
     content = 'id,name\n"1\nx",a\n\n2,b,c\n3,d\n4,"e\nf",g,h\n'
-    first, second = reported("a.csv", content, 2, text="more cells than columns: 2, b, c") + reported(
-        "a.csv", content, 4, text="more cells than columns: 4, e\nf, g"
+    first, second = reported("a.csv", content, 4, text="more cells than columns: 2, b, c") + reported(
+        "a.csv", content, 6, text="more cells than columns: 4, e\nf, g"
     )
-    assert first == "a.csv:5, row 3: this row has more cells (3) than columns (2): 2,b,c"
-    assert second == 'a.csv:7, row 5: this row has more cells (4) than columns (2): 4,"e f",g,h'
+    assert first == "a.csv:5, row 4: this row has more cells (3) than columns (2): 2,b,c"
+    assert second == 'a.csv:7, row 6: this row has more cells (4) than columns (2): 4,"e f",g,h'
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16LE"])
 def test_csv_of_other_separators_and_encodings(encoding: str) -> None:
     (found,) = reported(
-        "a.csv", "\ufeffid;name\n1;é;c\n", 1, text="more cells than columns: 1, é, c", encoding=encoding
+        "a.csv", "\ufeffid;name\n1;é;c\n", 2, text="more cells than columns: 1, é, c", encoding=encoding
     )
     assert found == "a.csv:2, row 2: this row has more cells (3) than columns (2): 1;é;c"
 
 
 def test_a_csv_row_that_is_not_the_one_spark_reported_of_keeps_its_row() -> None:
-    (found,) = reported("a.csv", "id,name\n1,b,c\n", 1, text="more cells than columns: 7, b, c")
+    (found,) = reported("a.csv", "id,name\n1,b,c\n", 2, text="more cells than columns: 7, b, c")
     assert found == "a.csv, row 2: this cannot be read: more cells than columns: 7, b, c"
 
 

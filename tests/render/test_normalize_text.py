@@ -243,9 +243,9 @@ def test_load_that_stops_says_of_no_row_that_it_was_loaded(stopped: NormalizeRep
 def test_texts_that_could_not_be_typed_are_reported_with_what_becomes_of_them(loaded: NormalizeReport) -> None:
     assert loaded.inference is not None
     found = [
-        TypingFinding("born", 2, Position("a.csv", 7), "Unable to convert 'x' to date", "column", nullable=True),
-        TypingFinding("born", 2, Position("a.csv", 7), "Unable to convert 'x' to date", "reject", nullable=True),
-        TypingFinding("id", 1, Position("a.csv", 9), "Non-null value expected", "column", nullable=False),
+        TypingFinding("born", 2, Position("a.csv", 8), "Unable to convert 'x' to date", "column", nullable=True),
+        TypingFinding("born", 2, Position("a.csv", 8), "Unable to convert 'x' to date", "reject", nullable=True),
+        TypingFinding("id", 1, Position("a.csv", 10), "Non-null value expected", "column", nullable=False),
     ]
     typed = replace(loaded, outcome=Outcome.STOPPED, inference=replace(loaded.inference, typing=tuple(found)))
     reported = print_load(typed, Look(200))

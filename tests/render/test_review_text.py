@@ -206,6 +206,13 @@ def test_edited_file_is_reported_in_one_line_with_the_way_out() -> None:
     assert line.endswith("edit the import file")
 
 
+def test_an_edited_file_that_is_both_sides_is_reported_once() -> None:
+    report = review_samples.broken()
+    (edited,) = (each for each in report.reviews if each.head and each.head.is_edited)
+    both = replace(edited, base=edited.head)
+    assert print_review(replace(report, reviews=(both,)), WHOLE).count("edited by hand") == 1
+
+
 def test_schema_on_one_side_only_is_new_or_removed() -> None:
     new = review_samples.broken().reviews[0]
     gone = replace(new, base=new.head, head=None, changes=(), findings=())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-"""What makes the text of Delta's errors coloured, on a terminal or not."""
+"""What makes the text of Delta's errors colored, on a terminal or not."""
 _STACK: Final = re.compile(r"\d+: \S+$|at \S+:\d+(:\d+)?$")
 """A line of the stack that some of them end with."""
 
@@ -95,7 +95,7 @@ def wrap_errors(what: str, again: str = "load again") -> Iterator[None]:
 
 
 def plain(error: BaseException) -> str:
-    """Return in one line, without colours and stack, what Delta says as a tree of causes."""
+    """Return in one line, without colors and stack, what Delta says as a tree of causes."""
     lines = (line.strip(" ↳") for line in _COLOUR.sub("", str(error)).splitlines())
     return ": ".join(line for line in lines if line and not _STACK.match(line))
 

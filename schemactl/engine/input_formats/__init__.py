@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from schemactl.engine.input import Input
+    from schemactl.kernel.partitions import Gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,12 @@ class Documents:
             read it began), ``id`` (bigint, ascending by one within a block), ``text`` (string: one JSON document,
             blank where there is none).
         rows: the same as columns of texts, where they were made of those.
+        gaps: rows of the files that are no documents (``row_number``); None where files have no rows.
     """
 
     frame: DataFrame
     rows: TextRows | None = None
+    gaps: Gaps | None = None
 
 
 class Numbering(StrEnum):
@@ -81,11 +84,13 @@ class Typed:
         numbering: what rows can be numbered by.
         task: how texts are typed, where they are to be: then the columns are those of the typing, in its order, named
             ``c0``, ``c1`` and so on, and ``FAULT`` stands beside them.
+        gaps: as of ``Documents``.
     """
 
     frame: DataFrame
     numbering: Numbering
     task: TypingTask | None = None
+    gaps: Gaps | None = None
 
 
 FAULT = "__schemactl_fault"

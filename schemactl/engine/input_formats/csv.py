@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -124,7 +124,8 @@ def _read_rows(
     fault = F.when(F.col(columns[-1]).isNotNull(), surplus)
     if any(each.broken for each in faults.values()):
         fault = F.coalesce(_broken(rows, faults, columns), fault)
-    return rows_as_documents(rows, cells, fault)
+    gaps = {path: found.gaps for path, found in faults.items()}
+    return replace(rows_as_documents(rows, cells, fault), gaps=gaps)
 
 
 def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[str]) -> Column:

@@ -215,6 +215,8 @@ def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
         "spark.pyspark.python": sys.executable,
+        # Hadoop has no `s3` of its own; clusters that have one (EMR) are not local.
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     }
     if os.environ.get("SPARK_LOCAL_DIRS"):
         del conf["spark.local.dir"]

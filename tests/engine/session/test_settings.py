@@ -167,3 +167,10 @@ def test_only_workers_that_have_schemactl_are_forked_by_it(
     options: SparkOptions, is_ours: bool, tmp_path: Path
 ) -> None:
     assert ("spark.python.daemon.module" in driver_conf(options, tmp_path)) == is_ours
+
+
+def test_a_local_spark_reads_s3_addresses_as_s3a_and_a_cluster_as_it_is_set_up(tmp_path: Path) -> None:
+    name = "spark.hadoop.fs.s3.impl"
+    assert driver_conf(SparkOptions(), tmp_path)[name].endswith("S3AFileSystem")
+    assert driver_conf(SparkOptions(conf={name: "own"}), tmp_path)[name] == "own"
+    assert name not in driver_conf(SparkOptions(master="yarn"), tmp_path)
