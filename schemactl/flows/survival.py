@@ -99,13 +99,13 @@ def count_survivors(
         EngineError: Spark failed.
     """
     parse_sample(request.sample)  # a fault in it is reported before anything is read
-    if not questions:
-        return {}
     saved, inputs = find_sources(request.sources, request.input_format)
     known = read_saved(saved, {each.path for each in inputs})
     if request.table is not None or not saved:
         # Before the data is read, which may take long.
         _check_root(base, head, table_of(request.table, request.sources, known, base.name))
+    if not questions:
+        return {}  # only now: a wrong source or table is an error whatever has changed
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)

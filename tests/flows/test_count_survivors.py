@@ -193,6 +193,12 @@ def test_questions_about_other_data_are_left_out(saved: Callable[..., Path]) -> 
     assert ask(base, head, Question("orders", "_dlt_id", "null"), source) is None
 
 
+def test_data_that_is_not_there_is_an_error_whatever_has_changed(tmp_path: Path) -> None:
+    base = schema({"v": {"data_type": "text"}})
+    with pytest.raises(InputError, match=r"there is no `.*missing\.jsonl`"):
+        count_survivors(base, base, [], DataRequest((str(tmp_path / "missing.jsonl"),)))
+
+
 def test_a_table_that_neither_schema_has_is_reported(saved: Callable[..., Path]) -> None:
     base = schema({"v": {"data_type": "text"}})
     with pytest.raises(InputError, match="has no table `order`") as error:
@@ -206,9 +212,10 @@ def test_a_source_that_is_not_there_is_reported() -> None:
         ask(base, base, Question("orders", "v", "type"), Path("nowhere.jsonl"))
 
 
-def test_without_questions_nothing_is_read() -> None:
-    base = schema({})
-    assert count_survivors(base, base, [], DataRequest(("nowhere.jsonl",))) == {}
+def test_without_questions_nothing_is_read(tmp_path: Path) -> None:
+    base = schema({"v": {"data_type": "text"}})
+    (tmp_path / "orders.jsonl").write_text("no JSON")
+    assert count_survivors(base, base, [], DataRequest((str(tmp_path / "orders.jsonl"),))) == {}
 
 
 # data
