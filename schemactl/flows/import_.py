@@ -20,8 +20,9 @@ from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgement import Violation, judge
+from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.text import read_bytes, read_text
 
@@ -175,7 +176,7 @@ def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document]
         return tuple((found.origin, Read(schema)) for schema in stored)
     records, losses = [], []
     for table in own_tables(found.schema):
-        columns = tuple((column.name, column.properties) for column in table.columns.values())
+        columns = tuple((column.name, _with_structure(column.properties)) for column in table.columns.values())
         note = table.properties.get("description")
         records.append(Record(table.name, columns, table_properties(table.name, note)))
         losses += [
@@ -184,6 +185,15 @@ def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document]
             if DATABASE_TYPE in each
         ]
     return ((found.origin, Read(schema_of(records, None, found.origin), tuple(losses))),)
+
+
+def _with_structure(properties: Properties) -> Properties:
+    """Return the properties of a catalog's column, objects and lists as those of files: ``json`` with their type."""
+    structure = structure_in(str(properties.get(DATABASE_TYPE, "")))
+    if structure is None:
+        return properties
+    rest = {key: value for key, value in properties.items() if key != DATABASE_TYPE}
+    return {"data_type": "json", **rest, SPARK_TYPE: write_type(structure)}
 
 
 def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import duckdb
 import psycopg
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from schemactl.cli.app import run
 from schemactl.errors import InputError
@@ -83,3 +85,12 @@ def test_a_destination_s_ledger_goes_before_its_tables(tmp_path: Path):
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
     with pytest.raises(InputError, match="there is no file"):
         imported(f"duckdb:///{tmp_path}/none.duckdb", tmp_path)
+
+
+def test_objects_and_lists_of_a_lake_keep_their_type(tmp_path: Path):
+    point = pa.struct([("x", pa.int64())])
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("points", pa.list_(point))])
+    DeltaTable.create(tmp_path / "lake" / "shop" / "orders", schema)
+    found = imported(f"delta:{tmp_path}/lake?dataset=shop", tmp_path)
+    assert columns(found, "orders")["points"] == {"data_type": "json", "x-spark-type": "array<struct<x:bigint>>"}
+    assert found.losses == ()
