@@ -26,7 +26,6 @@ from yaml.events import (
 )
 
 from schemactl.formats._block_lines import read_block_lines
-from schemactl.formats._collector import paused_collector
 from schemactl.formats._scalars import MERGE, Kind, kind_of
 from schemactl.formats._scalars import value_of as scalar_value
 from schemactl.formats._tabs import Span, stray_tab
@@ -71,8 +70,7 @@ def parse_yaml(source: Source) -> Node:
         character = f"U+{ord(found.group()):04X}"
         hint = "in double quotes it can be written as an escape; is the file text at all?"
         raise source.refuse(f"the character {character} cannot stand in YAML", found.start(), hint)
-    with paused_collector():
-        return read_block_lines(text) or _from_events(source, text)
+    return read_block_lines(text) or _from_events(source, text)
 
 
 def _from_events(source: Source, text: str) -> Node:
