@@ -18,6 +18,7 @@ _IN_ERRORS: Final = re.compile(
     r"""(?P<before>value\ )(?P<number>-?\d[\w.+-]*)          # Type INT32 with value 300 can't be cast
     |(?P<key>\)=)\((?P<row>.*?)\)(?=\ already|\ is|\ conflicts|\ refer|$)  # Key (mail)=(ann@x.org) already exists
     |(?P<contains>\ contains\ )\((?P<failing>.*)\)         # Failing row contains (1, ann@x.org)
+    |(?P<lost>would\ lose\ data:\ )(?P<cast>.*)           # Arrow's casts of times
     |(?P<ours>does\ not\ survive:\ )(?P<refused>.*)         # what our own SQL raises
     |"(?P<double>[^"]*)"|'(?P<single>[^']*)'""",
     re.VERBOSE | re.DOTALL,
@@ -65,7 +66,7 @@ def shown(values: Iterable[Value], is_personal: bool) -> tuple[Value, ...]:
 
 
 def shown_error(message: str) -> str:
-    """Return what a database or Spark says about a value that it cannot take, with its values as they may be shown.
+    """Return an error of a database, Spark or Arrow about a value that it cannot take, its values as they may be shown.
 
     Only for errors about values: names in quotes are masked as well. Which column a value is of is not known, so that
     marks of personal data do not count.

@@ -81,7 +81,7 @@ def _plan(folder: SchemasFolder, meaning: Meaning, content: Schema) -> Synced:
         return Synced(stored, content, (), is_pending=False)
     after = to_save(folder, opened, content)
     # What states its old name is renamed; a guess must not hide that a column goes.
-    changes = diff(stored, with_lineage(after, stored), guess_renames=False) if stored else ()
+    changes = diff(stored, with_lineage(after, stored), guess_renames=False, heeds_moves=True) if stored else ()
     dropped = tuple(_of_data(stored, changes)) if stored else ()
     return Synced(stored, after, changes, True, dropped, meaning.taken_over.open_questions)
 

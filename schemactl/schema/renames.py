@@ -131,7 +131,7 @@ def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
     return claims
 
 
-def table_claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, str]:
+def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hints: bool = False) -> dict[str, str]:
     """Return new names by old ones, as tables state them for the first time.
 
     Files order tables freely, so of two that state one name the first by name counts.
@@ -140,12 +140,13 @@ def table_claims(catalogue: Schema, schema: Schema, known: Schema) -> dict[str, 
         catalogue: the tables as they are.
         schema: the tables as they shall be.
         known: the last schema.
+        counts_hints: whether tables count whose columns have hints only; no destination has such tables.
     """
     claims: dict[str, str] = {}
     for name in sorted(schema.tables):
         table, last = schema.tables[name], known.tables.get(name)
         has_columns = any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
-        if not has_columns or not is_newly_stated(table, last):
+        if not (has_columns or counts_hints) or not is_newly_stated(table, last):
             continue
         open_origins = (each for each in origins(table.properties) if each in catalogue.tables and each not in claims)
         origin = next(open_origins, name)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames import RENAMED_FROM, origins
+from schemactl.schema.renames import RENAMED_FROM, column_claims, origins, table_claims
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -25,6 +25,8 @@ _NOTED: Final = ("x-source-names", "x-detections")
 """Properties of tables that inference writes down."""
 
 _MARKS: Final = "x-normalizer"
+
+Named = TypeVar("Named", Table, Column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ class _Merge:
     _old: Settings = field(init=False)
     _system_prefix: str = field(init=False)
     _moved: frozenset[str] = field(init=False)
+    _claims: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self._new, self._old = Settings.of(self.imported.settings), Settings.of(self.exported.settings)
@@ -137,21 +140,22 @@ class _Merge:
         self._moved = frozenset(
             origin for table in self.imported.tables.values() for origin in origins(table.properties)
         )
+        claims = table_claims(self.exported, self.imported, self.exported, counts_hints=True)
+        self._claims = {new: old for old, new in claims.items()}
 
     def table(self, stated: Table) -> Table:
         """Return a table of the import file with the columns that data brought."""
-        names = (stated.name, *origins(stated.properties))
-        stored = next((self.exported.tables[name] for name in names if name in self.exported.tables), None)
+        stored = _origin(stated, self.exported.tables, self._claims)
         if stored is None:
             return stated
         before = self.earlier.tables.get(stored.name) if self.earlier else None
+        claims = {new: old for old, new in column_claims(stated, stored, stored).items()}
         found: dict[str, tuple[str, Column]] = {}
         for name, column in stated.columns.items():
-            origin = next((each for each in (name, *origins(column.properties)) if each in stored.columns), name)
-            known = stored.columns.get(origin)
+            known = _origin(column, stored.columns, claims)
             if not column.is_complete and known is not None and known.is_complete:
                 column = self._complete(stated.name, column, known, before)
-            found[name] = (origin, column)
+            found[name] = (known.name if known else name, column)
         new_names = {origin: name for name, (origin, _) in found.items()}
         columns = {}
         # The order is that of the stored columns; new ones come last.
@@ -234,6 +238,15 @@ class _Merge:
             question = "`detections` changed, from which the types of columns follow"
             if question not in self.open_questions:
                 self.open_questions.append(question)
+
+
+def _origin(stated: Named, stored: Mapping[str, Named], claims: Mapping[str, str]) -> Named | None:
+    """Return what a stated table or column is stored as, None where it is new.
+
+    A name that it newly states to have had goes before its own: so two swap their names.
+    """
+    names = (claims.get(stated.name, stated.name), stated.name, *origins(stated.properties))
+    return next((stored[name] for name in names if name in stored), None)
 
 
 def _table_properties(stated: Table, stored: Table, before: Table | None) -> Properties:

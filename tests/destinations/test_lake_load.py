@@ -32,6 +32,7 @@ from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable
 from schemactl.destinations.iceberg.address import open_catalog, read_address
 from schemactl.destinations.iceberg.lake import IcebergLake, IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
+from schemactl.examples import Examples, show_examples
 from schemactl.schema.types import Column, Table
 
 BIGINT = {"data_type": "bigint"}
@@ -482,6 +483,8 @@ def test_a_value_that_has_no_room_stops_the_load(place: Place, tmp_path: Path) -
     )
     with pytest.raises(DestinationError, match="column `id` of `orders` is `int32` and has no room for a value"):
         place.load(tmp_path, "2", {"orders": [{"id": 2**40}]}, [ORDERS])
+    with show_examples(Examples.MASKED), pytest.raises(DestinationError, match="value 9999999999999 not in range"):
+        place.load(tmp_path, "3", {"orders": [{"id": 2**40}]}, [ORDERS])
     assert place.rows("orders", "id") == [1]
 
 

@@ -118,6 +118,56 @@ def test_a_stated_rename_takes_the_type_along(start):
     assert columns() == {"email": {"data_type": "text", "nullable": False, "x-renamed-from": "mail"}}
 
 
+def renamed_from(name: str) -> dict[str, object]:
+    return {"x-renamed-from": name}
+
+
+def test_columns_that_swap_their_names_take_their_types_along(start):
+    brought = data(net="bigint", gross="double", note="text")
+    start({}, brought)
+    put(IMPORT, schema_of({"net": renamed_from("gross"), "gross": renamed_from("net")}))
+
+    assert sync().dropped == ()
+    assert [*columns().items()] == [
+        ("gross", {**brought["net"], **renamed_from("net")}),
+        ("net", {**brought["gross"], **renamed_from("gross")}),
+        ("note", brought["note"]),
+    ]
+    # What is taken over is not taken over again.
+    put(IMPORT, schema_of({"net": {**renamed_from("gross"), "unique": True}, "gross": renamed_from("net")}))
+    sync()
+    assert columns()["net"] == {**brought["gross"], **renamed_from("gross"), "unique": True}
+
+
+def test_a_chain_of_renames_takes_each_type_along(start):
+    brought = data(first="bigint", second="text")
+    start({}, brought)
+    put(IMPORT, schema_of({"second": renamed_from("first"), "third": renamed_from("second")}))
+
+    assert sync().dropped == ()
+    assert columns() == {
+        "second": {**brought["first"], **renamed_from("first")},
+        "third": {**brought["second"], **renamed_from("second")},
+    }
+
+
+def test_tables_that_swap_their_names_take_their_columns_along(start):
+    start({}, data(id="bigint"))
+    exported = dlt.read(EXPORT.read_text(), str(EXPORT)).schema
+    refunds = Table("refunds", {"reason": Column("reason", data(reason="text")["reason"])}, SEEN)
+    put(EXPORT, bump(exported.with_table(refunds)))
+    imported = new_schema("pay")
+    for name, other in (("payments", "refunds"), ("refunds", "payments")):
+        imported = imported.with_table(Table(name, {}, renamed_from(other)))
+    put(IMPORT, bump(imported))
+
+    assert sync().dropped == ()
+    schema = open_schemas(SchemasFolder.at(ROOT), "pay").schema
+    assert {name: [*schema.tables[name].columns] for name in ("payments", "refunds")} == {
+        "payments": ["reason"], "refunds": ["id"],
+    }  # fmt: skip
+
+
 def test_nested_tables_of_data_stay_and_those_of_a_dropped_table_go(start):
     start({}, data(id="bigint"))
     exported = dlt.read(EXPORT.read_text(), str(EXPORT)).schema

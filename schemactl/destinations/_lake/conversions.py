@@ -14,6 +14,7 @@ from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._migration.rendering import assignment_of, convert_nulls_too, retype_of
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
+from schemactl.examples import shown_error
 from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -126,7 +127,7 @@ def assigned(
     try:
         made = in_one(found).cast(field.type)
     except pyarrow.ArrowException as error:
-        raise DestinationError(f"a value of `{wanted.column}` does not survive: {error}") from error
+        raise DestinationError(f"a value of `{wanted.column}` does not survive: {shown_error(str(error))}") from error
     return made
 
 
@@ -171,7 +172,8 @@ def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
     try:
         return rows if fields.types == rows.schema.types else rows.cast(fields)
     except pyarrow.ArrowInvalid as error:
-        raise DestinationError(f"a value has parts of a microsecond, which would be lost: {error}") from error
+        message = f"a value has parts of a microsecond, which would be lost: {shown_error(str(error))}"
+        raise DestinationError(message) from error
 
 
 def coarse(kind: pyarrow.DataType) -> pyarrow.DataType:

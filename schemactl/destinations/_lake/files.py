@@ -11,6 +11,7 @@ from schemactl.destinations._lake.table import DataFile, LakeTable
 from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
+from schemactl.examples import shown_error
 
 if TYPE_CHECKING:
     import pyarrow
@@ -142,7 +143,8 @@ def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pya
             values = batch.column(field.name).cast(field.type)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
             raise DestinationError(
-                f"column `{field.name}` of `{table}` is `{field.type}` and has no room for a value: {error}",
+                f"column `{field.name}` of `{table}` is `{field.type}` and has no room for a value: "
+                f"{shown_error(str(error))}",
                 hint="widen the column there, or load into a new dataset",
             ) from error
     if not field.nullable and values.null_count:

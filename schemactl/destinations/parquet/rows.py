@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import DestinationError
+from schemactl.examples import shown_error
 
 if TYPE_CHECKING:
     import pyarrow
@@ -58,6 +59,8 @@ def read_rows(
                     for field in fields
                 ]
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
+    except pyarrow.ArrowInvalid as error:
+        raise DestinationError(f"cannot read `{file}`: {shown_error(str(error))}") from error
     except (pyarrow.ArrowException, OSError) as error:
         raise DestinationError(f"cannot read `{file}`: {error}") from error
 
@@ -127,4 +130,4 @@ def _write(file: Path, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordB
             for batch in batches:
                 writer.write_batch(batch)
         except pyarrow.ArrowException as error:
-            raise DestinationError(f"cannot write `{file.name}`: {error}") from error
+            raise DestinationError(f"cannot write `{file.name}`: {shown_error(str(error))}") from error
