@@ -164,7 +164,9 @@ def _arguments(values: dict[str, Any]) -> str:
 
 def _literal(text: str) -> str:
     """Return a docstring."""
-    return '"""' + repr(text + "'")[1:-2].replace('"""', '\\"""').replace("\\n", "\n").rstrip() + '"""'
+    # Beside both kinds of quotes `repr` escapes the single ones.
+    lines = (repr(f"'\"{line}")[4:-1].replace("\\'", "'") for line in text.split("\n"))
+    return '"""' + re.sub(r'"(?="|\Z)', r'\\"', "\n".join(lines).rstrip()) + '"""'
 
 
 def _identifier(name: str) -> str:

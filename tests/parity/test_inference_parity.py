@@ -362,6 +362,7 @@ def test_values_from_the_rows_above(stored, found, column, is_row_key):
         stored["normalizers"]["json"].setdefault("config", {})["propagation"] = {"root": {column: "from_above"}}
     stored = DltSchema.from_dict(stored).to_dict()
     assume(not has_collision(stored, "data", found))
+    assume(not outgrows(stored, found))
     theirs, taken = by_dlt(stored, "data", found)
     if not is_of_wei(theirs):
         whole = replace(evidence_of(taken), witnesses=dict(positioned(taken)))

@@ -208,7 +208,8 @@ def reported(value):
         case date() | time():
             return type(value).__mro__[-2].__name__, value.isoformat()
         case Decimal():
-            return "decimal", str(value.normalize()) if value.is_finite() else str(value)
+            # A column has no negative zero.
+            return "decimal", str(value.normalize() + 0) if value.is_finite() else str(value)
         case dict() | list():
             return "json", json.dumps(value)
         case _:
