@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
+from schemactl.installation import install_command
 from schemactl.redaction import redact_text
 
 LOG_COMMANDS: Final = ("::", "##")
@@ -139,7 +140,7 @@ _EXTRAS: Final = {
 def missing_package(module: str | None) -> InputError | None:
     """Return the error for a module of a package that only an extra installs; None for any other module."""
     missed = _EXTRAS.get((module or "").partition(".")[0])
-    return InputError(f'{missed[0]} is not installed: pip install "schemactl[{missed[1]}]"') if missed else None
+    return InputError(f"{missed[0]} is not installed: {install_command(missed[1])}") if missed else None
 
 
 _LONGEST_SLIP = 128

@@ -252,7 +252,10 @@ def _reported_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[N
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"{PROGRAM} {__version__}")
+        from schemactl.engine.session.java import describe_java
+        from schemactl.installation import describe_installation
+
+        typer.echo(f"{PROGRAM} {__version__}\n{describe_installation()}\nJava          {describe_java()}")
         raise typer.Exit()
 
 
@@ -262,7 +265,13 @@ class RootOptions(CommonOptions):
 
     version: Annotated[
         bool,
-        typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version."),
+        typer.Option(
+            "--version",
+            "-V",
+            is_eager=True,
+            callback=_print_version,
+            help="Print the versions of schemactl, Python, Spark and Java.",
+        ),
         Group.GLOBAL,
     ] = False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from schemactl.errors import DestinationError, InputError, did_you_mean
+from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import MAX_NAME_LENGTH, new_schema
@@ -154,4 +155,4 @@ def schema_name(stated: Collection[str], dataset: str) -> str:
 
 def missing_driver(package: str, extra: str) -> DestinationError:
     """Return the error for a package that is not installed."""
-    return DestinationError(f"the package `{package}` is not installed", hint=f'pip install "schemactl[{extra}]"')
+    return DestinationError(f"the package `{package}` is not installed", hint=install_command(extra))

@@ -28,6 +28,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._losses import Document, Loss
+from schemactl.installation import install_command
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
 
@@ -51,8 +52,8 @@ def arrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        hint = 'pip install "schemactl[parquet]"'
-        raise SchemactlError("the package `pyarrow` is not installed", hint=hint) from error
+        message = "the package `pyarrow` is not installed"
+        raise SchemactlError(message, hint=install_command("parquet")) from error
     return pyarrow
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +51,25 @@ def test_answer_without_data_imports_nothing_heavy(args: tuple[str, ...]) -> Non
 
 
 def test_version_is_the_package_s() -> None:
-    assert schemactl("--version").stdout == f"schemactl {__version__}\n"
+    first, *others = schemactl("--version").stdout.splitlines()
+
+    assert first == f"schemactl {__version__}"
+    assert [line.split()[0] for line in others] == ["distribution", "Python", "Spark", "Java"]
+    assert others[0].split()[1] == "schemactl-cli,"
+    assert others[1].split()[1] == platform.python_version()
+
+
+def test_version_starts_no_java(tmp_path: Path) -> None:
+    shim = tmp_path / "java"
+    shim.write_text('#!/bin/sh\ntouch "$0.started"\n')
+    shim.chmod(0o755)
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    environment.pop("JAVA_HOME", None)
+
+    printed = schemactl("--version", env=environment).stdout
+
+    assert printed.endswith(f"Java          of PATH, `{shim}`: its version shows when it starts\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["java"]
 
 
 def test_help_names_every_option() -> None:

@@ -18,6 +18,7 @@ from lake_samples import package, schema_of, silent, table
 from schemactl.destinations import delta as destination
 from schemactl.errors import DestinationError
 from schemactl.formats.dlt import read
+from schemactl.installation import install_command
 from schemactl.schema.types import Column
 
 Load = Callable[..., Path]
@@ -144,4 +145,4 @@ def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, mo
     )
     with pytest.raises(DestinationError, match="`deltalake` is not installed") as failure:
         destination.check_tables(f"delta:{tmp_path}", schema_of(ORDERS))
-    assert failure.value.hint == 'pip install "schemactl[delta]"'
+    assert failure.value.hint == install_command("delta")

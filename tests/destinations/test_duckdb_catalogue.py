@@ -14,6 +14,7 @@ from schemactl.destinations import duckdb as destination
 from schemactl.destinations._address import file_address
 from schemactl.destinations.duckdb import _reader
 from schemactl.errors import DestinationError, InputError
+from schemactl.installation import install_command
 from schemactl.schema.types import Column, Schema
 
 
@@ -198,4 +199,4 @@ def test_a_missing_driver_is_reported(path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(DestinationError, match="`duckdb` is not installed") as caught:
         read(path)
-    assert caught.value.hint == 'pip install "schemactl[duckdb]"'
+    assert caught.value.hint == install_command("duckdb")

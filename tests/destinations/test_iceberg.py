@@ -20,6 +20,7 @@ from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg.address import lock_folder, read_address
 from schemactl.errors import DestinationError, InputError
 from schemactl.formats.dlt import read
+from schemactl.installation import install_command
 
 Load = Callable[..., Path]
 ORDERS = table("orders", {"id": {"data_type": "bigint"}})
@@ -164,4 +165,4 @@ def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, mo
         monkeypatch.setitem(sys.modules, name, module)
     with pytest.raises(DestinationError, match="`pyiceberg` is not installed") as failure:
         destination.check_tables(f"iceberg:{tmp_path}", schema_of(ORDERS))
-    assert failure.value.hint == 'pip install "schemactl[iceberg]"'
+    assert failure.value.hint == install_command("iceberg")

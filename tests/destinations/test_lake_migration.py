@@ -15,6 +15,7 @@ import pytest
 from schemactl.destinations import parquet
 from schemactl.destinations._migration.records import Example
 from schemactl.errors import DestinationError, InputError
+from schemactl.installation import install_command
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.steps import (
     AddColumn,
@@ -267,7 +268,7 @@ def test_without_duckdb_columns_are_added_and_renamed_and_others_reported_what_t
             with pytest.raises(DestinationError) as raised:
                 call()
             assert raised.value.hint is not None
-            assert "schemactl[duckdb]" in raised.value.hint
+            assert install_command("duckdb") in raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations.postgresql import _reader
 from schemactl.destinations.postgresql._address import parse_address
 from schemactl.errors import DestinationError, InputError
+from schemactl.installation import install_command
 from schemactl.schema.types import Column
 
 
@@ -179,4 +180,4 @@ def test_a_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DestinationError, match="`psycopg` is not installed") as caught:
         read("postgresql://host/db")
-    assert caught.value.hint == 'pip install "schemactl[postgres]"'
+    assert caught.value.hint == install_command("postgres")

@@ -14,6 +14,7 @@ from migrated_datasets import ADDED, FIRST, put
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
+from schemactl.installation import install_command
 
 pytestmark = pytest.mark.e2e
 
@@ -103,7 +104,7 @@ def test_what_needs_spark_says_so_in_one_line_with_the_command(args: tuple[str, 
     done = _run(*args)
 
     assert done.returncode == 2
-    assert done.stderr == 'error: Spark is not installed: pip install "schemactl[spark]"\n'
+    assert done.stderr == f"error: Spark is not installed: {install_command('spark')}\n"
 
 
 def test_folder_of_parquet_names_its_own_extra() -> None:
@@ -113,12 +114,13 @@ def test_folder_of_parquet_names_its_own_extra() -> None:
     pyarrow.parquet.write_table(pyarrow.table({"id": [1]}), "warehouse/shop/orders/1.parquet")
     done = _run("diff", "parquet:warehouse", "a.yaml")
 
-    assert (done.returncode, done.stderr) == (2, 'error: pyarrow is not installed: pip install "schemactl[parquet]"\n')
+    expected = f"error: pyarrow is not installed: {install_command('parquet')}\n"
+    assert (done.returncode, done.stderr) == (2, expected)
 
 
 def test_clone_installs_spark_by_itself() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
 
     assert project["tool"]["uv"]["default-groups"] == ["spark"]
-    assert project["dependency-groups"]["spark"] == ["schemactl[spark]"]
+    assert project["dependency-groups"]["spark"] == ["schemactl-cli[spark]"]
     assert json.dumps(PROJECT["dependencies"]).count("spark") == 0

@@ -66,6 +66,19 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     )
 
 
+def describe_java(environment: Mapping[str, str] | None = None) -> str:
+    """Return the Java that Spark would run on, as far as files say: none is started."""
+    for origin, place in _candidates(os.environ if environment is None else environment):
+        executable = _executable(place) if place.is_dir() else place
+        home = executable.resolve().parent.parent
+        version = _read_release(home / "release")
+        if version is None and executable.is_file():
+            return f"of {origin}, `{place}`: its version shows when it starts"
+        if version is not None and version >= OLDEST_JAVA:
+            return f"{version} of {origin}, `{home}`"
+    return f"none of {OLDEST_JAVA} or newer"
+
+
 def parse_feature_version(version: str) -> int | None:
     """Return the feature version in what Java says of itself, or None.
 

@@ -1,0 +1,91 @@
+"""How this copy was installed, and the command that installs an extra of it in the same way."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+DISTRIBUTION: Final = "schemactl-cli"
+"""The package's name in an index of packages; `schemactl` is another project's there."""
+
+
+def install_command(extra: str) -> str:
+    """Return the shell command that installs this copy once more, with an extra such as ``duckdb``."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    installer, url = "pip", None
+    try:
+        found = distribution(DISTRIBUTION)
+    except PackageNotFoundError:  # imported right from a clone
+        clone = Path(__file__).parents[1]
+        if (clone / "pyproject.toml").is_file():
+            url = {"url": clone.as_uri(), "dir_info": {"editable": True}}
+    else:
+        installer = (found.read_text("INSTALLER") or installer).strip()
+        url = _direct_url(found)
+    return f"{_program(installer, Path(sys.prefix))} {requirement(extra, url)}"
+
+
+def describe_installation() -> str:
+    """Return lines with the distribution and where it came from, and the versions of Python and Spark."""
+    from importlib.metadata import PackageNotFoundError, distribution, version
+
+    try:
+        url = _direct_url(distribution(DISTRIBUTION))
+        origin = f"from {url['url']}" if url else "from a package index"
+    except PackageNotFoundError:
+        origin = f"not installed, run from {Path(__file__).parents[1]}"
+    try:
+        spark = version("pyspark")
+    except PackageNotFoundError:
+        spark = "not installed"
+    return f"distribution  {DISTRIBUTION}, {origin}\nPython        {platform.python_version()}\nSpark         {spark}"
+
+
+def _direct_url(found: Distribution) -> dict[str, Any] | None:
+    """Return where a copy came from (PEP 610); None for a package index."""
+    stated: dict[str, Any] | None = json.loads(found.read_text("direct_url.json") or "null")
+    return stated
+
+
+def requirement(extra: str, direct_url: Mapping[str, Any] | None) -> str:
+    """Return what an installer is given, quoted for a shell.
+
+    Args:
+        extra: the extra.
+        direct_url: what ``direct_url.json`` says of where the copy came from (PEP 610); None for a package index.
+
+    >>> requirement("duckdb", None)
+    '"schemactl-cli[duckdb]"'
+    >>> requirement("duckdb", {"url": "file:///src/schemactl", "dir_info": {"editable": True}})
+    '-e "/src/schemactl[duckdb]"'
+    """
+    if direct_url is None:
+        return f'"{DISTRIBUTION}[{extra}]"'
+    url: str = direct_url["url"]
+    if direct_url.get("dir_info", {}).get("editable"):
+        from urllib.parse import urlparse
+        from urllib.request import url2pathname
+
+        return f'-e "{url2pathname(urlparse(url).path)}[{extra}]"'
+    if vcs := direct_url.get("vcs_info"):
+        url = f"{vcs['vcs']}+{url}@{vcs.get('requested_revision') or vcs['commit_id']}"
+    if folder := direct_url.get("subdirectory"):
+        url += f"#subdirectory={folder}"
+    return f'"{DISTRIBUTION}[{extra}] @ {url}"'
+
+
+def _program(installer: str, environment: Path) -> str:
+    """Return the command that changes an environment: pipx and ``uv tool`` own theirs."""
+    if (environment / "pipx_metadata.json").exists():
+        return "pipx install --force"
+    if (environment / "uv-receipt.toml").exists():
+        return "uv tool install"
+    return "uv pip install" if installer == "uv" else "pip install"
