@@ -1,4 +1,4 @@
-"""Schemas of Spark's catalogues: their tables, rows of small ones, and copies of tables that get other columns.
+"""Schemas of Spark's catalogs: their tables, rows of small ones, and copies of tables that get other columns.
 
 A table of files can be made, renamed, dropped, and given new columns. For all else it is copied: a table named
 ``_schemactl_copy_NAME`` takes its rows, then the old one is dropped and the copy gets its name. A copy beside its table
@@ -40,7 +40,7 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
-    """A table of a catalogue: its columns' types as Spark writes them, by name."""
+    """A table of a catalog: its columns' types as Spark writes them, by name."""
 
     name: str
     columns: Mapping[str, str]

@@ -30,5 +30,5 @@ def comparable(base: Referred, head: Referred) -> tuple[Schema, Schema]:
 
 
 def reported(changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    """Return the changes that say something of a catalogue: its columns stand in the order in which they were made."""
+    """Return the changes that say something of a catalog: its columns stand in the order in which they were made."""
     return tuple(change for change in changes if not isinstance(change, ColumnsReordered))

@@ -162,7 +162,7 @@ def _reader_of(pair: Pair) -> Callable[[str], NestedType | None]:
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:
-    """Return the side of a comparison with a catalogue: its structure, and what else the two can be held against."""
+    """Return the side of a comparison with a catalog: its structure, and what else the two can be held against."""
     if referred.destination is not None:
         return Side(schema, destination=referred.destination.NAMES, hashes=referred.hashes)
     stated = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "catalog.db"
 _USUAL_NAME: Final = "default"
-_END_FIRST: Final = "another process writes to the catalogue: end that first, or wait, then load again"
+_END_FIRST: Final = "another process writes to the catalog: end that first, or wait, then load again"
 _SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE)
 
 

@@ -86,7 +86,7 @@ def _check_place(address: Address, schema_name: str) -> None:
     if any(holds_tables_without_catalogue(each) for each in known):
         raise DestinationError(
             f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not migrated so",
-            hint="register them in a catalogue: iceberg:CATALOG?dataset=NAME",
+            hint="register them in a catalog: iceberg:CATALOG?dataset=NAME",
         )
 
 
