@@ -13,6 +13,7 @@ from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
+from schemactl.formats._collector import paused_collector
 from schemactl.formats._compare import same
 from schemactl.formats._complete import completed, is_complete
 from schemactl.formats._emit import json_text, yaml_text
@@ -102,7 +103,11 @@ def read(text: str, path: str) -> Document:
     Raises:
         InputError: dlt would refuse the file, or it is hostile; with file, line and column of each problem.
     """
-    source = Source(path, text)
+    with paused_collector():
+        return _read(Source(path, text))
+
+
+def _read(source: Source) -> Document:
     is_json = _is_json(source)
     root = _parse(source, is_json)
     finder = Finder(root)

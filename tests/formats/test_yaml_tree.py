@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import time
@@ -303,6 +304,18 @@ def test_four_megabytes_are_read_in_time(tmp_path: Path):
         started = time.process_time()
         assert len(load(file).schema.tables["orders"].columns) == 60_000
         assert time.process_time() - started < limit
+
+
+def test_reading_leaves_the_garbage_collector_as_it_was():
+    for text in (schema_text(), "a: ["):
+        outcome(lambda text: read(text, "a.yaml"), text)
+        assert gc.isenabled()
+    gc.disable()
+    try:
+        read(schema_text(), "a.yaml")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_places_are_found_by_key_its_type_and_what_is_taken_in():
