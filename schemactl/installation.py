@@ -33,8 +33,8 @@ def install_command(extra: str) -> str:
     return f"{_program(installer, Path(sys.prefix))} {requirement(extra, url)}"
 
 
-def describe_installation() -> str:
-    """Return lines with the distribution and where it came from, and the versions of Python and Spark."""
+def describe_installation() -> dict[str, str]:
+    """Return the distribution and where it came from, and the versions of Python and Spark, by what they are of."""
     from importlib.metadata import PackageNotFoundError, distribution, version
 
     try:
@@ -46,7 +46,7 @@ def describe_installation() -> str:
         spark = version("pyspark")
     except PackageNotFoundError:
         spark = "not installed"
-    return f"distribution  {DISTRIBUTION}, {origin}\nPython        {platform.python_version()}\nSpark         {spark}"
+    return {"distribution": f"{DISTRIBUTION}, {origin}", "Python": platform.python_version(), "Spark": spark}
 
 
 def _direct_url(found: Distribution) -> dict[str, Any] | None:

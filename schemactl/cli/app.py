@@ -5,7 +5,6 @@ Nothing heavy is imported here: ``schemactl --help`` answers at once.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import tempfile
@@ -255,7 +254,9 @@ def _print_version(asked: bool) -> None:
         from schemactl.engine.session.java import describe_java
         from schemactl.installation import describe_installation
 
-        typer.echo(f"{PROGRAM} {__version__}\n{describe_installation()}\nJava          {describe_java()}")
+        typer.echo(f"{PROGRAM} {__version__}")
+        for name, described in {**describe_installation(), "Java": describe_java()}.items():
+            typer.echo(f"{name:<13} {described}")
         raise typer.Exit()
 
 
@@ -348,9 +349,6 @@ def _report_error(error: BaseException, invocation: Invocation) -> ExitCode:
 def main() -> NoReturn:
     """Run the command line of this process."""
     make_streams_safe()
-    # What a command reads lives until it ends. By default the collector walks through it again and again as it grows:
-    # a quarter of the time of a review of 1,000 tables.
-    gc.set_threshold(200_000)
     if COMPLETION_VARIABLE in os.environ:
         # typer breaks help at this width, and fish takes each line for a candidate.
         os.environ["TERMINAL_WIDTH"] = "10000"

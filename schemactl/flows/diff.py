@@ -14,6 +14,7 @@ from schemactl.flows.catalogues import comparable, reported
 from schemactl.flows.pairs import Pair, find_pairs
 from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred
+from schemactl.formats._collector import paused_collector
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.redaction import redact
@@ -72,14 +73,15 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
         InputError: a reference names no schema, a schema cannot be read, or the data cannot.
         EngineError: Spark failed, which is only started for data.
     """
-    pairs = find_pairs(request.base, request.head, SchemasFolder.at(request.schemas))
-    if request.data is not None and len(pairs) > 1:
-        names = ", ".join(f"`{pair.name}`" for pair in pairs)
-        raise InputError(
-            f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them"
-        )
-    reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
-    return _report((*_review_settings(request), *reviews), request)
+    with paused_collector():  # of 1,000 tables: a quarter of the time
+        pairs = find_pairs(request.base, request.head, SchemasFolder.at(request.schemas))
+        if request.data is not None and len(pairs) > 1:
+            names = ", ".join(f"`{pair.name}`" for pair in pairs)
+            raise InputError(
+                f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them"
+            )
+        reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
+        return _report((*_review_settings(request), *reviews), request)
 
 
 def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:

@@ -18,7 +18,7 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, new_file
 from schemactl.store.lock import locked_schemas
-from schemactl.store.text import read_text, replace_text
+from schemactl.store.text import read_text, replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def edit_import(request: EditRequest) -> Edited:
         with locked_schemas(folder.root):
             if file is not None and read_text(path) != file.text:
                 raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
-            replace_text(path, write(content, str(path), document.layout if document else None))
+            replace_file(path, write(content, str(path), document.layout if document else None))
     return Edited(path, changes)
 
 

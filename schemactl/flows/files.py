@@ -13,7 +13,7 @@ from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
 from schemactl.schema.hash import bump
 from schemactl.store.folder import ENDINGS, SchemasFolder, TextFile, list_names, read_schema
-from schemactl.store.text import read_text, replace_text
+from schemactl.store.text import read_text, replace_file
 
 
 def list_schemas(schemas: Path) -> tuple[Meaning, ...]:
@@ -75,7 +75,7 @@ def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> t
     written = [(file, write(bump(found.schema), str(file.path), found.layout)) for file, found in documents]
     for file, text in written:
         if text != file.text and not is_check:
-            replace_text(file.path, text)
+            replace_file(file.path, text)
     return tuple(Formatted(file.path, text != file.text) for file, text in written)
 
 

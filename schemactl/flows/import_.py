@@ -11,10 +11,9 @@ from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import find_schemas
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
-from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, is_binary, is_readable
+from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, is_binary, is_readable
 from schemactl.formats._fields import Record, own_tables, schema_of, table_properties
 from schemactl.formats._losses import PROCESSING, describe_loss
-from schemactl.formats._losses import Document as Read
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
@@ -173,7 +172,7 @@ def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document]
     """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
     (found,) = find_schemas(address, SchemasFolder.at(schemas))
     if stored := stored_schemas(address, found, None):
-        return tuple((found.origin, Read(schema)) for schema in stored)
+        return tuple((found.origin, _losses.Document(schema)) for schema in stored)
     records, losses = [], []
     for table in own_tables(found.schema):
         columns = tuple((column.name, _with_structure(column.properties)) for column in table.columns.values())
@@ -184,7 +183,7 @@ def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document]
             for name, each in columns
             if DATABASE_TYPE in each
         ]
-    return ((found.origin, Read(schema_of(records, None, found.origin), tuple(losses))),)
+    return ((found.origin, _losses.Document(schema_of(records, None, found.origin), tuple(losses))),)
 
 
 def _with_structure(properties: Properties) -> Properties:

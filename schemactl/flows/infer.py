@@ -35,7 +35,7 @@ from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.sources import LeftOutWarning
-from schemactl.store.text import replace_text
+from schemactl.store.text import replace_file
 
 if TYPE_CHECKING:
     from schemactl.engine.scan import Scan
@@ -197,7 +197,7 @@ def _check_evidence_file(path: Path | None) -> None:
 def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]:
     if request.evidence_file is None:
         return ()
-    replace_text(request.evidence_file, write_evidence(evidence))
+    replace_file(request.evidence_file, write_evidence(evidence))
     return (str(request.evidence_file),)
 
 

@@ -9,7 +9,7 @@ from schemactl.normalization.lineage import ENDING, Lineage, from_json, lineage_
 from schemactl.normalization.plan import Plan
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.lock import locked_schemas
-from schemactl.store.text import read_text, replace_text
+from schemactl.store.text import read_text, replace_file
 
 
 def read_lineage(folder: SchemasFolder, name: str) -> Lineage:
@@ -37,7 +37,7 @@ def save_lineage(folder: SchemasFolder, name: str, plan: Plan) -> tuple[Lineage,
         lineage = merge(earlier, lineage_of(plan))
         if lineage == earlier and path.exists():
             return lineage, ()
-        replace_text(path, to_json(lineage))
+        replace_file(path, to_json(lineage))
     return lineage, (str(path),)
 
 

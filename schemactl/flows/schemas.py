@@ -26,7 +26,7 @@ from schemactl.store.folder import (
     schema_name,
 )
 from schemactl.store.lock import locked_schemas
-from schemactl.store.text import read_text, remove_leftovers, replace_text
+from schemactl.store.text import read_text, remove_leftovers, replace_file
 
 _TABLE_MARKS = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 _COLUMN_MARKS = frozenset(("x-normalizer",))
@@ -109,7 +109,7 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
         pending = _pending(folder, opened, schema, hints)
         for path, text in pending:
             remove_leftovers(path.parent)
-            replace_text(path, text)
+            replace_file(path, text)
     return tuple(str(path) for path, _ in pending)
 
 

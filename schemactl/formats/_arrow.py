@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location, SchemactlError
@@ -18,6 +17,7 @@ from schemactl.formats._fields import (
     Field,
     Record,
     field_of,
+    file_table_name,
     hints_of,
     joined,
     lone_table_hints,
@@ -71,8 +71,9 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
     for field in map(field_of, table.columns.values()):
         made, hints = _write(field), hints_of(field, CODEC)
         number = field.properties.get("x-id")
-        more = {_NUMBER: str(number)} if _is_number(number) else {}
-        fields.append(_with_metadata(made, {**_metadata(made), **more, **_hints(hints)}))
+        is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
+        more = {_NUMBER: str(number)} if is_number else {}
+        fields.append(made.with_metadata({**_metadata(made), **more, **_hints(hints)} or None))
     description = table.properties.get("description")
     note = {COMMENT: description} if description else {}
     hints = {"table": lone_table_hints(table), "schema": schema_hints(schema)}
@@ -84,17 +85,9 @@ def _hints(hints: dict[str, Any]) -> dict[str, str]:
     return {HINTS: json.dumps(hints, ensure_ascii=False)} if hints else {}
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
-
-
 def _write(field: Field) -> pyarrow.Field:
     note = {COMMENT: field.description} if field.description else None
     return arrow().field(field.name, _type(field), nullable=field.nullable, metadata=note)
-
-
-def _with_metadata(field: pyarrow.Field, metadata: Mapping[str, str]) -> pyarrow.Field:
-    return field.with_metadata(metadata or None)
 
 
 def _type(field: Field) -> pyarrow.DataType:
@@ -138,7 +131,7 @@ def read_arrow(found: pyarrow.Schema, path: str) -> Document:
     Raises:
         InputError: two names become one, or a hint is none that a schema can have.
     """
-    name = PurePath(path).name.partition(".")[0] or "data"
+    name = file_table_name(path)
     own = _metadata(found)
     hints = _read_hints(own, path)
     properties = table_properties(name, own.get(COMMENT))
@@ -164,7 +157,7 @@ def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     metadata = _metadata(field)
-    own = _with_metadata(field, {key: value for key, value in metadata.items() if key == COMMENT})
+    own = field.with_metadata({key: value for key, value in metadata.items() if key == COMMENT} or None)
     properties = restored(field.name, own, _read_hints(metadata, path) or None, CODEC, path)
     # Numbers are identities to Iceberg, which writes them.
     number = metadata.get(_NUMBER, "")

@@ -1,4 +1,4 @@
-"""Keeps Python's garbage collector from walking through a tree again and again while it grows, in any process."""
+"""Keeps Python's garbage collector from walking through a tree again and again while it grows."""
 
 from __future__ import annotations
 

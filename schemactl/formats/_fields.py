@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Final, Generic, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
@@ -250,6 +251,11 @@ def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any
     """Return what the name and the description of a table, or its native properties, do not say of it."""
     own = table_properties(table.name, table.properties.get("description"))
     return beside(stated(table.properties), own if native is None else native)
+
+
+def file_table_name(path: str) -> str:
+    """Return the name of the only table of a file that names none: the file's, up to its first dot."""
+    return PurePath(path).name.partition(".")[0] or "data"
 
 
 def lone_table_hints(table: Table) -> dict[str, Any]:

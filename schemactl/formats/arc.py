@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._arc_fields import attributes, read_typing
+from schemactl.formats._fields import file_table_name
 from schemactl.formats._losses import Loss
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.hints import only_root
@@ -84,7 +84,7 @@ def read(text: str, path: str) -> Document:
     typing = read_typing(text, path)
     schema = new_schema("arc")
     naming = naming_of(schema)
-    name = naming.normalize_table_identifier(PurePath(path).name.partition(".")[0] or "data")
+    name = naming.normalize_table_identifier(file_table_name(path))
     columns = table_columns(typing, naming, path)
     table = Table(name, columns, {"write_disposition": "append", "resource": name})
     return Document(schema.with_table(table), typing)

@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any, Final
 
 from schemactl.formats._fields import (
     Field,
     Record,
     field_of,
+    file_table_name,
     only_table,
     properties_of,
     schema_of,
@@ -104,7 +104,7 @@ def read(text: str, path: str) -> Document:
     stated_fields = (root.get("fields") or (root.get("schema") or {}).get("fields")) if isinstance(root, dict) else root
     if not isinstance(stated_fields, list) or not all(map(_is_field, stated_fields)):
         raise source.refuse("this is no table schema of BigQuery", 0, "a list of fields with `name` and `type`")
-    name = PurePath(path).name.partition(".")[0] or "data"
+    name = file_table_name(path)
     columns = tuple((each["name"], stated(properties_of(_read(each["name"], each)))) for each in stated_fields)
     losses = tuple(loss for each in stated_fields for loss in _unread(name, each))
     return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), losses)

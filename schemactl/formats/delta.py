@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
@@ -18,6 +17,7 @@ from schemactl.formats._fields import (
     Codec,
     Field,
     Record,
+    file_table_name,
     joined,
     lone_table_hints,
     only_table,
@@ -105,7 +105,7 @@ def read(text: str, path: str) -> Document:
     hints = _json(known.get(HINTS))
     hints = hints if isinstance(hints, dict) else {}
     stated, description = metadata.get("name"), metadata.get("description")
-    name = stated if isinstance(stated, str) and stated else PurePath(path).name.partition(".")[0] or "data"
+    name = stated if isinstance(stated, str) and stated else file_table_name(path)
     partitions = metadata.get("partitionColumns") or ()
     columns = tuple(
         (column, {**properties, "partition": True} if column in partitions else properties)

@@ -20,6 +20,7 @@ from schemactl.formats._fields import (
     Field,
     Record,
     field_of,
+    file_table_name,
     hints_of,
     joined,
     lone_table_hints,
@@ -171,7 +172,7 @@ def read(text: str, path: str) -> Document:
     stated = root.get("properties")
     properties = stated if isinstance(stated, dict) else {}
     own = _own(properties)
-    name = PurePath(str(root.get("location") or "")).name or PurePath(path).name.partition(".")[0] or "data"
+    name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
     fields = [each for each in struct["fields"] if isinstance(each, dict) and isinstance(each.get("name"), str)]
     partitions, losses = _partitions(root, fields, name)
     keys = struct.get("identifier-field-ids") or ()

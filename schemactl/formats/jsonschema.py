@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -20,6 +19,7 @@ from schemactl.formats._fields import (
     Field,
     Record,
     field_of,
+    file_table_name,
     hints_of,
     joined,
     own_tables,
@@ -184,7 +184,7 @@ def read(text: str, path: str) -> Document:
     if HINTS in root:
         found = definitions
     else:
-        name = PurePath(path).name.partition(".")[0] or "data"
+        name = file_table_name(path)
         whole = _resolved(root, root, ())
         if isinstance(whole.get("items"), dict) and "array" in _types(whole):
             whole = _resolved(whole["items"], root, ())

@@ -87,7 +87,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         fields = tuple(field_of(column) for column in table.columns.values())
         config = {"title": table.name, **_extra(table_hints(table))}
         classes.add(table.name, fields, table.properties.get("description"), config)
-    return f"{_literal(f'Models of the documents of {schema.name}{note}')}\n\n{_HEAD}{''.join(classes.texts)}"
+    return f"{_docstring(f'Models of the documents of {schema.name}{note}')}\n\n{_HEAD}{''.join(classes.texts)}"
 
 
 class _Classes:
@@ -101,11 +101,11 @@ class _Classes:
         """Write a class and return its name."""
         stem = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", path)) or "Item"
         name = self._free(stem if stem[:1].isalpha() else f"Item{stem}")
-        lines = [f"    {_literal(note)}\n"] if note else []
+        lines = [f"    {_docstring(note)}\n"] if note else []
         if config is not None:
             lines += ["\n"] * bool(lines) + [f"    model_config = ConfigDict({_arguments(config)})\n"]
         taken: set[str] = set()
-        body = [f"    {line}\n" for field in fields for line in (self._field(path, field, taken),)]
+        body = [f"    {self._field(path, field, taken)}\n" for field in fields]
         lines += ["\n"] * bool(lines and body) + body
         self.texts.append(f"\n\nclass {name}(Document):\n{''.join(lines) or '    pass' + chr(10)}")
         return name
@@ -162,8 +162,8 @@ def _arguments(values: dict[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in values.items())
 
 
-def _literal(text: str) -> str:
-    """Return a docstring."""
+def _docstring(text: str) -> str:
+    """Return the source of a docstring."""
     # Beside both kinds of quotes `repr` escapes the single ones.
     lines = (repr(f"'\"{line}")[4:-1].replace("\\'", "'") for line in text.split("\n"))
     return '"""' + re.sub(r'"(?="|\Z)', r'\\"', "\n".join(lines).rstrip()) + '"""'
@@ -231,14 +231,10 @@ def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     kind = field.properties.get("data_type")
     said = {"nullable", "description", SPARK_TYPE, FIELDS, *(hint for hint, word in _LIMITS.items() if word in limits)}
     said |= {"data_type"} if kind != DataType.WEI else set()
-    said |= {"x-enum"} if of.startswith("Literal") else _said(limits, "pattern", "x-pattern")
-    said |= _said(limits, "min_length", "x-min-length")
+    said |= {"x-enum"} if of.startswith("Literal") else set()
+    said |= {hint for word, hint in (("pattern", "x-pattern"), ("min_length", "x-min-length")) if word in limits}
     is_sized = (
         kind == "bigint" and field.precision in _BITS and not {"x-minimum", "x-maximum"} & field.properties.keys()
     )
     said |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
     return {key: value for key, value in stated(field.properties).items() if key not in said}
-
-
-def _said(limits: dict[str, Any], word: str, hint: str) -> set[str]:
-    return {hint} if word in limits else set()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 from typing import Any, Final
 
 from schemactl.formats._fields import (
@@ -18,6 +17,7 @@ from schemactl.formats._fields import (
     Field,
     Record,
     field_of,
+    file_table_name,
     hints_of,
     leaf_properties,
     leaf_type,
@@ -117,7 +117,7 @@ def table_of(struct: dict[str, Any], path: str) -> Document:
     Raises:
         InputError: two names become one.
     """
-    name = PurePath(path).name.partition(".")[0] or "data"
+    name = file_table_name(path)
     columns = columns_of(struct, CODEC, path)
     return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), unread(name, struct))
 

@@ -162,7 +162,7 @@ def write_typed(
         for file, block, at, rows in read_rows(batches, folder)
         for chunk in chunks_of(rows, file, before[file, block] + at + 1, asked)
     )
-    return _write(pickle.loads(job), chunks)
+    return _write(pickle.loads(job), chunks, gaps)
 
 
 def _write(

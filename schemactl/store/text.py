@@ -85,11 +85,6 @@ _PREFIX = ".schemactl-"
 _SUFFIX = ".tmp"
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Write ``text`` as UTF-8; see ``replace_file``."""
-    replace_file(path, text)
-
-
 def replace_file(path: Path, content: str | bytes) -> None:
     """Write ``content``, texts as UTF-8, to ``path``, in place of what is there; missing folders are made.
 

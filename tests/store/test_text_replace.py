@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.store.text import remove_leftovers, replace_text
+from schemactl.store.text import remove_leftovers, replace_file
 
 AS_ROOT = os.geteuid() == 0
 
@@ -21,7 +21,7 @@ AS_ROOT = os.geteuid() == 0
 KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
-from schemactl.store.text import replace_text
+from schemactl.store.text import replace_file
 
 step, path, text = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 seen = 0
@@ -45,13 +45,13 @@ def counted(descriptor):
 
 os.fsync = counted
 sys.addaudithook(at)
-replace_text(path, text)
+replace_file(path, text)
 """
 
 
 def test_a_new_file_gets_the_text_and_its_folders(tmp_path):
     path = tmp_path / "export" / "deep" / "a.schema.yaml"
-    replace_text(path, "name: a\r\nż: 1\n")
+    replace_file(path, "name: a\r\nż: 1\n")
     assert path.read_bytes() == "name: a\r\nż: 1\n".encode()
 
 
@@ -60,7 +60,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        replace_text(pipe, "name: a")
+        replace_file(pipe, "name: a")
         assert os.read(reader, 100) == b"name: a"
     finally:
         os.close(reader)
@@ -70,7 +70,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
 def test_a_new_file_gets_the_mode_of_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
-        replace_text(tmp_path / "a", "x")
+        replace_file(tmp_path / "a", "x")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
@@ -81,7 +81,7 @@ def test_the_mode_of_a_replaced_file_stays(tmp_path, mode):
     path = tmp_path / "a"
     path.write_text("old")
     path.chmod(mode)
-    replace_text(path, "new")
+    replace_file(path, "new")
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
@@ -91,7 +91,7 @@ def test_the_owner_of_a_replaced_file_stays(tmp_path):
     path = tmp_path / "a"
     path.write_text("old")
     os.chown(path, 1234, 2345)
-    replace_text(path, "new")
+    replace_file(path, "new")
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
 
 
@@ -101,7 +101,7 @@ def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path):
     target.write_text("old")
     link = tmp_path / "a.yaml"
     link.symlink_to(Path("elsewhere") / "real.yaml")
-    replace_text(link, "new")
+    replace_file(link, "new")
     assert link.is_symlink()
     assert target.read_text() == "new"
     assert sorted(path.name for path in target.parent.iterdir()) == ["real.yaml"]
@@ -109,26 +109,26 @@ def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path):
 
 def test_a_link_to_nothing_makes_its_target(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
-    replace_text(tmp_path / "a", "new")
+    replace_file(tmp_path / "a", "new")
     assert (tmp_path / "b").read_text() == "new"
 
 
 def test_a_link_to_itself_is_refused(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "a")
     with pytest.raises(InputError, match="cannot write"):
-        replace_text(tmp_path / "a", "new")
+        replace_file(tmp_path / "a", "new")
 
 
 def test_a_folder_is_not_replaced(tmp_path):
     (tmp_path / "a").mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        replace_text(tmp_path / "a", "new")
+        replace_file(tmp_path / "a", "new")
 
 
 def test_a_file_where_a_folder_should_be_is_reported(tmp_path):
     (tmp_path / "export").write_text("")
     with pytest.raises(InputError, match="cannot write"):
-        replace_text(tmp_path / "export" / "a", "new")
+        replace_file(tmp_path / "export" / "a", "new")
 
 
 @pytest.mark.skipif(AS_ROOT, reason="root may write everywhere")
@@ -137,7 +137,7 @@ def test_a_write_protected_file_stays_as_it_is(tmp_path):
     path.write_text("old")
     path.chmod(0o444)
     with pytest.raises(InputError, match="write-protected"):
-        replace_text(path, "new")
+        replace_file(path, "new")
     assert path.read_text() == "old"
 
 
@@ -148,8 +148,8 @@ def test_a_full_disk_leaves_the_old_text_and_no_litter(tmp_path):
         "import resource, signal, sys; from pathlib import Path\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "from schemactl.store.text import replace_text; from schemactl.errors import InputError\n"
-        "try: replace_text(Path(sys.argv[1]), 'x' * 100_000)\n"
+        "from schemactl.store.text import replace_file; from schemactl.errors import InputError\n"
+        "try: replace_file(Path(sys.argv[1]), 'x' * 100_000)\n"
         "except InputError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-B", "-c", code, path], capture_output=True, text=True, check=True)
@@ -197,13 +197,13 @@ def test_what_a_killed_process_left_is_swept_and_nothing_else(tmp_path):
 def test_a_reader_never_sees_a_part(tmp_path):
     path = tmp_path / "a"
     texts = {letter * 200_000 for letter in "ab"}
-    replace_text(path, min(texts))
+    replace_file(path, min(texts))
     stop = threading.Event()
 
     def write() -> None:
         while not stop.is_set():
             for text in texts:
-                replace_text(path, text)
+                replace_file(path, text)
 
     writer = threading.Thread(target=write)
     writer.start()

@@ -127,7 +127,7 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     """Add the silences to the end of the settings file, a new one where there is none; return its path."""
     from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, find_file
     from schemactl.review.silences import write_silence
-    from schemactl.store.text import replace_text
+    from schemactl.store.text import replace_file
 
     file = find_file(Path.cwd())
     path = file.path if file else Path.cwd() / FILE_NAME
@@ -139,5 +139,5 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     except tomllib.TOMLDecodeError as error:
         hint = f"write its silences as `[[{name}]]`; this one is:\n{silences}"
         raise InputError(f"`{path}` takes no further silence: {error}", hint=hint) from error
-    replace_text(path, text)
+    replace_file(path, text)
     return path

@@ -189,9 +189,9 @@ def _review(options: Options, terminal: Terminal) -> ExitCode:
     if options.output is None:
         terminal.write(text)
     else:
-        from schemactl.store.text import replace_text
+        from schemactl.store.text import replace_file
 
-        replace_text(Path(options.output), text)
+        replace_file(Path(options.output), text)
     return exit_code_of(report, options.fail_on)
 
 

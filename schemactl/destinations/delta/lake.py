@@ -26,7 +26,7 @@ from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
-from schemactl.store.text import remove_leftovers, replace_text
+from schemactl.store.text import remove_leftovers, replace_file
 
 if TYPE_CHECKING:
     import pyarrow
@@ -267,7 +267,7 @@ def _has_local_timestamps(of: pyarrow.DataType) -> bool:
 
 def _write(path: Path, text: str) -> None:
     try:
-        replace_text(path, text)
+        replace_file(path, text)
     except InputError as error:
         raise DestinationError(error.message, hint=error.hint) from error
 

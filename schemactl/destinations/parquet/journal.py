@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.store.text import replace_text
+from schemactl.store.text import replace_file
 
 FOLDER: Final = ".schemactl-load"
 """Where a load is gathered, in the dataset's folder."""
@@ -103,7 +103,7 @@ def commit(dataset: Path, journal: Journal) -> None:
         _sync(dataset / old)
     held = {"version": _VERSION, "removals": journal.removals, "moves": journal.moves}
     try:
-        replace_text(dataset / FOLDER / _NAME, json.dumps(held, ensure_ascii=False))
+        replace_file(dataset / FOLDER / _NAME, json.dumps(held, ensure_ascii=False))
     except InputError as error:
         raise DestinationError(error.message, hint=error.hint) from error
     _carry_out(dataset, journal)

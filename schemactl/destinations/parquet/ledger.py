@@ -29,7 +29,7 @@ from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, schema_from_dict
-from schemactl.store.text import replace_text
+from schemactl.store.text import replace_file
 
 Read = TypeVar("Read")
 
@@ -172,7 +172,7 @@ def _write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
 
 def _replace(path: Path, text: str) -> None:
     try:
-        replace_text(path, text)
+        replace_file(path, text)
     except InputError as error:
         raise DestinationError(error.message, hint=error.hint) from error
 

@@ -69,12 +69,13 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
 def describe_java(environment: Mapping[str, str] | None = None) -> str:
     """Return the Java that Spark would run on, as far as files say: none is started."""
     for origin, place in _candidates(os.environ if environment is None else environment):
-        executable = _executable(place) if place.is_dir() else place
-        home = executable.resolve().parent.parent
-        version = _read_release(home / "release")
-        if version is None and executable.is_file():
+        executable = _executable_at(place)
+        if executable is None:
+            continue
+        home, version = _read_release(executable)
+        if version is None:
             return f"of {origin}, `{place}`: its version shows when it starts"
-        if version is not None and version >= OLDEST_JAVA:
+        if version >= OLDEST_JAVA:
             return f"{version} of {origin}, `{home}`"
     return f"none of {OLDEST_JAVA} or newer"
 
@@ -102,21 +103,30 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 def _inspect(place: Path) -> tuple[Path, int] | None:
     """Return home and feature version of the Java at a folder or an executable; None where none works."""
-    executable = _executable(place) if place.is_dir() else place
-    if not executable.is_file() or not os.access(executable, os.X_OK):
+    executable = _executable_at(place)
+    if executable is None:
         return None
-    home = executable.resolve().parent.parent
-    # A `release` file says it without starting a Java; a shim on the path (asdf, jenv) has none beside it.
-    version = _read_release(home / "release")
+    home, version = _read_release(executable)
     return (home, version) if version is not None else _ask(executable)
 
 
-def _read_release(path: Path) -> int | None:
+def _executable_at(place: Path) -> Path | None:
+    executable = _executable(place) if place.is_dir() else place
+    return executable if executable.is_file() and os.access(executable, os.X_OK) else None
+
+
+def _read_release(executable: Path) -> tuple[Path, int | None]:
+    """Return home and feature version as the file `release` beside a Java says, which starts none.
+
+    A shim on the path (asdf, jenv) has no such file beside it: then the version is None.
+    """
+    home = executable.resolve().parent.parent
     try:
-        match = re.search(r'^JAVA_VERSION="([^"]+)"', path.read_text(encoding="utf-8", errors="replace"), re.M)
+        text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None
-    return parse_feature_version(match[1]) if match else None
+        return home, None
+    match = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.M)
+    return home, parse_feature_version(match[1]) if match else None
 
 
 def _ask(executable: Path) -> tuple[Path, int] | None:

