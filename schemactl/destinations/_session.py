@@ -30,8 +30,8 @@ class Relation:
     is_ours: bool = True
 
 
-class Session(Protocol):
-    """One transaction. Nothing of it is seen by others before its owner commits."""
+class Database(Protocol):
+    """A connection to a SQL database."""
 
     @property
     def dialect(self) -> str:
@@ -39,31 +39,12 @@ class Session(Protocol):
         ...
 
     @property
-    def names(self) -> NameLimits:
-        """What it makes of names."""
-        ...
-
-    @property
     def shown(self) -> str:
         """The address for messages, without a password."""
         ...
 
-    @property
-    def makes_unique(self) -> bool:
-        """Whether dlt makes ``unique`` a constraint there."""
-        ...
-
     def column_type(self, column: Column) -> str:
         """Return the type that dlt gives such a column, as the catalog writes it."""
-        ...
-
-    def grown_type(self, column: Column, there: str) -> str | Clash | None:
-        """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
-
-        Args:
-            column: of the load.
-            there: its type now, as ``relations`` has it.
-        """
         ...
 
     def execute(self, statement: str) -> int:
@@ -86,6 +67,44 @@ class Session(Protocol):
         """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""
         ...
 
+    def relation_names(self, dataset: str) -> list[str]:
+        """Return the names of the tables and views of a dataset."""
+        ...
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        """Return one by its name as it stands; where it is not there, a transaction may end with that."""
+        ...
+
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
+        """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
+
+        ``hint`` stands in where the error itself suggests nothing.
+        """
+        ...
+
+
+class Session(Database, Protocol):
+    """One transaction of a database that takes loads. Nothing of it is seen by others before its owner commits."""
+
+    @property
+    def names(self) -> NameLimits:
+        """What it makes of names."""
+        ...
+
+    @property
+    def makes_unique(self) -> bool:
+        """Whether dlt makes ``unique`` a constraint there."""
+        ...
+
+    def grown_type(self, column: Column, there: str) -> str | Clash | None:
+        """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
+
+        Args:
+            column: of the load.
+            there: its type now, as ``relations`` has it.
+        """
+        ...
+
     def stage(self, name: str, staged: StagedTable) -> None:
         """Make the rows of a staged table readable under a name that ends with the transaction, with dlt's types."""
         ...
@@ -96,13 +115,6 @@ class Session(Protocol):
 
     def lock(self, dataset: str) -> None:
         """Wait until nobody else loads into this dataset."""
-        ...
-
-    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
-        """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
-
-        ``hint`` stands in where the error itself suggests nothing.
-        """
         ...
 
 

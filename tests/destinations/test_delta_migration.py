@@ -27,7 +27,7 @@ from schemactl.destinations._lake.journal import Journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations.delta.folders import WORKSHOP
 from schemactl.destinations.delta.lake import DeltaLake
-from schemactl.destinations.delta.store import MARK, DeltaStore
+from schemactl.destinations.delta.migration import MARK, DeltaMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
@@ -325,7 +325,7 @@ def test_a_rollback_that_a_table_does_not_take_is_refused_before_it_begins(shop:
 
 def test_rows_that_another_program_adds_during_a_rewrite_stay(shop: Path) -> None:
     folder = write(shop / "orders", ROWS[:1])
-    store = DeltaStore(shop)
+    store = DeltaMigration(shop)
     kept = store.fields("orders").remove(2)
     batches = store.batches("orders", kept.names)
     write(folder, ROWS[1:])
@@ -337,7 +337,7 @@ def test_rows_that_another_program_adds_during_a_rewrite_stay(shop: Path) -> Non
 
 def test_a_rewrite_that_fails_is_reported_as_what_failed_and_changes_nothing(shop: Path) -> None:
     folder = write(shop / "orders", ROWS)
-    store = DeltaStore(shop)
+    store = DeltaMigration(shop)
     fields = store.fields("orders")
 
     def broken(batches: Any, error: BaseException) -> Any:
@@ -357,13 +357,13 @@ def test_a_rewrite_that_fails_is_reported_as_what_failed_and_changes_nothing(sho
 
 
 def test_what_no_column_can_be_is_refused(shop: Path) -> None:
-    store = DeltaStore(shop)
+    store = DeltaMigration(shop)
     with pytest.raises(DestinationError, match="no column of type `map<string,string>` can be made"):
         store.field(Column("pairs", {"x-database-type": "map<string,string>"}))
     with pytest.raises(DestinationError, match="cannot be a folder"):
         store.create(Table("../orders", {"id": KEY}, {}))
     with pytest.raises(InputError, match="only reads writes nothing"):
-        DeltaStore(shop, is_read_only=True).create(Table("orders", {"id": KEY}, {}))
+        DeltaMigration(shop, is_read_only=True).create(Table("orders", {"id": KEY}, {}))
     assert not shop.exists()
 
 
@@ -372,7 +372,7 @@ def test_names_that_are_taken_are_refused(shop: Path) -> None:
     write(shop / "sales", ROWS)
     (shop / "files").mkdir()
     (shop / "files" / "a.parquet").write_bytes(b"PAR1")
-    store = DeltaStore(shop)
+    store = DeltaMigration(shop)
     for failing in (
         lambda: store.rename("orders", "sales"),
         lambda: store.rename("orders", "files"),
@@ -474,7 +474,7 @@ def test_values_that_do_not_survive_are_refused_kept_or_put_beside(orders: Path)
 KILLED = """
 import os, signal, sys
 from schemactl.cli.app import run
-from schemactl.destinations.delta import store
+from schemactl.destinations.delta import migration
 
 place, left = sys.argv[1], int(sys.argv[2])
 
@@ -503,10 +503,10 @@ def broken(real):
     return batches
 
 if place == "within":
-    store.in_fields = broken(store.in_fields)
+    migration.in_fields = broken(migration.in_fields)
 else:
     for name in ("create", "drop", "rename", "alter", "rewrite"):
-        setattr(store.DeltaStore, name, dying(getattr(store.DeltaStore, name)))
+        setattr(migration.DeltaMigration, name, dying(getattr(migration.DeltaMigration, name)))
 sys.exit(run(sys.argv[3:]))
 """
 """Runs a command, and kills itself before or after a change (from 0), or within a rewrite (from 0)."""

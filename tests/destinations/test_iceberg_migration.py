@@ -26,7 +26,7 @@ from pyiceberg.transforms import IdentityTransform
 
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import rewriting
-from schemactl.destinations.iceberg.store import IcebergStore
+from schemactl.destinations.iceberg.migration import IcebergMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
@@ -475,7 +475,7 @@ def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
         raise DestinationError("no power")
 
     with destination.connect(url, "shop") as session:
-        store = session.store
+        store = session
         with pytest.raises(DestinationError, match="no power"):
             store.rewrite("orders", store.fields("orders"), failing(store.batches("orders", columns())))
     assert files() == before
@@ -484,7 +484,7 @@ def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
 
 def test_a_rewrite_does_not_lose_what_was_written_meanwhile(url: str) -> None:
     with destination.connect(url, "shop") as session:
-        store: IcebergStore = session.store
+        store: IcebergMigration = session
         rows_before = store.batches("orders", columns())
         held = opened()
         held.append(held.scan(row_filter="id = 1").to_arrow())

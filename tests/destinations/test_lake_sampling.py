@@ -17,8 +17,8 @@ from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, iceberg, parquet
 from schemactl.destinations._lake.sampling import Sampled, sample
-from schemactl.destinations.delta.store import DeltaStore
-from schemactl.destinations.parquet.store import ParquetStore
+from schemactl.destinations.delta.migration import DeltaMigration
+from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
@@ -99,7 +99,7 @@ def test_groups_of_a_parquet_file_that_are_not_taken_may_be_broken(tmp_path: Pat
     place = tmp_path / "shop" / "orders" / "1.1.a.parquet"
     place.parent.mkdir(parents=True)
     pq.write_table(pa.table({"n": pa.array(range(10_000)), "x": ["y"] * 10_000}), place, row_group_size=1000)
-    store = ParquetStore(tmp_path / "shop")
+    store = ParquetMigration(tmp_path / "shop")
     rows = [row for batch in store.sample("orders", ["n"], 0.1) for row in batch.column("n").to_pylist()]
     (read,) = {row // 1000 for row in rows}
     assert len(rows) == 1000
@@ -130,7 +130,7 @@ def test_parquet_files_that_lack_a_column_or_state_it_in_their_path_are_sampled(
 def test_a_delta_table_with_partitions_is_sampled_in_all_of_them(tmp_path: Path) -> None:
     table = pa.table({"id": range(900), "day": ["a", "b", "c"] * 300, "note": [None, "x"] * 450})
     write_deltalake(str(tmp_path / "shop" / "t"), table, partition_by=["day"])
-    store = DeltaStore(tmp_path / "shop")
+    store = DeltaMigration(tmp_path / "shop")
 
     batches = [batch for batch in store.sample("t", ["day", "id"], 0.1) if batch.num_rows]
 
@@ -171,7 +171,7 @@ def add(kind: str, rows: pa.Table, part: int) -> None:
             write_deltalake("lake/shop/orders", rows, mode="append")
         case _:
             with iceberg.connect("iceberg:lake?dataset=shop", "shop") as session:
-                session.store.lake.open("orders").table.append(rows)
+                session.lake.open("orders").table.append(rows)
 
 
 def verified(url: str, sample: str) -> VerifyReport:
@@ -208,6 +208,6 @@ def test_an_iceberg_column_is_sampled_under_its_former_names_and_without_deleted
         assert (found.count, found.rows) == (pytest.approx(100, abs=20), pytest.approx(200, abs=4))
         assert session.unfit_in(0.1, SetNotNull("orders", column("note"))).count == 0
     with iceberg.connect(url, "shop") as session:
-        session.store.lake.open("orders").table.delete("note < 1000")
+        session.lake.open("orders").table.delete("note < 1000")
     with iceberg.connect(url, "shop", is_read_only=True) as session:
         assert session.unfit_in(0.1, SetNotNull("orders", column("memo"))).rows == pytest.approx(100, abs=4)

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from schemactl.destinations import parquet
+from schemactl.destinations._migration.ledger import RUNS as RUNS_TABLE
+from schemactl.destinations._migration.ledger import STEPS as STEPS_TABLE
+from schemactl.destinations._migration.ledger import row_of, run_of, step_of
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
-from schemactl.destinations._migration.rows import OPTIONAL, RUN_COLUMNS, STEP_COLUMNS, row_of, run_of, step_of
 from schemactl.errors import InputError
 from schemactl.flows.migrate.unfinished import plan_of
 
@@ -28,16 +30,20 @@ STEPS = (
 @pytest.mark.parametrize("run", RUNS)
 def test_a_run_is_read_from_its_row_as_it_was(run: Run) -> None:
     row = row_of(run)
-    assert tuple(row) == RUN_COLUMNS
-    assert {name for name, value in row.items() if value is None} <= OPTIONAL
+    assert tuple(row) == tuple(RUNS_TABLE.columns)
+    assert {name for name, value in row.items() if value is None} <= {
+        name for name, each in RUNS_TABLE.columns.items() if each.nullable
+    }
     assert run_of(dict(reversed(row.items()))) == run
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_read_from_its_row_as_it_was(step: StepRecord) -> None:
     row = row_of(step)
-    assert tuple(row) == STEP_COLUMNS
-    assert {name for name, value in row.items() if value is None} <= OPTIONAL
+    assert tuple(row) == tuple(STEPS_TABLE.columns)
+    assert {name for name, value in row.items() if value is None} <= {
+        name for name, each in STEPS_TABLE.columns.items() if each.nullable
+    }
     assert step_of(row) == step
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from schemactl.destinations import parquet
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
-from schemactl.destinations.parquet import ledger
+from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.destinations.parquet.rows import cut
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import (
@@ -293,19 +293,20 @@ def test_more_or_fewer_rows_than_there_were_are_refused() -> None:
 
 
 def test_runs_and_steps_are_read_as_they_were_written(tmp_path: Path) -> None:
-    assert (ledger.read_runs(tmp_path), ledger.read_steps(tmp_path, "run/1")) == ((), ())
+    session = ParquetMigration(tmp_path)
+    assert (session.runs(), session.steps("run/1")) == ((), ())
     later = replace(RUN, run_id="..", started=AT.replace(hour=13), state=RunState.DONE, finished=AT.replace(hour=14))
-    ledger.write_run(tmp_path, later)
-    ledger.write_run(tmp_path, RUN)
-    assert ledger.read_runs(tmp_path) == (RUN, later)
-    ledger.write_run(tmp_path, replace(RUN, state=RunState.UNDONE))
-    assert [run.state for run in ledger.read_runs(tmp_path)] == [RunState.UNDONE, RunState.DONE]
+    session.write_run(later)
+    session.write_run(RUN)
+    assert session.runs() == (RUN, later)
+    session.write_run(replace(RUN, state=RunState.UNDONE))
+    assert [run.state for run in session.runs()] == [RunState.UNDONE, RunState.DONE]
     steps = [StepRecord("run/1", number, "sha", ("a", "b"), "me") for number in (2, 1)]
-    ledger.write_steps(tmp_path, [*steps, replace(steps[0], run_id="..")])
+    session.write_steps([*steps, replace(steps[0], run_id="..")])
     done = replace(steps[1], state=StepState.DONE, started=AT, finished=AT)
-    ledger.write_steps(tmp_path, [done])
-    assert ledger.read_steps(tmp_path, "run/1") == (done, steps[0])
-    assert [step.number for step in ledger.read_steps(tmp_path, "..")] == [2]
+    session.write_steps([done])
+    assert session.steps("run/1") == (done, steps[0])
+    assert [step.number for step in session.steps("..")] == [2]
     assert {path.parent for path in tmp_path.rglob("*.jsonl")} == {
         tmp_path / "_schemactl_migrations",
         tmp_path / "_schemactl_steps",
@@ -313,40 +314,43 @@ def test_runs_and_steps_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_a_broken_ledger_is_reported(tmp_path: Path) -> None:
-    ledger.write_run(tmp_path, RUN)
+    session = ParquetMigration(tmp_path)
+    session.write_run(RUN)
     (path,) = (tmp_path / "_schemactl_migrations").iterdir()
     path.write_text('{"run_id": "run/1"}\n')
     with pytest.raises(DestinationError, match="is not what belongs there"):
-        ledger.read_runs(tmp_path)
+        session.runs()
 
 
 def test_the_last_version_is_the_one_that_was_written_last_and_can_be_forgotten(tmp_path: Path) -> None:
+    session = ParquetMigration(tmp_path)
     first = version(new_schema("shop"), column("a"))
     second = version(first, column("a"), column("b"))
     other = version(new_schema("other"), column("a"))
     for schema in (first, second, other):
-        ledger.write_version(tmp_path, schema)
-    assert [each.version_hash for each in ledger.read_versions(tmp_path, "shop")] == [
+        session.write_version(schema)
+    assert [each.version_hash for each in session.versions("shop")] == [
         second.version_hash,
         first.version_hash,
     ]
-    ledger.write_version(tmp_path, first)
-    assert [each.version_hash for each in ledger.read_versions(tmp_path, "shop")] == [
+    session.write_version(first)
+    assert [each.version_hash for each in session.versions("shop")] == [
         first.version_hash,
         second.version_hash,
     ]
-    assert len(ledger.read_versions(tmp_path)) == 3
-    assert ledger.read_schema(tmp_path, second.version_hash) == second
-    ledger.forget_version(tmp_path, second.version_hash)
-    assert ledger.read_schema(tmp_path, second.version_hash) is None
-    assert [each.schema_name for each in ledger.read_versions(tmp_path)] == ["shop", "other"]
+    assert len(session.versions()) == 3
+    assert session.schema_of(second.version_hash) == second
+    session.forget_version(second.version_hash)
+    assert session.schema_of(second.version_hash) is None
+    assert [each.schema_name for each in session.versions()] == ["shop", "other"]
     assert (tmp_path / "init").is_file()
 
 
 def test_a_stored_schema_that_is_none_is_reported(tmp_path: Path) -> None:
+    session = ParquetMigration(tmp_path)
     schema = version(new_schema("shop"), column("a"))
-    ledger.write_version(tmp_path, schema)
+    session.write_version(schema)
     (path,) = (tmp_path / "_dlt_version").iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "schema": "{}"}))
-    with pytest.raises(InputError, match="holds is no schema"):
-        ledger.read_schema(tmp_path, schema.version_hash)
+    with pytest.raises(InputError, match=r"holds under hash .* is no schema"):
+        session.schema_of(schema.version_hash)

@@ -157,7 +157,7 @@ def test_steps_done_by_one_copy_give_what_they_give_one_by_one(url: str, spark: 
     with destination.connect(url, "shop") as session:
         found = []
         for name in ("orders", "sales", "shown"):
-            session._make_schema()
+            session.prepare_writing()
             spark.sql(
                 f"CREATE TABLE {session.dataset}.{name} (_dlt_id STRING, total STRING COMMENT 'in cents', "
                 "note VARCHAR(9) COMMENT 'n', old DOUBLE) USING parquet TBLPROPERTIES ('team' = 'ours')"
@@ -183,7 +183,7 @@ def test_steps_done_by_one_copy_give_what_they_give_one_by_one(url: str, spark: 
 
 def test_a_copy_keeps_what_the_table_says_of_itself(url: str, spark: Any) -> None:
     with destination.connect(url, "shop") as session:
-        session._make_schema()
+        session.prepare_writing()
         name = f"{session.dataset}.t"
         spark.sql(
             f"CREATE TABLE {name} (a STRING COMMENT 'it\\'s a', b VARCHAR(5) COMMENT 'b', c INT DEFAULT 7) "
@@ -216,7 +216,7 @@ def test_a_copy_keeps_what_the_table_says_of_itself(url: str, spark: Any) -> Non
 )
 def test_what_a_copy_would_lose_is_refused(url: str, spark: Any, tmp_path: Path, made: str, said: str) -> None:
     with destination.connect(url, "shop") as session:
-        session._make_schema()
+        session.prepare_writing()
         spark.sql(f"CREATE {made.format(session.dataset, folder=tmp_path / 't')}")
         with pytest.raises(DestinationError, match=f"`t` {said}, and a copy of it would not be"):
             session.run(RenameColumn("t", "a", "b"), ())

@@ -18,7 +18,7 @@ from migrated_datasets import ID, column, put, schema_of
 from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
 from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._migration.records import StepRecord, StepState
-from schemactl.destinations.parquet.store import ParquetStore
+from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.effects_there import are_there
@@ -176,8 +176,8 @@ def test_steps_done_at_once_give_what_they_give_one_by_one(
                 for step in first:
                     session.run(step, ())
                 session.run_together(steps[len(first) :])
-            found.append((rows_of(place), session.catalogue().schema.tables, session.store.fields("t").metadata))
-            comments = [each.metadata for each in session.store.fields("t") if each.metadata]
+            found.append((rows_of(place), session.catalogue().schema.tables, session.fields("t").metadata))
+            comments = [each.metadata for each in session.fields("t") if each.metadata]
             assert comments == ([{b"comment": b"said"}] if module is delta else [])
 
     assert found[0] == found[1]
@@ -275,8 +275,10 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rewrites = []
-    real = ParquetStore.rewrite
-    monkeypatch.setattr(ParquetStore, "rewrite", lambda self, *args: (rewrites.append(args[0]), real(self, *args))[1])
+    real = ParquetMigration.rewrite
+    monkeypatch.setattr(
+        ParquetMigration, "rewrite", lambda self, *args: (rewrites.append(args[0]), real(self, *args))[1]
+    )
 
     report = apply("./after.yaml")
 
@@ -346,15 +348,15 @@ class Killed(BaseException):
 @contextmanager
 def killed(state: StepState) -> Iterator[None]:
     """Let the process end when steps are said to be in a state."""
-    real = ParquetStore.write_steps
+    real = ParquetMigration.write_steps
 
-    def write(self: ParquetStore, steps: list[StepRecord]) -> None:
+    def write(self: ParquetMigration, steps: list[StepRecord]) -> None:
         if any(each.state is state for each in steps):
             raise Killed
         real(self, steps)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ParquetStore, "write_steps", write)
+        patched.setattr(ParquetMigration, "write_steps", write)
         try:
             yield
         except Killed:
@@ -407,7 +409,7 @@ def test_of_steps_done_at_once_a_failure_reports_all_and_keeps_none(monkeypatch:
         raise DestinationError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ParquetStore, "rewrite", full)
+        patched.setattr(ParquetMigration, "rewrite", full)
         with pytest.raises(DestinationError, match=r"steps 1 to \d of \d failed, 0 are done: the disk is full"):
             apply("./after.yaml")
     assert rows() == STORED

@@ -12,7 +12,7 @@ from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 from stated_renames import Renames, stated_renames
 
 from schemactl.cli.app import run
-from schemactl.destinations.parquet.store import ParquetStore
+from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.migration.options import PlanOptions
@@ -94,15 +94,15 @@ def test_a_swap_of_tables_that_broke_off_is_ended_or_undone_without_transactions
     for name, column_name, nested in (("orders", "a", "o"), ("sales", "b", "s")):
         pq.write_table(pa.table({"id": [1], column_name: [name]}), lake / name / "9.1.a.parquet")
         pq.write_table(pa.table({"item": [nested]}), lake / f"{name}__items" / "9.1.a.parquet")
-    real, renames = ParquetStore.rename, iter(range(99))
+    real, renames = ParquetMigration.rename, iter(range(99))
 
-    def dying(self: ParquetStore, before: str, after: str) -> None:
+    def dying(self: ParquetMigration, before: str, after: str) -> None:
         if next(renames) == done:
             raise DestinationError("the machine stands still")
         real(self, before, after)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ParquetStore, "rename", dying)
+        patched.setattr(ParquetMigration, "rename", dying)
         code = run(["migrate", "apply", "./wanted.yaml", "--to", url, "--yes", "--quiet"])
     assert code == (3 if done < 6 else 0)
     assert run(["migrate", "rollback", "--to", url, "--yes", "--quiet"]) == 0

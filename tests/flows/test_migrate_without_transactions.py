@@ -432,17 +432,17 @@ def test_a_failing_undo_reports_how_far_it_came(lake: Lake, before: Schema, monk
     schema = kept_of_two(before)
     assert apply(lake, schema).outcome is Outcome.DONE
     folder = lake.root / "shop" / "orders"
-    from schemactl.destinations.parquet.store import ParquetStore
+    from schemactl.destinations.parquet.migration import ParquetMigration
 
-    real, left = ParquetStore.rewrite, [1]
+    real, left = ParquetMigration.rewrite, [1]
 
-    def failing(self: ParquetStore, *args: Any) -> None:
+    def failing(self: ParquetMigration, *args: Any) -> None:
         if not left[0]:
             raise DestinationError("the disk is full")
         left[0] -= 1
         real(self, *args)
 
-    monkeypatch.setattr(ParquetStore, "rewrite", failing)
+    monkeypatch.setattr(ParquetMigration, "rewrite", failing)
     with pytest.raises(DestinationError, match="steps 4 to 1 were not undone, 1 step was before them: the disk"):
         undo(lake)
     monkeypatch.undo()

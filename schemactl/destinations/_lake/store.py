@@ -5,40 +5,44 @@ No format has a transaction over several tables: a step is kept at once, whole o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Version
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.migration.abilities import Way
 from schemactl.migration.steps import Step
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
     import pyarrow
 
 
-class LakeStore(Protocol):
+class LakeStore(ABC):
     """A dataset. All methods raise ``DestinationError`` where they fail, and then nothing has changed."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def dataset(self) -> str:
         """The dataset's name."""
-        ...
 
     @property
+    @abstractmethod
     def origin(self) -> str:
         """The dataset's address without a password and a dataset."""
-        ...
 
-    def catalogue(self) -> Catalogue:
+    @abstractmethod
+    def read_catalogue(self) -> Catalogue:
         """Return the tables as they are now, ours (``_schemactl_…``) among them; none where nothing is there."""
-        ...
 
+    @abstractmethod
     def fields(self, table: str) -> pyarrow.Schema:
         """Return a table's columns as new files are to hold them, with what the format keeps beside them."""
-        ...
 
+    @abstractmethod
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
         """Return a column as new files are to hold it.
 
@@ -46,16 +50,16 @@ class LakeStore(Protocol):
             column: with its new type.
             before: the column whose place it takes: what people have said of that one stays. None for a new one.
         """
-        ...
 
+    @abstractmethod
     def row_count(self, table: str) -> int:
         """Return how many rows a table holds, by what its files say of themselves."""
-        ...
 
+    @abstractmethod
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         """Yield all rows of a table in the types of ``fields``; columns that a file lacks are null."""
-        ...
 
+    @abstractmethod
     def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
         """Yield about a share of the rows, as ``batches`` does: the same ones each time, some of every file.
 
@@ -64,39 +68,39 @@ class LakeStore(Protocol):
             columns: their names.
             share: of the rows, between 0 and 1.
         """
-        ...
 
-    def obstacle(self, step: Step, way: Way) -> Hindrance | None:
+    @abstractmethod
+    def refusal(self, step: Step, way: Way) -> Hindrance | None:
         """Return why a table does not take a step; the step's column may not be there yet.
 
-        Whatever else does a step asks this first.
+        Whatever else does a step asks this first, by ``LakeMigration.obstacle``.
 
         Args:
             step: what is to be done to a table that is there, or to be made.
             way: how the format does it.
         """
-        ...
 
-    def disagreement(self, table: str) -> Hindrance | None:
+    def disagreement(self, table: str) -> Hindrance | None:  # noqa: ARG002 - what the catalog says is so
         """Return which files say something else of the table's columns than others; None where one place says all."""
-        ...
+        return None
 
+    @abstractmethod
     def create(self, table: Table) -> None:
         """Make a table without rows."""
-        ...
 
+    @abstractmethod
     def drop(self, table: str) -> None:
         """Remove a table with its files."""
-        ...
 
+    @abstractmethod
     def rename(self, before: str, after: str) -> None:
         """Give a table another name."""
-        ...
 
+    @abstractmethod
     def alter(self, step: Step) -> None:
         """Do a step about a column by the catalog alone; asked only where ``Abilities`` say that it can."""
-        ...
 
+    @abstractmethod
     def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
         """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
 
@@ -105,22 +109,3 @@ class LakeStore(Protocol):
             fields: the columns afterwards.
             batches: the rows afterwards, in those columns.
         """
-        ...
-
-    def runs(self) -> tuple[Run, ...]:
-        """See ``destinations.MigrationSession``, as for all that follow."""
-        ...
-
-    def steps(self, run_id: str) -> tuple[StepRecord, ...]: ...
-
-    def write_run(self, run: Run) -> None: ...
-
-    def write_steps(self, steps: Sequence[StepRecord]) -> None: ...
-
-    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]: ...
-
-    def schema_of(self, version_hash: str) -> Schema | None: ...
-
-    def write_version(self, schema: Schema) -> None: ...
-
-    def forget_version(self, version_hash: str) -> None: ...

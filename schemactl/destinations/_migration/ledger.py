@@ -1,6 +1,7 @@
-"""The tables in which a dataset keeps its migrations: dlt's ``_dlt_version``, and two of our own.
+"""The ledger of migrations, the same at every destination: dlt's ``_dlt_version``, and runs and steps of our own.
 
-Our tables hold texts only, moments in ISO 8601: they are read the same way from every database.
+Runs and steps are rows of texts, so that every destination gives them back as they were: moments are in ISO 8601 and
+UTC, lists are JSON. The plan stays the text that it is: few of the runs' plans are read.
 """
 
 from __future__ import annotations
@@ -8,154 +9,182 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeVar
 
-from schemactl.destinations._bookkeeping import bookkeeping_of, version_row
-from schemactl.destinations._ddl import create_table
-from schemactl.destinations._migration.records import Run, StepRecord, Version
-from schemactl.destinations._migration.rows import RUNS_TABLE, STEPS_TABLE, row_of, run_of, step_of
-from schemactl.destinations._session import Relation, literal, qualify, quote
-from schemactl.errors import InputError
+from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
+from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Schema, Table, schema_from_dict
 
-if TYPE_CHECKING:
-    from schemactl.destinations._migration.session import Database
+_NO_PLAN: Final = "{}"
+
+Row = Mapping[str, str | None]
+Read = TypeVar("Read")
 
 
-def _texts(name: str, required: Sequence[str], others: Sequence[str]) -> Table:
-    stated = [(column, False) for column in required] + [(column, True) for column in others]
-    columns = {column: Column(column, {"data_type": "text", "nullable": null}) for column, null in stated}
+def _texts(name: str, record: type[Run | StepRecord]) -> Table:
+    """Return a table of texts for the fields of a record; those that may be None may be null."""
+    columns = {
+        each.name: Column(each.name, {"data_type": "text", "nullable": "None" in str(each.type)})
+        for each in fields(record)
+    }
     return Table(name, columns)
 
 
-_RUNS: Final = _texts(
-    RUNS_TABLE,
-    ("run_id", "plan_hash", "schema_name", "to_hash", "who", "started", "state", "plan"),
-    ("from_hash", "finished"),
-)
-_STEPS: Final = _texts(
-    STEPS_TABLE,
-    ("run_id", "number", "statements_hash", "undo_statements", "who", "state"),
-    ("started", "finished"),
-)
+RUNS: Final = _texts("_schemactl_migrations", Run)
+STEPS: Final = _texts("_schemactl_steps", StepRecord)
+
+KEYS: Final = {RUNS.name: ("run_id",), STEPS.name: ("run_id", "number")}
+"""The columns that distinguish the rows of a table."""
 
 
-def _relation(database: Database, dataset: str, name: str) -> Relation | None:
-    found = database.relations(dataset, name).get(name)
-    return found if found and found.is_table else None
+class Ledger(ABC):
+    """The part of ``destinations.MigrationSession`` that remembers; a destination reads and replaces rows."""
+
+    __slots__ = ()
+
+    is_read_only: bool
+
+    def prepare_writing(self) -> None:
+        """Make the dataset where it is missing and is not made with its first table.
+
+        Raises:
+            InputError: the session only reads.
+        """
+        if self.is_read_only:
+            raise InputError("a session that only reads writes nothing")
+
+    @abstractmethod
+    def read_rows(self, table: Table, run_id: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of ``RUNS`` or ``STEPS``, or those of one run; none where the table is not there."""
+
+    @abstractmethod
+    def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
+        """Write rows in the place of those with the same ``KEYS``; the table is made where it is missing."""
+
+    @abstractmethod
+    def version_rows(self, version_hash: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of ``_dlt_version``, the last one first: schema_name, version, version_hash, inserted_at.
+
+        Args:
+            version_hash: of the rows to return, which then have ``schema`` as well; None for all.
+        """
+
+    @abstractmethod
+    def replace_version(self, schema: Schema) -> None:
+        """Write a schema as the last row of ``_dlt_version``, in the place of those with its hash."""
+
+    @abstractmethod
+    def remove_version(self, version_hash: str) -> None:
+        """Remove the rows of ``_dlt_version`` with a hash."""
+
+    def runs(self) -> tuple[Run, ...]:
+        runs = _read(RUNS.name, self.read_rows(RUNS), run_of)
+        return tuple(sorted(runs, key=lambda run: (run.started.timestamp(), run.run_id)))
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+        steps = _read(STEPS.name, self.read_rows(STEPS, run_id), step_of)
+        return tuple(sorted(steps, key=lambda step: step.number))
+
+    def write_run(self, run: Run) -> None:
+        self.prepare_writing()
+        self.replace_rows(RUNS, [row_of(run)])
+
+    def write_steps(self, steps: Sequence[StepRecord]) -> None:
+        self.prepare_writing()
+        if steps:
+            self.replace_rows(STEPS, [row_of(step) for step in steps])
+
+    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
+        found = _read(VERSION_TABLE, self.version_rows(), _version_of)
+        return tuple(each for each in found if schema_name in (None, each.schema_name))
+
+    def schema_of(self, version_hash: str) -> Schema | None:
+        from schemactl.schema.upgrade import upgrade
+
+        row = next(iter(self.version_rows(version_hash)), None)
+        if row is None:
+            return None
+        try:
+            return schema_from_dict(upgrade(json.loads(_unpacked(row["schema"]))))
+        except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"what `{VERSION_TABLE}` holds under hash `{version_hash}` is no schema: {error}"
+            raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
+
+    def write_version(self, schema: Schema) -> None:
+        self.prepare_writing()
+        self.replace_version(schema)
+
+    def forget_version(self, version_hash: str) -> None:
+        self.prepare_writing()
+        self.remove_version(version_hash)
 
 
-def _make(database: Database, dataset: str, table: Table) -> None:
-    if _relation(database, dataset, table.name) is None:
-        columns = list(table.columns.values())
-        database.execute(create_table(dataset, table.name, columns, database.column_type, database.dialect))
+def row_of(record: Run | StepRecord) -> dict[str, str | None]:
+    """Return a run or a step as texts, by the names of its columns."""
+    row = {each.name: _text(getattr(record, each.name)) for each in fields(record)}
+    if isinstance(record, Run):
+        row["plan"] = record.plan or _NO_PLAN
+    return row
 
 
-def _rows(database: Database, dataset: str, table: Table, condition: str, order: str) -> list[dict[str, Any]]:
-    if _relation(database, dataset, table.name) is None:
-        return []
-    listed = ", ".join(quote(name) for name in table.columns)
-    found = database.query(f"SELECT {listed} FROM {qualify(dataset, table.name)} WHERE {condition} ORDER BY {order}")
-    return [dict(zip(table.columns, row, strict=True)) for row in found]
-
-
-def read_runs(database: Database, dataset: str) -> tuple[Run, ...]:
-    """Return all runs, the first one first."""
-    rows = _rows(database, dataset, _RUNS, "1 = 1", '"started", "run_id"')
-    return tuple(run_of(row) for row in rows)
-
-
-def write_run(database: Database, dataset: str, run: Run) -> None:
-    """Write a run in the place of the one with its id."""
-    _make(database, dataset, _RUNS)
-    table = qualify(dataset, RUNS_TABLE)
-    database.execute(f"DELETE FROM {table} WHERE {quote('run_id')} = {literal(run.run_id)}")
-    row = row_of(run)
-    database.insert(table, tuple(row), [tuple(row.values())])
-
-
-def read_steps(database: Database, dataset: str, run_id: str) -> tuple[StepRecord, ...]:
-    """Return the steps of one run by their number."""
-    rows = _rows(database, dataset, _STEPS, f"{quote('run_id')} = {literal(run_id)}", quote("number"))
-    return tuple(sorted((step_of(row) for row in rows), key=lambda each: each.number))
-
-
-def write_steps(database: Database, dataset: str, steps: Sequence[StepRecord]) -> None:
-    """Write steps in the place of those with the same run and number."""
-    if not steps:
-        return
-    _make(database, dataset, _STEPS)
-    table = qualify(dataset, STEPS_TABLE)
-    for step in steps:
-        database.execute(
-            f"DELETE FROM {table} WHERE {quote('run_id')} = {literal(step.run_id)} "
-            f"AND {quote('number')} = {literal(str(step.number))}"
-        )
-    rows = [row_of(step) for step in steps]
-    database.insert(table, tuple(rows[0]), [tuple(row.values()) for row in rows])
-
-
-def schema_names(database: Database, dataset: str) -> frozenset[str]:
-    """Return the names of the schemas that a dataset was loaded with."""
-    return frozenset(each.schema_name for each in read_versions(database, dataset, None))
-
-
-def _version_columns(relation: Relation) -> dict[str, str] | None:
-    """Return the names of the columns there, which follow a naming convention, by dlt's; None of an old engine."""
-    names = {name.lower(): name for name in relation.columns}
-    needed = ("version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema")
-    return {name: names[name] for name in needed} if all(name in names for name in needed) else None
-
-
-def read_versions(database: Database, dataset: str, schema_name: str | None) -> tuple[Version, ...]:
-    """Return the schemas of dlt's ledger, the last one first."""
-    relation = _relation(database, dataset, VERSION_TABLE)
-    columns = _version_columns(relation) if relation else None
-    if relation is None or columns is None:
-        return ()
-    quoted = {key: quote(name) for key, name in columns.items()}
-    at = f"CAST({quoted['inserted_at']} AS {database.column_type(Column('', {'data_type': 'text'}))})"
-    condition = "1 = 1" if schema_name is None else f"{quoted['schema_name']} = {literal(schema_name)}"
-    rows = database.query(
-        f"SELECT {quoted['schema_name']}, {quoted['version']}, {quoted['version_hash']}, {at} "
-        f"FROM {qualify(dataset, relation.name)} WHERE {condition} "
-        f"ORDER BY {quoted['inserted_at']} DESC, {quoted['version']} DESC"
-    )
-    return tuple(Version(name, version, found, _in_utc(text)) for name, version, found, text in rows)
-
-
-def _in_utc(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def read_schema(database: Database, dataset: str, version_hash: str) -> Schema | None:
-    """Return the schema that dlt's ledger holds under a hash; None where it holds none.
+def run_of(row: Mapping[str, Any]) -> Run:
+    """Return the run that a row records.
 
     Raises:
-        InputError: what is stored there is no schema of the engines that are known.
+        KeyError: the row lacks a column.
+        ValueError, TypeError: a column holds what it cannot.
     """
-    relation = _relation(database, dataset, VERSION_TABLE)
-    columns = _version_columns(relation) if relation else None
-    if relation is None or columns is None:
-        return None
-    rows = database.query(
-        f"SELECT {quote(columns['schema'])} FROM {qualify(dataset, relation.name)} "
-        f"WHERE {quote(columns['version_hash'])} = {literal(version_hash)} LIMIT 1"
+    return Run(
+        run_id=row["run_id"],
+        plan_hash=row["plan_hash"],
+        schema_name=row["schema_name"],
+        from_hash=row["from_hash"],
+        to_hash=row["to_hash"],
+        who=row["who"],
+        started=datetime.fromisoformat(row["started"]),
+        finished=_moment(row["finished"]),
+        state=RunState(row["state"]),
+        plan="" if row["plan"] == _NO_PLAN else row["plan"],
     )
-    return _schema(rows[0][0], version_hash) if rows else None
 
 
-def _schema(stored: str, version_hash: str) -> Schema:
-    from schemactl.schema.upgrade import upgrade
+def step_of(row: Mapping[str, Any]) -> StepRecord:
+    """Return the step that a row records.
 
+    Raises:
+        KeyError: the row lacks a column.
+        ValueError, TypeError: a column holds what it cannot.
+    """
+    return StepRecord(
+        run_id=row["run_id"],
+        number=int(row["number"]),
+        statements_hash=row["statements_hash"],
+        undo_statements=tuple(json.loads(row["undo_statements"])),
+        who=row["who"],
+        state=StepState(row["state"]),
+        started=_moment(row["started"]),
+        finished=_moment(row["finished"]),
+    )
+
+
+def _version_of(row: Mapping[str, Any]) -> Version:
+    at = row.get("inserted_at")
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    if moment is not None:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return Version(row["schema_name"], row["version"], row["version_hash"], moment)
+
+
+def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Read]) -> list[Read]:
     try:
-        return schema_from_dict(upgrade(json.loads(_unpacked(stored))))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"what `_dlt_version` holds under hash `{version_hash}` is no schema: {error}") from error
+        return [make(row) for row in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DestinationError(f"a row of `{name}` is not what belongs there: {error}") from error
 
 
 def _unpacked(stored: str) -> str:
@@ -166,29 +195,17 @@ def _unpacked(stored: str) -> str:
         return stored
 
 
-def write_version(database: Database, dataset: str, schema: Schema) -> None:
-    """Write a schema into dlt's ledger, as the last one; a line with its hash gives way.
-
-    dlt asks for the last line of a schema's name, and whether there is one with a hash.
-    """
-    kept = bookkeeping_of(schema)
-    for table in (kept.versions, kept.loads):
-        _make(database, dataset, table)
-    table = kept.versions
-    relation = _relation(database, dataset, table.name.lower())
-    assert relation is not None
-    columns = _version_columns(relation)
-    if columns is None:
-        raise InputError(f"`{relation.name}` was made by a version of dlt that is too old to go on with")
-    target = qualify(dataset, relation.name)
-    database.execute(f"DELETE FROM {target} WHERE {quote(columns['version_hash'])} = {literal(schema.version_hash)}")
-    database.insert(target, tuple(columns.values()), [version_row(schema, datetime.now(UTC))])
+def _text(value: str | int | datetime | tuple[str, ...] | None) -> str | None:
+    match value:
+        case None:
+            return None
+        case datetime():
+            return value.astimezone(UTC).isoformat(timespec="microseconds")
+        case tuple():
+            return json.dumps(value)
+        case _:
+            return str(value)
 
 
-def forget_version(database: Database, dataset: str, version_hash: str) -> None:
-    """Remove the schema of a hash from dlt's ledger, where it is there."""
-    relation = _relation(database, dataset, VERSION_TABLE)
-    columns = _version_columns(relation) if relation else None
-    if relation is not None and columns is not None:
-        target = qualify(dataset, relation.name)
-        database.execute(f"DELETE FROM {target} WHERE {quote(columns['version_hash'])} = {literal(version_hash)}")
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Final, TypeVar
 
 from schemactl.destinations._catalogue import choose_dataset
-from schemactl.destinations._migration import ledger
-from schemactl.destinations._migration.session import Database
+from schemactl.destinations._migration import sql_ledger
+from schemactl.destinations._session import Database
 from schemactl.errors import DestinationError
 
 Opened = TypeVar("Opened")
@@ -27,7 +27,7 @@ def choose(database: Database, asked: str | None, schema: str) -> str:
         return asked
     known = {name for name in database.datasets() if database.relation_names(name)}
     main = {name for name in known if not (name.endswith("_staging") and name.removesuffix("_staging") in known)}
-    loaded = [name for name in sorted(main) if schema in ledger.schema_names(database, name)]
+    loaded = [name for name in sorted(main) if schema in sql_ledger.schema_names(database, name)]
     if len(loaded) == 1:
         return loaded[0]
     return choose_dataset(main, None, database.shown) if main else schema

@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
-from schemactl.destinations._migration import ledger
+from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.known import Known, Unguarded
-from schemactl.destinations._migration.records import Hindrance, Run, StepRecord, Unfit, Version
+from schemactl.destinations._migration.ledger import Ledger, Row
+from schemactl.destinations._migration.records import Hindrance, Unfit
 from schemactl.destinations._migration.rendering import Dialect, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
-from schemactl.destinations._session import Relation, qualify
+from schemactl.destinations._session import Database, Relation, qualify
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import ChangeType, Step, table_of
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Schema, Table
-
-
-class Database(Protocol):
-    """What is asked of a connection; ``destinations._session.Session`` has all of it."""
-
-    @property
-    def shown(self) -> str: ...
-
-    @property
-    def dialect(self) -> str: ...
-
-    def column_type(self, column: Column) -> str: ...
-
-    def execute(self, statement: str) -> int: ...
-
-    def query(self, statement: str) -> list[tuple[Any, ...]]: ...
-
-    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None: ...
-
-    def datasets(self) -> list[str]: ...
-
-    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]: ...
-
-    def relation_names(self, dataset: str) -> list[str]: ...
-
-    def relation(self, dataset: str, name: str) -> Relation | None:
-        """Return one by its name as it stands; where it is not there, a transaction may end with that."""
-        ...
-
-    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]: ...
-
+from schemactl.schema.types import Schema, Table
 
 Sampled = Callable[[str, Relation, float], str | None]
 """Writes the query of a sample of a table's rows; None where the engine has no sample of such a table.
@@ -61,7 +31,7 @@ D = TypeVar("D", bound=Database)
 
 
 @dataclass(frozen=True, slots=True)
-class SqlMigration(Generic[D]):
+class SqlMigration(Ledger, Generic[D]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
@@ -121,7 +91,7 @@ class SqlMigration(Generic[D]):
             self.database.execute("ROLLBACK")
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        self._make_dataset()
+        self.prepare_writing()
         quick = self._unguarded(step) if self.known.holds(step) else None
         for statement in quick.statements if quick is not None else statements:
             with self.database.wrap_errors("migrate"):
@@ -139,7 +109,7 @@ class SqlMigration(Generic[D]):
 
     def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
         """Do steps by one copy of their table; see ``flows.migrate.copying``."""
-        self._make_dataset()
+        self.prepare_writing()
         for statement in self.copy_statements(steps, table):
             with self.database.wrap_errors("migrate"):
                 self.database.execute(statement)
@@ -174,9 +144,8 @@ class SqlMigration(Generic[D]):
         self.known.note(step)
         return True
 
-    def _make_dataset(self) -> None:
-        if self.is_read_only:
-            raise InputError("a session that only reads writes nothing")
+    def prepare_writing(self) -> None:
+        Ledger.prepare_writing(self)
         if self.schema is None:
             with self.database.wrap_errors("make the dataset"):
                 if self.dataset not in self.database.datasets():
@@ -268,37 +237,22 @@ class SqlMigration(Generic[D]):
         found = self.reads(self.database, self.dataset).schema.tables[table]
         return tuple(each.name for each in found.columns.values() if each.properties.get("primary_key"))
 
-    def runs(self) -> tuple[Run, ...]:
+    def read_rows(self, table: Table, run_id: str | None = None) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):
-            return ledger.read_runs(self.database, self._place)
+            return sql_ledger.read_rows(self.database, self._place, table, run_id)
 
-    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        with self.database.wrap_errors("read the ledger"):
-            return ledger.read_steps(self.database, self._place, run_id)
-
-    def write_run(self, run: Run) -> None:
-        self._make_dataset()
+    def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
         with self.database.wrap_errors("write the ledger"):
-            ledger.write_run(self.database, self._place, run)
+            sql_ledger.replace_rows(self.database, self._place, table, rows)
 
-    def write_steps(self, steps: Sequence[StepRecord]) -> None:
-        self._make_dataset()
-        with self.database.wrap_errors("write the ledger"):
-            ledger.write_steps(self.database, self._place, steps)
-
-    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
+    def version_rows(self, version_hash: str | None = None) -> list[Mapping[str, Any]]:
         with self.database.wrap_errors("read dlt's ledger"):
-            return ledger.read_versions(self.database, self._place, schema_name)
+            return sql_ledger.version_rows(self.database, self._place, version_hash)
 
-    def schema_of(self, version_hash: str) -> Schema | None:
-        with self.database.wrap_errors("read dlt's ledger"):
-            return ledger.read_schema(self.database, self._place, version_hash)
-
-    def write_version(self, schema: Schema) -> None:
-        self._make_dataset()
+    def replace_version(self, schema: Schema) -> None:
         with self.database.wrap_errors("write dlt's ledger"):
-            ledger.write_version(self.database, self._place, schema)
+            sql_ledger.replace_version(self.database, self._place, schema)
 
-    def forget_version(self, version_hash: str) -> None:
+    def remove_version(self, version_hash: str) -> None:
         with self.database.wrap_errors("write dlt's ledger"):
-            ledger.forget_version(self.database, self._place, version_hash)
+            sql_ledger.remove_version(self.database, self._place, version_hash)

@@ -2,29 +2,56 @@
 
 New columns and allowed nulls are written into a table's log. All else about columns rewrites the table in one commit:
 names and types apart from those in the files need column mapping and type widening, which delta-rs cannot write.
+Each change of a table is one commit of its own, so earlier versions of the table can still be read (time travel) until
+a vacuum. What stands in a table's folder and in no commit, as a killed rewrite leaves it, is what a vacuum removes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Final
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
+from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
+from schemactl.destinations._lake.types import arrow_type, plain_type
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.address import dataset_to_migrate, read_address
-from schemactl.destinations.delta.catalogue import NAMES, stored
-from schemactl.destinations.delta.lake import DeltaLake
+from schemactl.destinations.delta.address import dataset_to_migrate, read_address, tables_in
+from schemactl.destinations.delta.catalogue import NAMES, catalogue_of, new_kind, wrap_errors
+from schemactl.destinations.delta.folders import WORKSHOP, clear, make_table, remove_table
+from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable, allow_local_timestamps
 from schemactl.destinations.delta.loading import require_driver
-from schemactl.destinations.delta.store import DeltaStore, remove_leftovers
-from schemactl.errors import InputError
+from schemactl.destinations.parquet.ledger import FolderLedger
+from schemactl.errors import DestinationError, InputError, SchemactlError
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.steps import Step
+from schemactl.migration.steps import (
+    AddColumn,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    RenameColumn,
+    RenameTable,
+    Step,
+    table_of,
+)
 from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.dataset
+    from deltalake import CommitProperties, DeltaTable
 
 
 def _retype(_: Column, after: Column) -> Way:
@@ -53,10 +80,329 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     return render_of_lake(step, table, dataset, ABILITIES)
 
 
+MARK: Final = "schemactlMigration"
+"""Where a commit says that it belongs to a migration, and what it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaMigration(LakeMigration, FolderLedger):
+    """A dataset that is open for migrating; see ``destinations._lake.store.LakeStore``.
+
+    Attributes:
+        folder: the dataset's.
+        is_read_only: whether nothing may be written.
+        read: the version of each table that its rows were last read of. A rewrite replaces this version and no other:
+            where another program has committed since, it fails, and rows of that program stay.
+    """
+
+    is_read_only: bool = False
+    read: dict[str, DeltaTable] = field(default_factory=dict, compare=False)
+
+    @property
+    def abilities(self) -> Abilities:
+        return ABILITIES
+
+    @property
+    def dataset(self) -> str:
+        return self.folder.name or self.folder.resolve().name
+
+    @property
+    def origin(self) -> str:
+        return f"delta:{self.folder.parent if self.folder.name else self.folder.resolve().parent}"
+
+    def read_catalogue(self) -> Catalogue:
+        if self.folder.is_dir() and tables_in(self.folder):
+            return catalogue_of(self.folder)
+        empty = replace(new_schema(schema_name((), self.dataset)), tables={})
+        return Catalogue(empty, f"delta:{self.folder}")
+
+    def fields(self, table: str) -> pyarrow.Schema:
+        return fields_of(self._open(table).table)
+
+    def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
+        import pyarrow
+
+        if DATABASE_TYPE in column.properties:
+            kind = column.properties[DATABASE_TYPE]
+            raise DestinationError(f"no column of type `{kind}` can be made, as dlt has no such type: `{column.name}`")
+        made = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
+        return made if before is None else commented(made, before)
+
+    def row_count(self, table: str) -> int:
+        import pyarrow
+
+        opened = self._open(table).table
+        with wrap_errors(f"cannot count the rows of `{self.folder / table}`", AGAIN):
+            counts = pyarrow.table(opened.get_add_actions())["num_records"].to_pylist()
+            # Whether a commit says how many rows a file has is up to its writer.
+            return opened.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
+
+    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        opened = self.read[table] = self._open(table).table
+        return read_batches(self.folder / table, self._rows(table, opened), _chosen(opened, columns))
+
+    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        opened = self._open(table).table
+        rows, wanted, place = self._rows(table, opened), _chosen(opened, columns), self.folder / table
+        with wrap_errors(f"cannot read `{place}`", AGAIN):
+            fragments = sorted(rows.get_fragments(), key=lambda each: each.path)
+            yield from sample((_sampled(place, rows, fragment, wanted) for fragment in fragments), share)
+
+    def _rows(self, table: str, opened: DeltaTable) -> pyarrow.dataset.Dataset:
+        import pyarrow.fs
+
+        place = self.folder / table
+        with wrap_errors(f"cannot read `{place}`", AGAIN):
+            # A rewrite pulls rows from within delta-rs, where its own file system must not be called again.
+            local = pyarrow.fs.SubTreeFileSystem(str(place.absolute()), pyarrow.fs.LocalFileSystem())
+            return opened.to_pyarrow_dataset(filesystem=local)
+
+    def refusal(self, step: Step, way: Way) -> Hindrance | None:
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        table = self._open(table_of(step))
+        return hindrance(table, step, self.field) if way is Way.REWRITE else demand_of(table)
+
+    def create(self, table: Table) -> None:
+        lake = self._writing()
+        if lake.open(table.name) is not None:
+            raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
+        fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
+        with wrap_errors(f"cannot make the Delta table `{lake.place(table.name)}`", AGAIN):
+            make_table(lake.place(table.name), fields, _mark("create table"))
+
+    def drop(self, table: str) -> None:
+        place = self._writing().place(table)
+        with wrap_errors(f"cannot remove `{place}`", AGAIN):
+            remove_table(place)
+        self.read.pop(table, None)
+
+    def rename(self, before: str, after: str) -> None:
+        lake = self._writing()
+        if lake.open(after) is not None and not _is_same(lake.place(before), lake.place(after)):
+            raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
+        with wrap_errors(f"cannot rename `{lake.place(before)}`", AGAIN):
+            os.replace(lake.place(before), lake.place(after))  # noqa: PTH105 - in one step, as files are replaced
+        self.read.pop(before, None)
+
+    def alter(self, step: Step) -> None:
+        from deltalake import Field
+
+        self._writing()
+        match step:
+            case AddColumn(table, column):
+                new = self.field(column)
+                opened, mark = self._open(table).table, _mark("add column")
+                with wrap_errors(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
+                    allow_local_timestamps(opened, [new], mark)
+                    opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
+            case DropNotNull(table, column):
+                opened = self._open(table).table
+                with wrap_errors(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
+                    opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
+            case _:
+                raise DestinationError(f"Delta does not do this by its log alone: {step}")
+        self.read.pop(table, None)
+
+    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+        import pyarrow
+        from deltalake import write_deltalake
+
+        self._writing()
+        opened = self.read.pop(table, None) or self._open(table).table
+        delta_fields(fields)
+        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"cannot rewrite `{table}`", AGAIN):
+            write_deltalake(
+                opened,
+                pyarrow.RecordBatchReader.from_batches(fields, rows),
+                mode="overwrite",
+                schema_mode="overwrite",
+                partition_by=list(opened.metadata().partition_columns) or None,
+                commit_properties=_mark("rewrite"),
+            )
+
+    def _writing(self) -> DeltaLake:
+        self.prepare_writing()
+        return DeltaLake(self.folder)
+
+    def _open(self, table: str) -> DeltaLakeTable:
+        found = DeltaLake(self.folder).open(table)
+        if found is None:
+            raise DestinationError(f"there is no Delta table `{table}` in `{self.folder}`")
+        return found
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a killed migration left of tables that it made or removed; call it while nobody else can write.
+
+    Raises:
+        DestinationError: it cannot be removed.
+    """
+    with wrap_errors(f"cannot remove `{folder / WORKSHOP}`", AGAIN):
+        clear(folder / WORKSHOP)
+
+
+def _chosen(table: DeltaTable, columns: Sequence[str]) -> pyarrow.Schema:
+    import pyarrow
+
+    fields = fields_of(table)
+    return pyarrow.schema([fields.field(name) for name in columns])
+
+
+def _sampled(place: Path, rows: pyarrow.dataset.Dataset, fragment: Any, wanted: pyarrow.Schema) -> Sampled:
+    """Return a file of a table; what the log alone says of it (partitions) is read with its rows."""
+    import pyarrow.dataset
+
+    def read(groups: tuple[int, ...]) -> Iterator[pyarrow.RecordBatch]:
+        part = fragment.subset(row_group_ids=list(groups))
+        held = pyarrow.dataset.FileSystemDataset([part], rows.schema, rows.format, rows.filesystem)
+        return read_batches(place, held, wanted)
+
+    return Sampled(group_sizes(fragment.metadata), read)
+
+
+def _mark(what: str) -> CommitProperties:
+    """Return what a commit says of itself; it is not tried again where another program was faster.
+
+    A second try would keep rows of the other program that are in no order with ours: under the old names and types.
+    """
+    from deltalake import CommitProperties
+
+    return CommitProperties(custom_metadata={MARK: what}, max_commit_retries=0)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+AGAIN: Final = "migrate again"
+"""What to do where another program was faster."""
+
+_COMMENT: Final = b"comment"
+
+
+def fields_of(table: DeltaTable) -> pyarrow.Schema:
+    """Return a table's columns as new files are to hold them, with what Delta keeps beside them."""
+    import pyarrow
+
+    held = pyarrow.schema(table.schema().to_arrow())
+    return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
+
+
+def commented(field: pyarrow.Field, before: pyarrow.Field) -> pyarrow.Field:
+    """Return a column with the comment of another; what else stands beside that one may be about its type."""
+    comment = (before.metadata or {}).get(_COMMENT)
+    return field if comment is None else field.with_metadata({_COMMENT: comment})
+
+
+def demand_of(table: DeltaLakeTable) -> Hindrance | None:
+    """Return what keeps all who cannot do what a table asks for from writing to it."""
+    return Hindrance(f"{_place(table)} {table.demand}") if table.demand is not None else None
+
+
+def hindrance(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> Hindrance | None:
+    """Return why the rows of a table cannot be written anew for a step.
+
+    Args:
+        table: whose rows they are.
+        step: about one of its columns.
+        new: makes a column as new files hold it.
+    """
+    if found := demand_of(table):
+        return found
+    stated = table.table.metadata()
+    if stated.configuration.get("delta.appendOnly") == "true":
+        hint = "set its property `delta.appendOnly` to false, then migrate again"
+        return Hindrance(f"{_place(table)} only takes new rows, and this step rewrites it", hint)
+    changed = _changed(table, step, new)
+    if changed in stated.partition_columns:
+        message = f"{_place(table)} is partitioned by `{changed}`, which must keep its name and type"
+        return Hindrance(message, "make a new table with other partitions, and load it anew")
+    return None
+
+
+def _changed(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> str | None:
+    """Return the column that a step takes its name or its type."""
+    match step:
+        case DropColumn():
+            return step.column.name
+        case RenameColumn():
+            return step.before
+        case ChangeType():
+            name = step.before.name
+            is_same = name in table.fields.names and table.fields.field(name).type == new(step.after).type
+            return None if is_same else name
+        case _:
+            return None
+
+
+def _place(table: DeltaLakeTable) -> str:
+    return f"`{table.name}` in `{table.folder.parent}`"
+
+
+def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
+    """Return columns as a table is given them.
+
+    Raises:
+        DestinationError: Delta would make other types of them.
+    """
+    import pyarrow
+    from deltalake import Schema as DeltaSchema
+
+    with wrap_errors("Delta has no such column", AGAIN):
+        wanted = pyarrow.schema(list(fields))
+        made = pyarrow.schema(DeltaSchema.from_arrow(wanted).to_arrow())
+    for each, there in zip(wanted, made, strict=True):
+        if (each.type, each.nullable) != (plain_type(there.type), there.nullable):
+            raise DestinationError(f"Delta would make `{there.type}` of `{each.name}`, not `{each.type}`")
+    return wanted
+
+
+def read_batches(place: Path, rows: pyarrow.dataset.Dataset, fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of the table at ``place``, few of them read ahead, in the types of ``fields``."""
+    import pyarrow
+
+    with wrap_errors(f"cannot read `{place}`", AGAIN):
+        # What is read ahead is held in memory.
+        for batch in rows.to_batches(columns=fields.names, batch_readahead=2, fragment_readahead=1):
+            columns = [column.cast(each.type) for column, each in zip(batch.columns, fields, strict=True)]
+            yield pyarrow.RecordBatch.from_arrays(columns, schema=fields)
+
+
+def in_fields(batches: Iterator[pyarrow.RecordBatch], fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    """Yield batches that hold just these columns; others would be read as if they did."""
+    import pyarrow
+
+    for batch in batches:
+        if batch.schema.names != fields.names:
+            raise DestinationError(f"rows with the columns {batch.schema.names} do not fit {fields.names}")
+        yield pyarrow.RecordBatch.from_arrays(batch.columns, schema=fields)
+
+
+@contextmanager
+def failing_as_itself(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[Iterator[pyarrow.RecordBatch]]:
+    """Let our errors, and interrupts, come out of ``batches`` as they are: delta-rs makes errors of its own of them."""
+    failures: list[BaseException] = []
+
+    def watched() -> Iterator[pyarrow.RecordBatch]:
+        try:
+            yield from batches
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    try:
+        yield watched()
+    except DestinationError as error:
+        if failures and (isinstance(failures[0], SchemactlError) or not isinstance(failures[0], Exception)):
+            raise failures[0] from error
+        raise
+
+
 @contextmanager
 def connect(
     url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
-) -> Iterator[LakeMigration]:
+) -> Iterator[DeltaMigration]:
     """Open a dataset for migrating; a load that was killed is undone first. See ``destinations.Migrator``."""
     address = read_address(url)
     if is_read_only and not may_be_new and not address.folder.is_dir():
@@ -69,4 +415,4 @@ def connect(
             held.enter_context(holding(folder, patience))
             remove_leftovers(folder)
             settle(DeltaLake(folder))
-        yield LakeMigration(DeltaStore(folder, is_read_only), ABILITIES, stored, is_read_only)
+        yield DeltaMigration(folder, is_read_only)

@@ -1,27 +1,54 @@
-"""Migrations of folders of Parquet: what can be done to them, how it reads, and a session on a dataset."""
+"""Migrations of folders of Parquet: what can be done to them, how it reads, and a session on a dataset.
+
+All files of a table change in one journal. A column is added by an empty file that has it and is the last one by
+name: files are read by the names of their columns, and dlt itself adds columns so. Whatever else becomes of columns
+means that all files are written anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import Address, read_address
-from schemactl.destinations.parquet.catalogue import NAMES, find_dataset, stored
+from schemactl.destinations.parquet.agreement import ANEW, disagreement
+from schemactl.destinations.parquet.catalogue import (
+    ENDING,
+    NAMES,
+    catalogue_of,
+    file_columns,
+    find_dataset,
+    partition_keys,
+    partition_values,
+    table_files,
+)
 from schemactl.destinations.parquet.check import check_name, check_writable
-from schemactl.destinations.parquet.fields import field_of
-from schemactl.destinations.parquet.journal import recover
-from schemactl.destinations.parquet.store import ParquetStore
+from schemactl.destinations.parquet.fields import field_of, joint_fields
+from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
+from schemactl.destinations.parquet.ledger import FolderLedger
+from schemactl.destinations.parquet.rows import count, cut, read_rows, write_files
+from schemactl.destinations.parquet.sampling import sampled_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, RenameTable, Step
+from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, DropTable, RenameTable, Step, table_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -78,6 +105,237 @@ def _check(table: str, *columns: Column) -> None:
         field_of(column)
 
 
+_NEW: Final = f"{FOLDER}/new"
+_GONE: Final = f"{FOLDER}/gone"
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetMigration(LakeMigration, FolderLedger):
+    """A dataset that is open for migrating; see ``destinations._lake.store.LakeStore``.
+
+    Attributes:
+        folder: the dataset's.
+        is_read_only: whether nothing may be written.
+        looked_at: in what the files of a table disagree, with their names: a file never changes under its name.
+    """
+
+    is_read_only: bool = False
+    looked_at: dict[str, tuple[tuple[str, ...], str | None]] = field(default_factory=dict, compare=False)
+
+    @property
+    def abilities(self) -> Abilities:
+        return ABILITIES
+
+    @property
+    def dataset(self) -> str:
+        return self.folder.name
+
+    @property
+    def origin(self) -> str:
+        return f"parquet:{self.folder.parent}"
+
+    def read_catalogue(self) -> Catalogue:
+        """Return the tables with all columns that any of their files has; nothing is said of nulls."""
+        found = catalogue_of(self.folder)
+        tables = {name: self._whole(table) for name, table in found.schema.tables.items()}
+        return replace(found, schema=replace(found.schema, tables=tables))
+
+    def _whole(self, table: Table) -> Table:
+        columns = dict(table.columns)
+        for name, file in reversed(self._files(table.name).items()):
+            for column in file_columns(file).values():
+                columns.setdefault(column.name, column)
+            for key in partition_keys(name):
+                columns.setdefault(key, Column(key, {"data_type": "text"}))
+        bare = {name: Column(name, _without_nulls(column)) for name, column in columns.items()}
+        return replace(table, columns=bare)
+
+    def fields(self, table: str) -> pyarrow.Schema:
+        return joint_fields(self._files(table))
+
+    def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
+        return field_of(column)
+
+    def row_count(self, table: str) -> int:
+        return sum(count(file) for file in self._files(table).values())
+
+    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        fields = self.fields(table)
+        wanted = pyarrow.schema([fields.field(name) for name in columns])
+        for name, file in self._files(table).items():
+            yield from read_rows(file, wanted, partition_values(name))
+
+    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        fields = self.fields(table)
+        return sampled_rows(self._files(table), pyarrow.schema([fields.field(name) for name in columns]), share)
+
+    def refusal(self, step: Step, _way: Way) -> Hindrance | None:
+        """Return that files lie in folders of their own, or disagree; what is not about columns leaves them alone."""
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        table = table_of(step)
+        files = self._files(table)
+        inner = next((name for name in files if "/" in name), None)
+        if inner is not None:
+            message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
+            return Hindrance(message, "write the table anew with the tool that partitions it")
+        return self.disagreement(table)
+
+    def disagreement(self, table: str) -> Hindrance | None:
+        files = self._files(table)
+        names, found = self.looked_at.get(table, ((), None))
+        if names != tuple(files):
+            found = disagreement(files)
+            self.looked_at[table] = tuple(files), found
+        return None if found is None else Hindrance(f"files of `{self.folder / table}` disagree: {found}", ANEW)
+
+    def create(self, table: Table) -> None:
+        import pyarrow
+
+        check_name(table.name)
+        if self._found(table.name):
+            raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
+        fields = pyarrow.schema([field_of(column) for column in table.columns.values()])
+        with self._gathering():
+            self._replace(table.name, (), (_new_name(),), fields, iter(()))
+
+    def drop(self, table: str) -> None:
+        self._files(table)
+        with self._gathering():
+            self._move(self.folder / table, self.folder / _GONE)
+            # Whatever is left here is removed by whoever comes next.
+            shutil.rmtree(self.folder / FOLDER, ignore_errors=True)
+
+    def rename(self, before: str, after: str) -> None:
+        check_name(after)
+        self._files(before)
+        target = self.folder / after
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise DestinationError(f"`{target}` is in the place of the table's new folder", hint="remove it")
+        self._move(self.folder / before, target)
+
+    def alter(self, step: Step) -> None:
+        """Add a column: an empty file states it, in the place of others that are empty.
+
+        Where files have names that would come after it, and hide the column, all are written anew.
+        """
+        if not isinstance(step, AddColumn):
+            raise DestinationError(f"a folder of Parquet cannot do `{type(step).__name__}` in place")
+        empty = [name for name, file in self._files(step.table).items() if not count(file)]
+        fields = self.fields(step.table)
+        if step.column.name in fields.names:
+            raise DestinationError(f"there is a column `{step.column.name}` in `{step.table}` already")
+        after, name = fields.append(field_of(step.column)), _new_name()
+        if name < max(self._files(step.table)):
+            self.rewrite(step.table, after, _widened(self.batches(step.table, fields.names), after))
+            return
+        with self._gathering():
+            self._replace(step.table, empty, (name,), after, iter(()))
+
+    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+        """Write each file anew under another name; files without rows go, unless there are no others."""
+        files = self._files(table)
+        sizes = {name: count(file) for name, file in files.items()}
+        full = [name for name, size in sizes.items() if size]
+        kept = full or list(files)[-1:]
+        numbered = cut(batches, [sizes[name] for name in full]) if full else iter(())
+        # A new name has the place of the old one, so that the last file stays the last one.
+        names = [_successor(name) for name in kept]
+        with self._gathering():
+            self._replace(table, list(files), names, fields, numbered)
+
+    def _replace(
+        self,
+        table: str,
+        gone: Sequence[str],
+        names: Sequence[str],
+        fields: pyarrow.Schema,
+        numbered: Iterator[tuple[int, pyarrow.RecordBatch]],
+    ) -> None:
+        """Put files in the place of others, in one journal.
+
+        Args:
+            table: whose files they are.
+            gone: names of files that go.
+            names: of files that come.
+            fields: their columns.
+            numbered: their rows, each with the place of its file in ``names``.
+        """
+        check_device(self.folder / table, self.folder)
+        (self.folder / _NEW / table).mkdir(parents=True, exist_ok=True)
+        write_files([self.folder / _NEW / table / name for name in names], fields, numbered)
+        moves = tuple((f"{_NEW}/{table}/{name}", f"{table}/{name}") for name in names)
+        commit(self.folder, Journal(tuple(f"{table}/{name}" for name in gone), moves))
+
+    def _found(self, table: str) -> dict[str, Path]:
+        return table_files(list_files(self.folder), table)
+
+    def _files(self, table: str) -> dict[str, Path]:
+        """Return the files of a table by name.
+
+        Raises:
+            InputError: there is no such table.
+        """
+        found = self._found(table)
+        if not found:
+            raise InputError(f"there is no table `{table}` in `{self.folder}`")
+        return found
+
+    def _move(self, old: Path, new: Path) -> None:
+        try:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(old, new)  # noqa: PTH105 - as in the journal, it is the system's own
+        except OSError as error:
+            raise DestinationError(f"cannot rename `{old}`: {error.strerror or error}") from error
+
+    @contextmanager
+    def _gathering(self) -> Iterator[None]:
+        """Start with an empty hidden folder; remove what is gathered, unless a journal has made it certain."""
+        try:
+            recover(self.folder)
+            yield
+        except OSError as error:
+            place = error.filename or self.folder
+            hint = "what had begun is finished by the next command that writes there"
+            raise DestinationError(f"cannot write `{place}`: {error.strerror or error}", hint=hint) from error
+        finally:
+            with suppress(OSError, DestinationError):
+                if not (self.folder / FOLDER / "journal.json").exists():
+                    shutil.rmtree(self.folder / FOLDER)
+
+
+def _without_nulls(column: Column) -> dict[str, object]:
+    return {name: value for name, value in column.properties.items() if name != "nullable"}
+
+
+def _new_name() -> str:
+    """Return a name as dlt gives them: the load's id is a time, so it comes after those of earlier loads."""
+    return f"{time.time():.6f}.{uuid.uuid4().hex[:10]}{ENDING}"
+
+
+def _widened(batches: Iterator[pyarrow.RecordBatch], fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    """Yield rows with null in a column that comes last."""
+    import pyarrow
+
+    for batch in batches:
+        arrays = [*batch.columns, pyarrow.nulls(batch.num_rows, fields.types[-1])]
+        yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
+
+
+def _successor(name: str) -> str:
+    """Return another name for a file that is written anew: the load's id stays, the file's is new.
+
+    A journal that is carried out twice removes the old name each time, so the new one must be another.
+    """
+    stem = name.removesuffix(ENDING)
+    load_id, dot, _ = stem.rpartition(".")
+    return f"{load_id if dot else stem}.{uuid.uuid4().hex[:10]}{ENDING}"
+
+
 @contextmanager
 def connect(
     url: str,
@@ -86,7 +344,7 @@ def connect(
     patience: float = 0.0,
     is_read_only: bool = False,
     may_be_new: bool = False,
-) -> Iterator[LakeMigration]:
+) -> Iterator[ParquetMigration]:
     """Open a dataset for migrating; what a killed load or step has left is finished first.
 
     See ``destinations.Migrator``. To read, nothing is finished: what a journal says counts as done.
@@ -94,21 +352,21 @@ def connect(
     address = read_address(url)
     if not address.folder.is_dir() and not may_be_new and is_read_only:
         raise InputError(f"there is no folder `{address.folder}`")
-    store = ParquetStore(_dataset(address))
+    session = ParquetMigration(_dataset(address), is_read_only)
     if is_read_only:
-        yield LakeMigration(store, ABILITIES, stored, is_read_only=True)
+        yield session
         return
-    check_writable(store.folder)
-    with holding(store.folder, patience):
-        _recover(store)
-        yield LakeMigration(store, ABILITIES, stored)
+    check_writable(session.folder)
+    with holding(session.folder, patience):
+        _recover(session.folder)
+        yield session
 
 
-def _recover(store: ParquetStore) -> None:
+def _recover(folder: Path) -> None:
     try:
-        recover(store.folder)
+        recover(folder)
     except OSError as error:
-        message = f"cannot finish what was broken off in `{store.folder}`: {error.strerror or error}"
+        message = f"cannot finish what was broken off in `{folder}`: {error.strerror or error}"
         raise DestinationError(message) from error
 
 

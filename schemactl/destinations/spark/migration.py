@@ -18,14 +18,11 @@ from schemactl.destinations._migration.records import (
     MOST_EXAMPLES,
     Example,
     Hindrance,
-    Run,
-    StepRecord,
     Unfit,
-    Version,
 )
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.spark import ledger
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
+from schemactl.destinations.spark.ledger import SparkLedger, wrap_errors
 from schemactl.destinations.spark.statements import copy_statements, is_same_type
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
@@ -35,10 +32,10 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
-    from schemactl.engine.catalogue import Tables
+    pass
 
 ORIGIN: Final = "spark:"
 
@@ -83,7 +80,7 @@ def connect(
     from schemactl.engine.catalogue import find_tables, mend_tables
     from schemactl.engine.catalogue_pending import Target, recover, refreshed
     from schemactl.engine.merge import configured
-    from schemactl.engine.session.running import running_session, wrap_errors
+    from schemactl.engine.session.running import running_session
 
     namespace = read_address(url)
     with running_session() as spark, configured(spark):
@@ -97,11 +94,8 @@ def connect(
 
 
 @dataclass(frozen=True, slots=True)
-class SparkMigration:
+class SparkMigration(SparkLedger):
     """See ``destinations.MigrationSession``."""
-
-    tables: Tables
-    is_read_only: bool = False
 
     @property
     def dataset(self) -> str:
@@ -112,8 +106,6 @@ class SparkMigration:
         return ORIGIN
 
     def catalogue(self) -> Catalogue:
-        from schemactl.engine.session.running import wrap_errors
-
         with wrap_errors("read the catalog"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
         if found is not None:
@@ -127,12 +119,10 @@ class SparkMigration:
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        from schemactl.engine.session.running import wrap_errors
-
         if way_of(step, ABILITIES) is Way.COPY:
             self.run_together((step,))
             return
-        self._make_schema()
+        self.prepare_writing()
         if isinstance(step, ChangeType):
             return  # the type is another one in the schema alone
         with wrap_errors("migrate"):
@@ -143,9 +133,8 @@ class SparkMigration:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
         from schemactl.engine.catalogue import rewrite
         from schemactl.engine.catalogue_steps import changes_of
-        from schemactl.engine.session.running import wrap_errors
 
-        self._make_schema()
+        self.prepare_writing()
         with wrap_errors("migrate"):
             rewrite(self.tables, table_of(steps[0]), changes_of(steps))
 
@@ -153,25 +142,14 @@ class SparkMigration:
         """Return what ``run_together`` does, as people read it; see ``flows.migrate.merging``."""
         return copy_statements(steps, table, self.dataset)
 
-    def _make_schema(self) -> None:
-        from schemactl.engine.catalogue import make_schema
-        from schemactl.engine.session.running import wrap_errors
-
-        if self.is_read_only:
-            raise InputError("a session that only reads writes nothing")
-        with wrap_errors("make the schema"):
-            make_schema(self.tables)
-
     def row_count(self, table: str) -> int:
         from schemactl.engine.catalogue import row_count
-        from schemactl.engine.session.running import wrap_errors
 
         with wrap_errors("count rows"):
             return row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         from schemactl.engine.catalogue import empty_tables
-        from schemactl.engine.session.running import wrap_errors
 
         with wrap_errors("look for rows"):
             return empty_tables(self.tables, tables)
@@ -182,7 +160,6 @@ class SparkMigration:
 
     def obstacle(self, step: Step) -> Hindrance | None:
         from schemactl.engine.catalogue import BY_HAND, copy_obstacle
-        from schemactl.engine.session.running import wrap_errors
 
         if way_of(step, ABILITIES) is not Way.COPY:
             return None
@@ -201,7 +178,6 @@ class SparkMigration:
 
     def _unfit(self, table: str, step: Step, column: str | None, share: float, *, is_undone: bool = False) -> Unfit:
         from schemactl.engine.catalogue_steps import Counted, count_not_undone, count_unfit, sampled
-        from schemactl.engine.session.running import wrap_errors
 
         with wrap_errors("count values that do not survive"):
             if not self.tables.has(table):
@@ -220,55 +196,3 @@ class SparkMigration:
             for row, value, becomes in found.examples
         )
         return Unfit(found.count, found.rows, examples)
-
-    def runs(self) -> tuple[Run, ...]:
-        from schemactl.engine.session.running import wrap_errors
-
-        with wrap_errors("read the ledger"):
-            return ledger.read_runs(self.tables)
-
-    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        from schemactl.engine.session.running import wrap_errors
-
-        with wrap_errors("read the ledger"):
-            return ledger.read_steps(self.tables, run_id)
-
-    def write_run(self, run: Run) -> None:
-        from schemactl.engine.session.running import wrap_errors
-
-        self._make_schema()
-        with wrap_errors("write the ledger"):
-            ledger.write_run(self.tables, run)
-
-    def write_steps(self, steps: Sequence[StepRecord]) -> None:
-        from schemactl.engine.session.running import wrap_errors
-
-        self._make_schema()
-        with wrap_errors("write the ledger"):
-            ledger.write_steps(self.tables, steps)
-
-    def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        from schemactl.engine.session.running import wrap_errors
-
-        with wrap_errors("read dlt's ledger"):
-            return ledger.read_versions(self.tables, schema_name)
-
-    def schema_of(self, version_hash: str) -> Schema | None:
-        from schemactl.engine.session.running import wrap_errors
-
-        with wrap_errors("read dlt's ledger"):
-            return ledger.read_schema(self.tables, version_hash)
-
-    def write_version(self, schema: Schema) -> None:
-        from schemactl.engine.session.running import wrap_errors
-
-        self._make_schema()
-        with wrap_errors("write dlt's ledger"):
-            ledger.write_version(self.tables, schema)
-
-    def forget_version(self, version_hash: str) -> None:
-        from schemactl.engine.session.running import wrap_errors
-
-        self._make_schema()
-        with wrap_errors("write dlt's ledger"):
-            ledger.forget_version(self.tables, version_hash)

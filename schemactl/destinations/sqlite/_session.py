@@ -34,7 +34,7 @@ _NAMES: Final = r"""
 
 @dataclass(frozen=True, slots=True)
 class SqliteDatabase:
-    """A connection on which every statement is kept at once; see ``_migration.session.Database``."""
+    """A connection on which every statement is kept at once; see ``destinations._session.Database``."""
 
     connection: sqlite3.Connection
     address: FileAddress

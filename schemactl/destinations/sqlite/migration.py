@@ -16,7 +16,7 @@ from typing import Final, assert_never
 from schemactl.destinations import _ddl
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
-from schemactl.destinations._migration import ledger
+from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._migration.rendering import (
@@ -198,7 +198,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
-        self._make_dataset()
+        self.prepare_writing()
         there = self.database
         with there.wrap_errors("look for indexes"):
             found = [
@@ -291,4 +291,4 @@ def _choose(address: FileAddress, schema_name: str) -> tuple[str, Path]:
 
 def _schema_names(address: FileAddress, path: Path) -> frozenset[str]:
     with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read dlt's ledger"):
-        return ledger.schema_names(database, MAIN)
+        return sql_ledger.schema_names(database, MAIN)
