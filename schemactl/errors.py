@@ -126,6 +126,10 @@ class ChangedMeanwhile(DestinationError):
     """A destination was changed by others while it was read: to read it again may go well."""
 
 
+class LockNotAvailable(DestinationError):
+    """A statement gave way to a session that holds a lock on its table: to run it again may go well."""
+
+
 class CommandWarning(UserWarning):
     """What a person should know of a command that goes on; it is reported at the command's end, each once."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schemactl.destinations._migration.records import (
         Example,
         Hindrance,
+        Patience,
         Run,
         RunState,
         StepRecord,
@@ -48,6 +49,7 @@ _HOMES: Final = {
     "_migration.records": (
         "Example",
         "Hindrance",
+        "Patience",
         "Run",
         "RunState",
         "StepRecord",
@@ -75,6 +77,7 @@ __all__ = [
     "MigrationSession",
     "Migrator",
     "PastLoads",
+    "Patience",
     "Run",
     "RunState",
     "SamplingSession",
@@ -196,7 +199,7 @@ class Migrator(Protocol):
         url: str,
         schema_name: str,
         *,
-        patience: float = 0.0,
+        patience: Patience = ...,
         is_read_only: bool = False,
         may_be_new: bool = False,
     ) -> AbstractContextManager[MigrationSession]:
@@ -210,7 +213,7 @@ class Migrator(Protocol):
             url: the destination's address. Without ``dataset`` it is the one that was loaded with this schema, else
                 the only one that holds tables, else one named as the schema.
             schema_name: the schema's.
-            patience: seconds to wait for the lock.
+            patience: how long to wait for the lock, and for locks of the database; by default not at all.
             is_read_only: nothing is written and no lock is taken.
             may_be_new: whether a file to read that is not there counts as empty, as it will be made.
 

@@ -24,6 +24,7 @@ from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import IdentityTransform
 
+from schemactl.destinations import Patience
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import rewriting
 from schemactl.destinations.iceberg.migration import IcebergMigration
@@ -121,7 +122,7 @@ def plan(url: str, orders: Table, **options: Any) -> PlanReport:
 
 def apply(url: str, orders: Table, *, allows: bool = False, patience: float = 10.0, **options: Any) -> ApplyReport:
     reference = put(wanted(orders), "w.yaml")
-    request = ApplyRequest(reference, url, Path("schemas"), PlanOptions(**options), allows, patience=patience)
+    request = ApplyRequest(reference, url, Path("schemas"), PlanOptions(**options), allows, patience=Patience(patience))
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))
 
 
@@ -549,7 +550,7 @@ def test_who_waits_gets_the_folder_when_it_is_free(url: str) -> None:
     def wait(patience: float) -> str:
         start = monotonic()
         try:
-            with destination.connect(url, "shop", patience=patience):
+            with destination.connect(url, "shop", patience=Patience(patience)):
                 return "held"
         except DestinationError as error:
             assert monotonic() - start < patience + 2
@@ -635,7 +636,7 @@ def test_a_configured_catalogue_is_migrated(tmp_path: Path, monkeypatch: pytest.
 
 
 def _try_to_connect(url: str) -> None:
-    with destination.connect(url, "shop", patience=0.1):
+    with destination.connect(url, "shop", patience=Patience(0.1)):
         pass
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from schemactl.destinations import parquet
+from schemactl.destinations import Patience, parquet
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.destinations.parquet.rows import cut
@@ -220,13 +220,16 @@ def test_a_table_does_not_take_a_folder_that_is_in_use(folder: Path) -> None:
 def test_who_comes_second_waits_and_is_reported_who_holds_the_lock(folder: Path) -> None:
     with holder(folder) as process:
         start = time.monotonic()
-        with pytest.raises(DestinationError, match=f"in use by process {process.pid}"), opened(folder, patience=0.3):
+        with (
+            pytest.raises(DestinationError, match=f"in use by process {process.pid}"),
+            opened(folder, patience=Patience(0.3)),
+        ):
             pass
         assert time.monotonic() - start < 4
         with opened(folder, is_read_only=True) as session:
             assert session.row_count("orders") == 3
         process.send_signal(signal.SIGKILL)
-        with opened(folder, patience=10) as session:
+        with opened(folder, patience=Patience(10)) as session:
             assert session.row_count("orders") == 3
 
 

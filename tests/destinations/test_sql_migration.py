@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from schemactl.destinations import duckdb, postgresql, sqlite
+from schemactl.destinations import Patience, duckdb, postgresql, sqlite
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.effects import effect
@@ -313,13 +313,13 @@ def test_who_comes_second_is_reported_and_a_killed_owner_holds_nothing(place):
     owner = subprocess.Popen([sys.executable, "-c", code, made, place[2]], stdout=subprocess.PIPE, text=True)
     try:
         assert owner.stdout.readline() == "here\n"
-        with pytest.raises(DestinationError), kind.connect(url, "shop", patience=0.3):
+        with pytest.raises(DestinationError), kind.connect(url, "shop", patience=Patience(0.3)):
             pass
     finally:
         owner.kill()
         owner.wait()
         owner.stdout.close()
-    with kind.connect(url, "shop", patience=20) as session:
+    with kind.connect(url, "shop", patience=Patience(20)) as session:
         assert not session.catalogue().schema.tables
 
 

@@ -6,9 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 MOST_EXAMPLES = 5
 """How many values are shown of those that stand in a step's way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a migration waits for others, and others for it.
+
+    Attributes:
+        seconds: to wait until another migration or load has ended.
+        lock_seconds: to wait for a lock of the database; whoever comes after waits as long, so a step gives way then.
+        lock_retries: how often a step that gave way is tried again.
+        statement_seconds: that a statement may run; None for any time.
+    """
+
+    seconds: float = 10.0
+    lock_seconds: float = 2.0
+    lock_retries: int = 10
+    statement_seconds: float | None = None
+
+
+NO_PATIENCE: Final = Patience(seconds=0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
 from schemactl.destinations._lake.types import arrow_type, plain_type
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_migrate, read_address, tables_in
 from schemactl.destinations.delta.catalogue import NAMES, catalogue_of, new_kind, wrap_errors
@@ -401,7 +401,12 @@ def failing_as_itself(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[Iterat
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
+    url: str,
+    schema_name: str,
+    *,
+    patience: Patience = NO_PATIENCE,
+    is_read_only: bool = False,
+    may_be_new: bool = False,
 ) -> Iterator[DeltaMigration]:
     """Open a dataset for migrating; a load that was killed is undone first. See ``destinations.Migrator``."""
     address = read_address(url)
@@ -412,7 +417,7 @@ def connect(
     with ExitStack() as held:
         if not is_read_only:
             check_writable(folder)
-            held.enter_context(holding(folder, patience))
+            held.enter_context(holding(folder, patience.seconds))
             remove_leftovers(folder)
             settle(DeltaLake(folder))
         yield DeltaMigration(folder, is_read_only)

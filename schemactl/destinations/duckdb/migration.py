@@ -12,7 +12,7 @@ from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
 from schemactl.destinations._migration.known import Unguarded
 from schemactl.destinations._migration.opening import choose, waiting
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._migration.rendering import (
     COPY_PREFIX,
     Dialect,
@@ -259,7 +259,12 @@ def _is_copied_there(step: Step, hanging: Hanging) -> bool:
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
+    url: str,
+    schema_name: str,
+    *,
+    patience: Patience = NO_PATIENCE,
+    is_read_only: bool = False,
+    may_be_new: bool = False,
 ) -> Iterator[DuckDbMigration]:
     """Open a file for migrating; DuckDB lets one process write at a time. See ``destinations.Migrator``."""
     address = parse_file_address(url)
@@ -269,7 +274,7 @@ def connect(
     def catalogue(session: DuckDbSession, dataset: str) -> Catalogue:
         return read_connection(session.connection, address, dataset)
 
-    with waiting(lambda: open_session(address, is_read_only=is_read_only), patience, is_in_use) as session:
+    with waiting(lambda: open_session(address, is_read_only=is_read_only), patience.seconds, is_in_use) as session:
         session.execute("COMMIT")
         register(session.connection)
         dataset = choose(session, address.dataset, schema_name)

@@ -19,7 +19,7 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
 from schemactl.destinations._lake.table import DataFile
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.altering import edit_of, field_of, hindrance, way_of_retype
@@ -211,7 +211,12 @@ def _batches(
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
+    url: str,
+    schema_name: str,
+    *,
+    patience: Patience = NO_PATIENCE,
+    is_read_only: bool = False,
+    may_be_new: bool = False,
 ) -> Iterator[IcebergMigration]:
     """Open a dataset for migrating; what a killed load or rewrite has left is undone first.
 
@@ -224,7 +229,7 @@ def connect(
         if not is_read_only:
             if address.folder is not None:
                 check_writable(address.folder)
-            held.enter_context(holding(lock_folder(address), patience))
+            held.enter_context(holding(lock_folder(address), patience.seconds))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         if hasattr(catalog, "close"):
             held.enter_context(closing(catalog))

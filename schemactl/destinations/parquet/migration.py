@@ -21,7 +21,7 @@ from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.agreement import ANEW, disagreement
@@ -341,7 +341,7 @@ def connect(
     url: str,
     schema_name: str,  # noqa: ARG001 - a folder is found as loads find it
     *,
-    patience: float = 0.0,
+    patience: Patience = NO_PATIENCE,
     is_read_only: bool = False,
     may_be_new: bool = False,
 ) -> Iterator[ParquetMigration]:
@@ -357,7 +357,7 @@ def connect(
         yield session
         return
     check_writable(session.folder)
-    with holding(session.folder, patience):
+    with holding(session.folder, patience.seconds):
         _recover(session.folder)
         yield session
 

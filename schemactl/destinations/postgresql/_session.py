@@ -14,7 +14,7 @@ from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations.postgresql._address import Address, without_password
 from schemactl.destinations.postgresql._copy import csv_of
 from schemactl.destinations.postgresql._types import NAMES, column_type
-from schemactl.errors import ChangedMeanwhile, DestinationError
+from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
@@ -55,6 +55,7 @@ _HINTS: Final[dict[str, str]] = {
         "and SELECT, INSERT, UPDATE, DELETE on its tables"
     ),
     "55P03": "another session holds a lock on it: end that first, or wait",
+    "57014": "`--statement-timeout SECONDS` gives each statement more time; somebody else may have canceled it, too",
     "22P05": "PostgreSQL keeps no NUL characters: take `\\u0000` out of the data",
     "53100": "make room on the server's disk, then load again",
     "22001": "the column there is narrower than the schema's",
@@ -75,8 +76,13 @@ _DENIED_TEMPORARY: Final = re.compile(r'permission denied to create temporary ta
 _OWNED: Final = re.compile(r"must be owner of (?P<kind>\w+) (?P<name>.+)")
 _TO_READ: Final = "grant the user USAGE on the dataset, and SELECT on its tables"
 
-_CHANGED: Final = frozenset({"40001", "40P01", "42P01", "42703", "42704", "42804", "42883", "3F000", "XX000"})
+_CHANGED: Final = ("40001", "40P01", "42P01", "42703", "42704", "42804", "42883", "3F000", "XX000")
 """Codes of statements about what another session has changed since the catalog was read."""
+
+_KINDS: Final[dict[str, type[DestinationError]]] = {
+    **dict.fromkeys(_CHANGED, ChangedMeanwhile),
+    "55P03": LockNotAvailable,
+}
 
 _LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
 
@@ -187,7 +193,7 @@ def _wrap_error(
     if (said.sqlstate or "").startswith(_OF_VALUES):
         message = shown_error(message)
     found = hint if hint == _LOST else hint_of(error, is_read_only) or hint
-    kind = ChangedMeanwhile if said.sqlstate in _CHANGED else DestinationError
+    kind = _KINDS.get(said.sqlstate or "", DestinationError)
     return kind(f"cannot {task} in `{address.shown}`: {message}", hint=found)
 
 

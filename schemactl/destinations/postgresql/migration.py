@@ -11,7 +11,7 @@ from typing import Final, assert_never
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, Retype, coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Hindrance, Unfit
+from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
 from schemactl.destinations._migration.rendering import (
     Dialect,
     alter,
@@ -26,6 +26,7 @@ from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
 from schemactl.destinations.postgresql._hanging import find_hindrance, hanging_on
+from schemactl.destinations.postgresql._locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
 from schemactl.destinations.postgresql._trial import SCHEMA, TRIAL, refusal_of
@@ -42,7 +43,7 @@ from schemactl.destinations.postgresql.conversion import (
     type_of,
     written_retype,
 )
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
     AddColumn,
@@ -62,11 +63,16 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
+    table_of,
 )
 from schemactl.schema.types import Column, DataType, Table
 
 _PAUSE_SECONDS: Final = 0.2
-_STATEMENT_PATIENCE: Final = "60s"
+_LOCKED: Final = (
+    "end that session, or wait for it: `--lock-retries N` tries more often, `--step-lock-timeout SECONDS` waits longer"
+)
+_READING_SECONDS: Final = 60.0
+"""To wait for a lock where nothing is written: nobody waits for a reader."""
 _SAVEPOINT: Final = "_schemactl_step"
 
 
@@ -210,7 +216,20 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             return tuple(hanging_on(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        """Run the statements of a step; values that PostgreSQL does not cast as dlt does go through dlt's coercion."""
+        """Run the statements of a step; values that PostgreSQL does not cast as dlt does go through dlt's coercion.
+
+        Raises:
+            LockNotAvailable: others hold a lock on the table; the message names them.
+        """
+        try:
+            self._run(step, statements)
+        except LockNotAvailable as error:
+            # By a connection of its own: the transaction has failed.
+            with open_session(self.database.address, is_read_only=True) as other:
+                holders = lock_holders(other, DIALECT.table(self.dataset, table_of(step)), self.database)
+            raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
+
+    def _run(self, step: Step, statements: Sequence[str]) -> None:
         match step:
             case Backfill(taken=Taken.FITTING):
                 self.stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
@@ -233,6 +252,8 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         try:
             with self._savepoint():
                 SqlMigration.run(self, step, statements)
+        except LockNotAvailable:
+            raise
         except DestinationError:
             if self.database.connection.closed or not self.stage_coerced(retype, table):
                 raise
@@ -396,7 +417,7 @@ def connect(
     url: str,
     schema_name: str,
     *,
-    patience: float = 0.0,
+    patience: Patience = NO_PATIENCE,
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001
 ) -> Iterator[PostgresMigration]:
@@ -416,14 +437,17 @@ def connect(
             # Texts without a zone are in UTC, and floats have all of their digits.
             for setting in ("TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on"):
                 session.execute(f"SET {setting}")
-            session.execute(f"SET lock_timeout = '{_STATEMENT_PATIENCE}'")
+            lock_seconds = _READING_SECONDS if is_read_only else patience.lock_seconds
+            session.execute(f"SET lock_timeout = {milliseconds(lock_seconds)}")
+            if patience.statement_seconds is not None:
+                session.execute(f"SET statement_timeout = {milliseconds(patience.statement_seconds)}")
             session.execute("SET extra_float_digits = 1")
             if is_read_only:
                 session.execute("SET default_transaction_read_only = on")
             dataset = choose(session, address.dataset, schema_name)
         if not is_read_only:
             with session.wrap_errors("take the lock"):
-                _lock(session, dataset, patience)
+                _lock(session, dataset, patience.seconds)
         try:
             yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
         finally:

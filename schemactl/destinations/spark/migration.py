@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration.conversion import Retype, has_spellings
-from schemactl.destinations._migration.records import (
-    MOST_EXAMPLES,
-    Example,
-    Hindrance,
-    Unfit,
-)
+from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
 from schemactl.destinations.spark.ledger import SparkLedger, wrap_errors
@@ -68,7 +63,7 @@ def connect(
     url: str,
     schema_name: str,  # noqa: ARG001 - the Protocol's: the address says which schema of the catalog
     *,
-    patience: float = 0.0,  # noqa: ARG001 - the Protocol's
+    patience: Patience = NO_PATIENCE,  # noqa: ARG001 - the Protocol's
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001 - the Protocol's: a schema that is not there is empty
 ) -> Iterator[SparkMigration]:

@@ -18,7 +18,7 @@ from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.ddl import checked_type
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._migration.rendering import (
     COPY_PREFIX,
     Dialect,
@@ -244,7 +244,12 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
 @contextmanager
 def connect(
-    url: str, schema_name: str, *, patience: float = 0.0, is_read_only: bool = False, may_be_new: bool = False
+    url: str,
+    schema_name: str,
+    *,
+    patience: Patience = NO_PATIENCE,
+    is_read_only: bool = False,
+    may_be_new: bool = False,
 ) -> Iterator[SqliteMigration]:
     """Open a file for migrating, for itself alone. See ``destinations.Migrator``."""
     address = parse_file_address(url)
@@ -255,7 +260,7 @@ def connect(
     def catalogue(database: SqliteDatabase, asked: str) -> Catalogue:
         return read_connection(database.connection, address, asked, path)
 
-    with open_database(address, path, patience=patience, is_read_only=is_read_only) as database:
+    with open_database(address, path, patience=patience.seconds, is_read_only=is_read_only) as database:
         yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, MAIN, _is_copied)
 
 

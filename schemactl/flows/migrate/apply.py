@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import MigrationSession, Run
+from schemactl.destinations import MigrationSession, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.genuine import check_file
 from schemactl.flows.migrate.grouping import left_of
+from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
@@ -47,7 +48,7 @@ class ApplyRequest:
         schemas: the folder of ``import/`` and ``export/``.
         options: what the user decides; a plan's file has decided.
         allows_destructive: whether steps may lose data.
-        patience: seconds to wait for others.
+        patience: how long to wait for others.
         is_step_by_step: whether each step is kept when it is done.
         key: that a plan's file must be signed with; None for any.
     """
@@ -57,7 +58,7 @@ class ApplyRequest:
     schemas: Path
     options: PlanOptions
     allows_destructive: bool = False
-    patience: float = 10.0
+    patience: Patience = field(default_factory=Patience)
     is_step_by_step: bool = False
     key: bytes | None = field(default=None, repr=False)
 
@@ -182,7 +183,8 @@ def _apply(
     if not is_same:
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
     run = found.unfinished or _new_run(plan, found)
-    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, _step_notifier(plan, progress))
+    retry = LockRetry(request.patience.lock_retries, progress)
+    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, _step_notifier(plan, progress), retry)
     is_whole = wanted.target.module.ABILITIES.transactional_ddl and not request.is_step_by_step
     started = time.monotonic()
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Run, RunState
+from schemactl.destinations import MigrationSession, Patience, Run, RunState
 from schemactl.flows.migrate.drift import complete_tables, find_drift
 from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.running import who
@@ -30,14 +30,14 @@ class BaselineRequest:
         to: the destination's address; None where none was named.
         schemas: the folder of ``import/`` and ``export/``.
         is_forced: whether the schema is recorded although the tables are otherwise.
-        patience: seconds to wait for others.
+        patience: how long to wait for others.
     """
 
     reference: str
     to: str | None
     schemas: Path
     is_forced: bool = False
-    patience: float = 10.0
+    patience: Patience = field(default_factory=Patience)
 
 
 def record_baseline(request: BaselineRequest, agree: Agree) -> BaselineReport:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from schemactl.destinations import Hindrance, MigrationSession, Run, RunState, StepState
+from schemactl.destinations import Hindrance, MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.effects_there import done_numbers
 from schemactl.flows.migrate.genuine import derived_plan
+from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
 from schemactl.flows.migrate.tracing import traced, traced_table
 from schemactl.flows.migrate.undo_groups import grouped_back
 from schemactl.flows.migrate.undoing import Part, rendered, undo_at_once, undo_one_by_one
 from schemactl.flows.migrate.unfinished import plan_of
+from schemactl.flows.progress import Progress
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
@@ -46,7 +48,7 @@ class RollbackRequest:
         steps: how many steps are undone; None for runs as a whole.
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
         allows_destructive: whether what was loaded since may be lost.
-        patience: seconds to wait for others.
+        patience: how long to wait for others.
     """
 
     name: str | None
@@ -54,7 +56,7 @@ class RollbackRequest:
     steps: int | None = None
     to_hash: str | None = None
     allows_destructive: bool = False
-    patience: float = 10.0
+    patience: Patience = field(default_factory=Patience)
 
 
 def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress) -> RollbackReport:
@@ -73,13 +75,24 @@ def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
+    with target.open_for_writing(name, request.patience) as session, open_progress() as shown:
+        progress = shown or (lambda *_: None)
+        retry = LockRetry(request.patience.lock_retries, progress)
+        return retry.run(lambda: _undo(session, target, name, request, report, progress))
+
+
+def _undo(
+    session: MigrationSession,
+    target: Target,
+    name: str,
+    request: RollbackRequest,
+    report: RollbackReport,
+    progress: Progress,
+) -> RollbackReport:
+    """Undo what was agreed on, if the destination is still as it was shown."""
     is_whole = target.module.ABILITIES.transactional_ddl
-    with (
-        target.open_for_writing(name, request.patience) as session,
-        open_progress() as progress,
-        # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
-        session.transaction() if is_whole else nullcontext(),
-    ):
+    # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
+    with session.transaction() if is_whole else nullcontext():
         again, parts = _report(session, target, name, request)
         if again.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
@@ -87,7 +100,7 @@ def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress
             return replace(report, outcome=Outcome.REFUSED, refusals=(moved,))
         if again.outcome is Outcome.DONE:
             undo = undo_at_once if is_whole else undo_one_by_one
-            undo(session, target, again, parts, progress or (lambda *_: None))
+            undo(session, target, again, parts, progress)
         return again
 
 

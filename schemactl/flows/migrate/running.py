@@ -17,6 +17,7 @@ from schemactl.flows.migrate.check import differences, expected_tables, tables_n
 from schemactl.flows.migrate.copying import is_copying
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.effects_there import is_there
+from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.merging import is_merging, merged
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import run as run_model
@@ -47,6 +48,7 @@ class Runner:
         run: its line of the ledger.
         done: how many of its steps an earlier run has done.
         notify: called for each step.
+        retry: runs a transaction again that gave way to others.
     """
 
     session: MigrationSession
@@ -55,6 +57,7 @@ class Runner:
     run: Run
     done: int
     notify: Notify
+    retry: LockRetry
 
     def run_at_once(self) -> None:
         """Run all steps in one transaction, and look at the tables before it ends.
@@ -65,7 +68,7 @@ class Runner:
         """
         guarded = self._guarded()
         try:
-            self._run_at_once(guarded)
+            self.retry.run(lambda: self._run_at_once(guarded))
         except (DestinationError, UnfitValues):
             if guarded:
                 with suppress(DestinationError):  # where the destination is lost, what failed first is reported
@@ -164,9 +167,7 @@ class Runner:
 
     def _keep_steps(self, places: range, table: Table | None) -> None:
         if self.module.ABILITIES.transactional_ddl:
-            with self.session.transaction():
-                self._run_steps(places, table)
-                self.session.write_steps([self._record(place, StepState.DONE) for place in places])
+            self.retry.run(lambda: self._keep_at_once(places, table))
             return
         # Each time in one piece: so steps that are done at once are begun at once, too.
         self.session.write_steps([self._record(place, StepState.RUNNING) for place in places])
@@ -175,6 +176,11 @@ class Runner:
         else:
             self._run_together(places)
         self.session.write_steps([self._record(place, StepState.DONE) for place in places])
+
+    def _keep_at_once(self, places: range, table: Table | None) -> None:
+        with self.session.transaction():
+            self._run_steps(places, table)
+            self.session.write_steps([self._record(place, StepState.DONE) for place in places])
 
     def _run_together(self, places: range) -> None:
         steps = [self.plan.steps[place].step for place in places]

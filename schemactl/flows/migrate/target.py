@@ -14,6 +14,7 @@ from schemactl.destinations import (
     Destination,
     MigrationSession,
     Migrator,
+    Patience,
     Run,
     RunState,
     Version,
@@ -53,8 +54,8 @@ class Target:
         return self.module.connect(self.url, schema_name, is_read_only=True, may_be_new=may_be_new)
 
     @contextmanager
-    def open_for_writing(self, schema_name: str, patience: float) -> Iterator[MigrationSession]:
-        """Open it alone; wait ``patience`` seconds for others."""
+    def open_for_writing(self, schema_name: str, patience: Patience) -> Iterator[MigrationSession]:
+        """Open it alone."""
         with self.module.connect(self.url, schema_name, patience=patience) as session:
             yield session
 

@@ -13,6 +13,7 @@ from schemactl.cli.time_limit import read_seconds
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
+    from schemactl.destinations import Patience
     from schemactl.migration.options import PlanOptions
 
 
@@ -106,15 +107,49 @@ class WritingOptions(MigrateOptions):
         typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another migration to end."),
         Setting(),
     ] = "10"
+    step_lock_timeout: Annotated[
+        str,
+        typer.Option(
+            "--step-lock-timeout",
+            metavar="SECONDS",
+            help="How long a step waits for a lock of the database before it gives way (PostgreSQL): as long, all who "
+            "come after it wait.",
+        ),
+        Setting(),
+    ] = "2"
+    lock_retries: Annotated[
+        str,
+        typer.Option(
+            "--lock-retries", metavar="N", help="How often a step that gave way is tried again, after growing pauses."
+        ),
+        Setting(),
+    ] = "10"
+    statement_timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--statement-timeout",
+            metavar="SECONDS",
+            help="How long a statement may run (PostgreSQL); any time if unset.",
+        ),
+        Setting(),
+    ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 
-    def patience(self) -> float:
-        """Return how many seconds to wait for the lock.
+    def patience(self) -> Patience:
+        """Return how long to wait for others.
 
         Raises:
-            InputError: it is no number of seconds.
+            InputError: it is no number of seconds, or of retries.
         """
-        return read_seconds(self.lock_timeout, "--lock-timeout")
+        from schemactl.destinations import Patience
+
+        limit = self.statement_timeout
+        return Patience(
+            seconds=read_seconds(self.lock_timeout, "--lock-timeout"),
+            lock_seconds=read_seconds(self.step_lock_timeout, "--step-lock-timeout"),
+            lock_retries=read_count(self.lock_retries, "--lock-retries", least=0),
+            statement_seconds=None if limit is None else read_seconds(limit, "--statement-timeout"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
@@ -147,8 +182,8 @@ class SigningOptions(MigrateOptions):
         return found.encode()
 
 
-def read_count(text: str, option: str) -> int:
-    """Return a number of things, at least 1.
+def read_count(text: str, option: str, least: int = 1) -> int:
+    """Return a number of things.
 
     >>> read_count("3", "--steps")
     3
@@ -156,6 +191,6 @@ def read_count(text: str, option: str) -> int:
     Raises:
         InputError: it is no such number.
     """
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise InputError(f"`{text}` is no number of 1 or more (`{option}`)")
+    if not (text.isascii() and text.isdigit() and int(text) >= least):
+        raise InputError(f"`{text}` is no number of {least} or more (`{option}`)")
     return int(text)

@@ -1,0 +1,139 @@
+"""A migration of a PostgreSQL that others use: it gives way, tries again, and says who is in the way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from migrated_datasets import ADDED, FIRST, Dataset, new_dataset, put
+
+from schemactl.destinations import Patience
+from schemactl.errors import DestinationError, LockNotAvailable
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+
+pytestmark = pytest.mark.destinations
+
+IMPATIENT = Patience(lock_seconds=0.1, lock_retries=1)
+ENDLESS = Patience(lock_seconds=0.1, lock_retries=1000)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str) -> Dataset:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    made = new_dataset("postgresql", tmp_path, postgres_url)
+    assert apply(made, put(FIRST, "first.yaml"), []).outcome is Outcome.DONE
+    made.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o'), (2, 7, '12', NULL)")
+    return made
+
+
+def apply(dataset: Dataset, reference: str, said: list[str], **changes: Any) -> ApplyReport:
+    request = replace(ApplyRequest(reference, dataset.url, Path("schemas"), PlanOptions()), **changes)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(lambda text, _: said.append(text)))
+
+
+def undo(dataset: Dataset, said: list[str], patience: Patience) -> RollbackReport:
+    request = RollbackRequest("shop", dataset.url, patience=patience)
+    return rollback(request, lambda _: True, lambda: nullcontext(lambda text, _: said.append(text)))
+
+
+@contextmanager
+def reader(dataset: Dataset) -> Iterator[tuple[int, threading.Event]]:
+    """Read the table in a transaction that stays open until the event is set; yield its process id."""
+    import psycopg
+
+    with psycopg.connect(dataset.url.partition("?")[0]) as connection:
+        connection.execute("SELECT id AS read_by_a_report FROM shop.orders").fetchall()
+        ended = threading.Event()
+        closing = threading.Thread(target=lambda: (ended.wait(), connection.rollback()))
+        closing.start()
+        try:
+            yield connection.info.backend_pid, ended
+        finally:
+            ended.set()
+            closing.join()
+
+
+@pytest.mark.parametrize("step_by_step", [False, True])
+def test_a_step_that_others_lock_out_ends_with_who_they_are_and_nothing_done(
+    dataset: Dataset, step_by_step: bool
+) -> None:
+    said: list[str] = []
+    with reader(dataset) as (pid, _), pytest.raises(DestinationError) as caught:
+        apply(dataset, put(ADDED, "added.yaml"), said, patience=IMPATIENT, is_step_by_step=step_by_step)
+
+    assert f'"shop"."orders" is locked by session {pid} (idle in transaction for ' in caught.value.message
+    assert "SELECT id AS read_by_a_report FROM shop.orders" in caught.value.message
+    assert "--lock-retries" in (caught.value.hint or "")
+    assert [text.partition(" in ")[0] for text in said if text.startswith("retry")] == ["retry 1 of 1"]
+    assert dataset.columns() == ["id", "amount", "note", "old"]
+    assert apply(dataset, "./added.yaml", []).outcome is Outcome.DONE
+
+
+def test_others_read_while_a_step_waits_and_it_goes_on_when_it_can(dataset: Dataset) -> None:
+    said: list[str] = []
+    reports: list[ApplyReport] = []
+    reference = put(ADDED, "added.yaml")
+    with reader(dataset) as (_, ended):
+        work = threading.Thread(
+            target=lambda: reports.append(apply(dataset, reference, said, patience=ENDLESS)), daemon=True
+        )
+        work.start()
+        for _ in range(20):
+            # Whoever comes after a waiting ALTER waits behind it, but not for longer than that waits.
+            assert dataset.sql("SELECT count(*) FROM @.orders") == [(2,)]
+        ended.set()
+        work.join()
+
+    assert [report.outcome for report in reports] == [Outcome.DONE]
+    assert dataset.sql("SELECT id, amount, memo FROM @.orders ORDER BY id") == [(1, 5.0, "x"), (2, 7.0, "12")]
+
+
+def test_a_rollback_gives_way_too(dataset: Dataset) -> None:
+    assert apply(dataset, put(ADDED, "added.yaml"), []).outcome is Outcome.DONE
+    said: list[str] = []
+    with reader(dataset) as (pid, _), pytest.raises(LockNotAvailable, match=f"session {pid}"):
+        undo(dataset, said, IMPATIENT)
+    assert "memo" in dataset.columns()
+
+    with reader(dataset) as (_, ended):
+        reports: list[RollbackReport] = []
+        work = threading.Thread(target=lambda: reports.append(undo(dataset, said, ENDLESS)), daemon=True)
+        work.start()
+        while not any("of 1000" in text for text in list(said)):
+            assert work.is_alive()
+        ended.set()
+        work.join()
+
+    assert [report.outcome for report in reports] == [Outcome.DONE]
+    assert dataset.columns() == ["id", "amount", "note", "old"]
+
+
+def test_statements_of_others_are_masked_as_values_are(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    from schemactl.examples import Examples, show_examples
+
+    with psycopg.connect(dataset.url.partition("?")[0]) as connection, show_examples(Examples.MASKED):
+        connection.execute("SELECT id FROM shop.orders WHERE note = '078-05-1120'").fetchall()
+        with pytest.raises(LockNotAvailable) as caught:
+            apply(dataset, put(ADDED, "added.yaml"), [], patience=replace(IMPATIENT, lock_retries=0))
+    assert "is locked by session" in caught.value.message
+    assert "078-05-1120" not in caught.value.message
+
+
+def test_a_statement_that_takes_too_long_is_given_up(dataset: Dataset) -> None:
+    dataset.sql("INSERT INTO @.orders SELECT g, g, 'n', 'o' FROM generate_series(10, 400000) g")
+    hurried = Patience(statement_seconds=0.001)
+    with pytest.raises(DestinationError, match="statement timeout") as caught:
+        apply(dataset, put(ADDED, "added.yaml"), [], patience=hurried)
+    assert "--statement-timeout" in (caught.value.hint or "")
+    assert dataset.columns() == ["id", "amount", "note", "old"]
