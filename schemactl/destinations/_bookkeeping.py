@@ -18,7 +18,7 @@ LOADED: Final = 0
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-_INPUTS: Final = Table(
+INPUTS: Final = Table(
     INPUTS_TABLE,
     {
         name: Column(name, {"data_type": kind, "nullable": False})
@@ -39,7 +39,7 @@ class Bookkeeping:
 
     versions: Table
     loads: Table
-    inputs: Table = _INPUTS
+    inputs: Table = INPUTS
 
     @property
     def tables(self) -> tuple[Table, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError
+from schemactl.schema.iso8601 import parse
 from schemactl.schema.types import Schema, Table
 
 
@@ -143,6 +145,23 @@ def row_key(table: Table) -> str:
     if found is None:
         raise _lacking(table, "a column with the hint `row_key`")
     return found
+
+
+def moment_of(stated: Any, table: Table) -> datetime:
+    """Return a moment that a table's hints state, in UTC.
+
+    Raises:
+        DestinationError: it is none.
+    """
+    try:
+        found = stated if isinstance(stated, date) else parse(str(stated))
+    except ValueError:
+        found = None
+    if not isinstance(found, date):
+        raise DestinationError(f"table `{table.name}`: `{stated}` is no timestamp")
+    if not isinstance(found, datetime):
+        found = datetime(found.year, found.month, found.day)
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def merge_problem(chain: Chain) -> DestinationError | None:

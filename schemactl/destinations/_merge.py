@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 
-from schemactl.destinations._chains import Chain, Strategy, first_hinted, hinted, row_key
+from schemactl.destinations._chains import Chain, Strategy, first_hinted, hinted, moment_of, row_key
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
-from schemactl.schema.iso8601 import parse
 from schemactl.schema.types import Column, DataType, Table
 
 _RANK: Final = quote("_schemactl_rank")
@@ -137,10 +136,10 @@ def _scd2(plan: MergePlan) -> Iterator[str]:
     assert start is not None  # as `merge_problem` has seen
     assert end is not None
     assert version is not None
-    boundary = _moment(root.properties.get("x-boundary-timestamp") or plan.at, root)
+    boundary = moment_of(root.properties.get("x-boundary-timestamp") or plan.at, root)
     now, until = (_timestamp(boundary, root.columns[name], plan) for name in (start, end))
     stated = root.columns[end].properties.get("x-active-record-timestamp")
-    active = "NULL" if stated is None else _timestamp(_moment(stated, root), root.columns[end], plan)
+    active = "NULL" if stated is None else _timestamp(moment_of(stated, root), root.columns[end], plan)
     is_active = f"d.{quote(end)} IS NULL" if stated is None else f"d.{quote(end)} = {active}"
     same_version = _equal((version,), "d", "s")
     scope = hinted(root, "merge_key")
@@ -249,18 +248,6 @@ def _below(plan: MergePlan, table: Table, roots: str, names: dict[str, str]) -> 
 
 def _equal(names: tuple[str, ...], left: str, right: str) -> str:
     return " AND ".join(f"{left}.{quote(name)} = {right}.{quote(name)}" for name in names)
-
-
-def _moment(stated: Any, table: Table) -> datetime:
-    try:
-        found = stated if isinstance(stated, date) else parse(str(stated))
-    except ValueError:
-        found = None
-    if not isinstance(found, date):
-        raise DestinationError(f"table `{table.name}`: `{stated}` is no timestamp")
-    if not isinstance(found, datetime):
-        found = datetime(found.year, found.month, found.day)
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _timestamp(moment: datetime, column: Column, plan: MergePlan) -> str:

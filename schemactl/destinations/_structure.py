@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,9 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    differences,
     keeps_structure,
+    path_text,
     read_type,
     write_type,
 )
@@ -133,7 +135,7 @@ def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, s
     found = grown(there, wanted, wider)
     if isinstance(found, Clash) or _in_order(found) != _in_order(wanted):
         return None
-    return tuple(_gained(there, found, ""))
+    return tuple(path_text(each.path).removeprefix(".") for each in differences(there, found))
 
 
 def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
@@ -142,24 +144,6 @@ def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = 
         return gained(read_type(there), read_type(wanted), wider)
     except ValueError:  # a type that no load writes
         return None
-
-
-def _gained(there: NestedType, found: NestedType, at: str) -> Iterator[str]:
-    match there, found:
-        case Struct(), Struct():
-            known = dict(there.fields)
-            for name, inner in found.fields:
-                place = f"{at}.{name}" if at else name
-                if name in known:
-                    yield from _gained(known[name], inner, place)
-                else:
-                    yield place
-        case (ListOf(before), ListOf(after)) | (MapOf(before), MapOf(after)):
-            yield from _gained(before, after, f"{at}[]")
-        case _ if there != found:
-            yield at
-        case _:
-            pass
 
 
 def _in_order(of: NestedType) -> NestedType:
@@ -215,27 +199,14 @@ def first_difference(there: NestedType, ours: NestedType) -> str | None:
     >>> first_difference(Struct((("a", Leaf("bigint")),)), Struct((("a", Leaf("bigint")), ("b", Leaf("string")))))
     'a new field `b`, which is not there'
     """
-    return _difference(there, ours, "")
-
-
-def _difference(there: NestedType, ours: NestedType, at: str) -> str | None:
-    match there, ours:
-        case Struct(), Struct():
-            old, new = dict(there.fields), dict(ours.fields)
-            for name in dict.fromkeys((*old, *new)):
-                place = f"{at}.{name}" if at else name
-                if name not in old:
-                    return f"a new field `{place}`, which is not there"
-                if name not in new:
-                    return f"no field `{place}`, which is there"
-                if found := _difference(old[name], new[name], place):
-                    return found
-            return None if tuple(old) == tuple(new) else f"the fields of `{at}` in another order than"
-        case ListOf(element), ListOf(our_element):
-            return _difference(element, our_element, f"{at}[]")
-        case MapOf(value), MapOf(our_value):
-            return _difference(value, our_value, f"{at}[]")
-        case _ if write_type(there, has_comments=False) == write_type(ours, has_comments=False):
-            return None
-        case _:
-            return f"`{at}` as {shown(ours)}, which is {shown(there)}" if at else f"{shown(ours)}, and {shown(there)}"
+    for each in differences(there, ours):
+        place = path_text(each.path).removeprefix(".")
+        if each.before is None:
+            return f"a new field `{place}`, which is not there"
+        if each.after is None:
+            return f"no field `{place}`, which is there"
+        if write_type(each.before, has_comments=False) != write_type(each.after, has_comments=False):
+            old, new = shown(each.before), shown(each.after)
+            return f"`{place}` as {new}, which is {old}" if place else f"{new}, and {old}"
+    is_same = write_type(there, has_comments=False) == write_type(ours, has_comments=False)
+    return None if is_same else "its fields in another order than"

@@ -13,7 +13,6 @@ from schemactl.review.severity import Impact
 from schemactl.review.wording import place
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.nested_types import (
-    INSIDE,
     SPARK_TYPE,
     STRING,
     FieldPath,
@@ -23,6 +22,7 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    differences,
     keeps_structure,
     path_text,
     read_type,
@@ -116,7 +116,10 @@ def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Fi
     before, after = _structures(comparison, change)
     if before is None or after is None:
         return None
-    return tuple(FieldChange(change, *found) for found in _differences(before, after, ()))
+    return tuple(
+        FieldChange(change, found.path, found.before, found.after, found.origin)
+        for found in differences(before, after, _renames)
+    )
 
 
 def had_fields(comparison: Comparison, table: str, column: str) -> bool:
@@ -183,35 +186,9 @@ def _stated(value: Any) -> NestedType | None:
     return Json() if found == Leaf(STRING) else found
 
 
-# --- what differs ---
-
-_Difference = tuple[FieldPath, NestedType | None, NestedType | None, str | None]
-
-
-def _differences(before: NestedType, after: NestedType, path: FieldPath) -> Iterator[_Difference]:
-    match before, after:
-        case Struct(), Struct():
-            yield from _of_structs(before, after, path)
-        case (ListOf(inner_before), ListOf(inner_after)) | (MapOf(inner_before), MapOf(inner_after)):
-            yield from _differences(inner_before, inner_after, (*path, INSIDE))
-        case _ if before != after:
-            yield path, before, after, None
-
-
-def _of_structs(before: Struct, after: Struct, path: FieldPath) -> Iterator[_Difference]:
-    old, new = dict(before.fields), dict(after.fields)
-    origins = {
-        change.after: change.before for change in column_renames(_as_table(old), _as_table(new), is_guessing=True)
-    }
-    gone = set(origins.values())
-    for name in dict.fromkeys((*new, *old)):
-        inner = (*path, name)
-        if name in old and name in new:
-            yield from _differences(old[name], new[name], inner)
-        elif name in origins:
-            yield inner, old[origins[name]], new[name], origins[name]
-        elif name not in gone:
-            yield inner, old.get(name), new.get(name), None
+def _renames(before: Struct, after: Struct) -> dict[str, str]:
+    changes = column_renames(_as_table(dict(before.fields)), _as_table(dict(after.fields)), is_guessing=True)
+    return {change.after: change.before for change in changes}
 
 
 def _as_table(fields: dict[str, NestedType]) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -83,24 +83,6 @@ def leaf_of(properties: Properties) -> NestedType:
             return Leaf(str(plain))
 
 
-def is_within(old: NestedType, new: NestedType) -> bool:
-    """Return whether what is stored as ``old`` can be read as ``new``: fields may be missing, no type differs."""
-    match old, new:
-        case Struct(), Struct():
-            fields = dict(new.fields)
-            return all(name in fields and is_within(inner, fields[name]) for name, inner in old.fields)
-        case ListOf(), ListOf():
-            return is_within(old.element, new.element)
-        case MapOf(), MapOf():
-            return is_within(old.value, new.value)
-        case _:
-            return _stored(old) == _stored(new)
-
-
-def _stored(of: NestedType) -> NestedType:
-    return Leaf(STRING) if isinstance(of, Json) else of
-
-
 INSIDE: Final = None
 """The step from a list to its elements, or from a map to its values."""
 
@@ -124,6 +106,67 @@ def path_text(path: FieldPath) -> str:
 
 
 _PATH_LIKE: Final = re.compile(r"""[.\[\]"]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A place in which two types differ.
+
+    Attributes:
+        path: of the field, empty for the type itself. Of a field that has another name, the new one.
+        before, after: the types in this place; None where the field is not there.
+        origin: the name that the field had, None where it has it still.
+    """
+
+    path: FieldPath
+    before: NestedType | None
+    after: NestedType | None
+    origin: str | None = None
+
+
+Renames: TypeAlias = Callable[[Struct, Struct], Mapping[str, str]]
+"""Returns the former names of fields of the second struct, by their new ones."""
+
+
+def differences(
+    before: NestedType, after: NestedType, renames: Renames = lambda *_: {}, path: FieldPath = ()
+) -> Iterator[Difference]:
+    """Yield the places in which two types differ; the order of fields does not count.
+
+    Args:
+        before: a type.
+        after: another one.
+        renames: recognizes fields by another name; none by default.
+        path: where the two types stand.
+    """
+    match before, after:
+        case Struct(), Struct():
+            old, new, origins = dict(before.fields), dict(after.fields), renames(before, after)
+            gone = set(origins.values())
+            for name in dict.fromkeys((*new, *old)):
+                inner = (*path, name)
+                if name in old and name in new:
+                    yield from differences(old[name], new[name], renames, inner)
+                elif name in origins:
+                    yield Difference(inner, old[origins[name]], new[name], origins[name])
+                elif name not in gone:
+                    yield Difference(inner, old.get(name), new.get(name))
+        case (ListOf(inner_before), ListOf(inner_after)) | (MapOf(inner_before), MapOf(inner_after)):
+            yield from differences(inner_before, inner_after, renames, (*path, INSIDE))
+        case _ if before != after:
+            yield Difference(path, before, after)
+
+
+def misreadings(old: NestedType, new: NestedType) -> Iterator[Difference]:
+    """Yield what keeps values that are stored as ``old`` from being read as ``new``: fields that lack, other types."""
+    for each in differences(old, new):
+        if each.before is not None and (each.after is None or write_type(each.before) != write_type(each.after)):
+            yield each
+
+
+def is_within(old: NestedType, new: NestedType) -> bool:
+    """Return whether what is stored as ``old`` can be read as ``new``: fields may be missing, no type differs."""
+    return next(misreadings(old, new), None) is None
 
 
 _PLAIN_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")

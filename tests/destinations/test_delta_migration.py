@@ -23,10 +23,9 @@ from lake_samples import table as loaded_table
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
 
 from schemactl.destinations import delta as destination
-from schemactl.destinations._lake.journal import Journal
 from schemactl.destinations._lake.lock import holding
-from schemactl.destinations.delta.folders import WORKSHOP
-from schemactl.destinations.delta.lake import DeltaLake
+from schemactl.destinations._lake.table import Journal
+from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
 from schemactl.destinations.delta.migration import MARK, DeltaMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration

@@ -27,7 +27,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.destinations._lake import lock
-from schemactl.destinations._lake.journal import Journal
+from schemactl.destinations._lake.table import Journal
 from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable
 from schemactl.destinations.iceberg.address import open_catalog, read_address
 from schemactl.destinations.iceberg.lake import IcebergLake, IcebergLakeTable
@@ -391,7 +391,7 @@ KILLED = """
     for of in (lake.DeltaLake, IcebergLake):
         of.create = counted(of.create)
         of.write_journal = counted(of.write_journal)
-    lake._write = counted(lake._write)
+    lake.write_text = counted(lake.write_text)
     Path.replace = counted(Path.replace)  # a file has been written, and has not got its name yet
     Table.append = counted(Table.append)
     for line in sys.stdin:

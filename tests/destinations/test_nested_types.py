@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemactl.destinations._lake.structure import arrow_of, structure_of_arrow
+from schemactl.destinations._lake.types import arrow_of, structure_of_arrow
 from schemactl.destinations._structure import Clash, first_difference, grown
 from schemactl.destinations.duckdb._nested import duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb._types import kind_of, stored

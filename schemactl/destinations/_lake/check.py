@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._chains import chains_of, first_hinted, merge_problem
-from schemactl.destinations._lake.structure import arrow_of, structure_of_arrow
 from schemactl.destinations._lake.table import Lake, LakeTable
-from schemactl.destinations._lake.types import fits
+from schemactl.destinations._lake.types import arrow_of, fits, structure_of_arrow
 from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
 from schemactl.schema.nested_types import Leaf, read_type, structure_of

@@ -96,7 +96,7 @@ def write_rows(table: LakeTable, path: str, batches: Iterable[pyarrow.RecordBatc
     import pyarrow.parquet
 
     count = 0
-    groups = _grouped(conform(batch, table) for batch in batches if batch.num_rows)
+    groups = grouped(conform(batch, table) for batch in batches if batch.num_rows)
     first = next(groups, None)
     if first is None:
         return 0
@@ -107,7 +107,7 @@ def write_rows(table: LakeTable, path: str, batches: Iterable[pyarrow.RecordBatc
     return count
 
 
-def _grouped(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+def grouped(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
     """Yield batches together as groups of rows: files of many small groups are slow to read."""
     import pyarrow
 

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._chains import Chain, Disposition, Strategy, chains_of, emptied_by, merge_problem
 from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import Alter, add_staged, rewrite, staged_rows, write_rows
-from schemactl.destinations._lake.journal import Journal
-from schemactl.destinations._lake.keys import boundary_of, keys_of
-from schemactl.destinations._lake.merge import Merge, plan_merge
-from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
+from schemactl.destinations._lake.merge import Merge, boundary_of, keys_of, plan_merge
+from schemactl.destinations._lake.table import DataFile, Journal, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._package import LoadPackage, Progress
 from schemactl.destinations._structure import Clash, package_as_stored

@@ -9,19 +9,96 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._chains import Chain, Strategy
-from schemactl.destinations._lake import rows as select
+from schemactl.destinations._chains import Chain, Strategy, first_hinted, hinted, moment_of, row_key
 from schemactl.destinations._lake.files import read_staged, staged_files
-from schemactl.destinations._lake.keys import Keys, keys_of
 from schemactl.destinations._lake.table import DataFile, LakeTable
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
+from schemactl.schema.types import Table
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+_ROW: Final = "\0row"
+_SORT: Final = "\0sort"
+_TIE: Final = "\0tie"
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The columns of a table that merges look at.
+
+    Attributes:
+        primary: of the primary key.
+        merge: of the merge key.
+        row: what distinguishes rows.
+        root: the key of the root row that a nested row belongs to.
+        parent: the key of the row above.
+        hard_delete: says of a row that it asks to be deleted.
+        dedup_sort: a column and ``asc`` or ``desc``: which row of a primary key counts.
+        valid_from: when a row of a history began to be valid.
+        valid_to: when it ended.
+        active: what stands in ``valid_to`` of rows that are valid.
+    """
+
+    primary: tuple[str, ...]
+    merge: tuple[str, ...]
+    row: str
+    root: str | None
+    parent: str | None
+    hard_delete: str | None
+    dedup_sort: tuple[str, str] | None
+    valid_from: str | None
+    valid_to: str | None
+    active: datetime | None = None
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Return the columns to read of rows that come, each once."""
+        sort = self.dedup_sort[0] if self.dedup_sort else None
+        named = (*self.primary, *self.merge, self.row, self.root, self.parent, self.hard_delete, sort)
+        return tuple(dict.fromkeys(name for name in named if name))
+
+
+def keys_of(table: Table) -> Keys:
+    """Return the keys that a table's hints state.
+
+    Raises:
+        DestinationError: nothing distinguishes its rows.
+    """
+    sort, end = first_hinted(table, "dedup_sort"), first_hinted(table, "x-valid-to")
+    stated = table.columns[end].properties.get("x-active-record-timestamp") if end else None
+    return Keys(
+        primary=hinted(table, "primary_key"),
+        merge=hinted(table, "merge_key"),
+        row=row_key(table) if not _is_history(table) else str(first_hinted(table, "x-row-version")),
+        root=first_hinted(table, "root_key") if table.is_nested else None,
+        parent=first_hinted(table, "parent_key") if table.is_nested else None,
+        hard_delete=first_hinted(table, "hard_delete"),
+        dedup_sort=(sort, "asc" if table.columns[sort].properties["dedup_sort"] == "asc" else "desc") if sort else None,
+        valid_from=first_hinted(table, "x-valid-from"),
+        valid_to=end,
+        active=None if stated is None else moment_of(stated, table),
+    )
+
+
+def _is_history(table: Table) -> bool:
+    return first_hinted(table, "x-row-version") is not None
+
+
+def boundary_of(table: Table, inserted_at: datetime) -> datetime:
+    """Return when rows of a slowly changing dimension begin and end: as the schema states, else with the load.
+
+    Raises:
+        DestinationError: the schema states no timestamp.
+    """
+    stated = table.properties.get("x-boundary-timestamp")
+    return inserted_at if stated is None else moment_of(stated, table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +197,9 @@ def _going(
     going: dict[str, pyarrow.BooleanArray] = {}
     lost = []
     for file, rows in _read(lake, columns) if matched else ():
-        mask = select.none_of(rows.num_rows)
+        mask = _none_of(rows.num_rows)
         for names in matched:
-            mask = _or(mask, select.found(rows, named, names))
+            mask = _or(mask, _matches(rows, named, names))
         if mask.true_count:
             going[file.path] = mask
             lost.append(rows[keys.row].filter(mask))
@@ -136,13 +213,13 @@ def _scd2(lake: LakeTable, keys: Keys, staged: _Staged) -> _Outcome:
     """
     columns = tuple(dict.fromkeys((*keys.merge, keys.row, *((keys.valid_to,) if keys.valid_to else ()))))
     ending: dict[str, pyarrow.BooleanArray] = {}
-    is_there = select.none_of(staged.keys.num_rows)
+    is_there = _none_of(staged.keys.num_rows)
     for file, rows in _read(lake, columns):
         is_valid = _is_active(rows, keys, lake)
-        mask = _and(is_valid, _not(select.found_values(rows[keys.row], staged.keys[keys.row])))
+        mask = _and(is_valid, _not(_is_among(rows[keys.row], staged.keys[keys.row])))
         if keys.merge:
-            mask = _and(mask, select.found(rows, staged.keys, keys.merge))
-        is_there = _or(is_there, select.found(staged.keys, rows.filter(is_valid), (keys.row,)))
+            mask = _and(mask, _matches(rows, staged.keys, keys.merge))
+        is_there = _or(is_there, _matches(staged.keys, rows.filter(is_valid), (keys.row,)))
         if mask.true_count:
             ending[file.path] = mask
     coming = _not(is_there)
@@ -154,12 +231,12 @@ def _is_active(rows: pyarrow.Table, keys: Keys, lake: LakeTable) -> pyarrow.Bool
     import pyarrow.compute as pc
 
     if keys.valid_to is None:
-        return select.all_of(rows.num_rows)
+        return _all_of(rows.num_rows)
     ends = rows[keys.valid_to]
     if keys.active is None:
-        return select.joined(pc.is_null(ends))
+        return _joined(pc.is_null(ends))
     at = pyarrow.scalar(keys.active, lake.fields.field(keys.valid_to).type)
-    return select.joined(pc.fill_null(pc.equal(ends, at), False))
+    return _joined(pc.fill_null(pc.equal(ends, at), False))
 
 
 def _nested(strategy: Strategy, lake: LakeTable, keys: Keys, staged: _Staged, above: tuple[str, _Moved]) -> _Outcome:
@@ -168,7 +245,7 @@ def _nested(strategy: Strategy, lake: LakeTable, keys: Keys, staged: _Staged, ab
     Where nothing goes (``insert-only``, ``scd2``), those come whose keys are not there.
     """
     link, (gone, come) = above
-    once = select.first_of_each(staged.keys, (keys.row,))
+    once = _first_of_each(staged.keys, (keys.row,))
     if strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
         there = (rows for _, rows in _read(lake, (keys.row,)))
         coming = _and(once, _not(_found_in_any(staged.keys, there, (keys.row,))))
@@ -176,11 +253,11 @@ def _nested(strategy: Strategy, lake: LakeTable, keys: Keys, staged: _Staged, ab
     going: dict[str, pyarrow.BooleanArray] = {}
     lost = []
     for file, rows in _read(lake, dict.fromkeys((keys.row, link))) if len(gone) else ():
-        mask = select.found_values(rows[link], gone)
+        mask = _is_among(rows[link], gone)
         if mask.true_count:
             going[file.path] = mask
             lost.append(rows[keys.row].filter(mask))
-    coming = _and(once, select.found_values(staged.keys[link], come))
+    coming = _and(once, _is_among(staged.keys[link], come))
     return Merge(going, staged.per_file(coming)), (_concatenated(lost, lake, keys), _picked(staged, keys, coming))
 
 
@@ -190,13 +267,13 @@ def _wanted(keys: Keys, staged: _Staged, is_unique: bool) -> pyarrow.BooleanArra
     import pyarrow.types as is_a
 
     rows = staged.keys
-    wanted = select.all_of(rows.num_rows)
+    wanted = _all_of(rows.num_rows)
     if keys.primary and not is_unique:
-        wanted = select.first_of_each(rows, keys.primary, keys.dedup_sort, keys.row)
+        wanted = _first_of_each(rows, keys.primary, keys.dedup_sort, keys.row)
     if keys.hard_delete:
         marks = rows[keys.hard_delete]
         is_deleted = pc.fill_null(marks, False) if is_a.is_boolean(marks.type) else pc.is_valid(marks)
-        wanted = _and(wanted, _not(select.joined(is_deleted)))
+        wanted = _and(wanted, _not(_joined(is_deleted)))
     return wanted
 
 
@@ -251,9 +328,9 @@ def _read(lake: LakeTable, columns: Iterable[str]) -> Iterator[tuple[DataFile, p
 
 
 def _found_in_any(rows: pyarrow.Table, parts: Iterable[pyarrow.Table], columns: Sequence[str]) -> pyarrow.BooleanArray:
-    mask = select.none_of(rows.num_rows)
+    mask = _none_of(rows.num_rows)
     for part in parts:
-        mask = _or(mask, select.found(rows, part, columns))
+        mask = _or(mask, _matches(rows, part, columns))
     return mask
 
 
@@ -274,16 +351,91 @@ def _concatenated(parts: Sequence[pyarrow.ChunkedArray], lake: LakeTable, keys: 
 def _and(left: pyarrow.BooleanArray, right: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
     import pyarrow.compute as pc
 
-    return select.joined(pc.and_(left, right))
+    return _joined(pc.and_(left, right))
 
 
 def _or(left: pyarrow.BooleanArray, right: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
     import pyarrow.compute as pc
 
-    return select.joined(pc.or_(left, right))
+    return _joined(pc.or_(left, right))
 
 
 def _not(mask: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
     import pyarrow.compute as pc
 
-    return select.joined(pc.invert(mask))
+    return _joined(pc.invert(mask))
+
+
+def _matches(rows: pyarrow.Table, keys: pyarrow.Table, columns: Sequence[str]) -> pyarrow.BooleanArray:
+    """Return for each row whether ``keys`` has one with the same values; a null equals nothing, as in SQL."""
+    if not columns or not rows.num_rows or not keys.num_rows:
+        return _none_of(rows.num_rows)
+    hits = _numbered(rows.select(columns)).join(keys.select(columns), list(columns), join_type="left semi")
+    return _marked(hits[_ROW], rows.num_rows)
+
+
+def _is_among(rows: pyarrow.ChunkedArray, values: pyarrow.ChunkedArray) -> pyarrow.BooleanArray:
+    """Return for each value whether it is among ``values``; nulls are not."""
+    import pyarrow.compute as pc
+
+    return _joined(pc.is_in(rows, value_set=values.cast(rows.type), skip_nulls=True))
+
+
+def _first_of_each(
+    rows: pyarrow.Table, columns: Sequence[str], sort: tuple[str, str] | None = None, tie: str | None = None
+) -> pyarrow.BooleanArray:
+    """Return for each row whether it is the one to keep among those with the same values in ``columns``.
+
+    Args:
+        rows: all of them, in the order of the input.
+        columns: what must be unique.
+        sort: a column, and ``asc`` or ``desc``: the first one in this order is kept, nulls last.
+        tie: a column of which the smallest value decides then; after it the place in the input does.
+    """
+    numbered = _numbered(rows.select(columns))
+    order = [(_ROW, "ascending")]
+    if tie:
+        numbered = numbered.append_column(_TIE, rows[tie])
+        order.insert(0, (_TIE, "ascending"))
+    if sort:
+        numbered = numbered.append_column(_SORT, rows[sort[0]])
+        order.insert(0, (_SORT, "descending" if sort[1] == "desc" else "ascending"))
+    kept = numbered.sort_by(order).group_by(list(columns), use_threads=False).aggregate([(_ROW, "first")])
+    return _marked(kept[f"{_ROW}_first"], rows.num_rows)
+
+
+def _all_of(count: int) -> pyarrow.BooleanArray:
+    """Return a mask of all rows."""
+    import pyarrow
+
+    return pyarrow.repeat(True, count)
+
+
+def _none_of(count: int) -> pyarrow.BooleanArray:
+    """Return a mask of no rows."""
+    import pyarrow
+
+    return pyarrow.repeat(False, count)
+
+
+def _joined(values: pyarrow.ChunkedArray) -> pyarrow.Array:
+    """Return the chunks of an array as one."""
+    import pyarrow
+
+    return values.combine_chunks() if isinstance(values, pyarrow.ChunkedArray) else values
+
+
+def _numbered(rows: pyarrow.Table) -> pyarrow.Table:
+    import numpy
+    import pyarrow
+
+    return rows.append_column(_ROW, pyarrow.array(numpy.arange(rows.num_rows)))
+
+
+def _marked(numbers: pyarrow.ChunkedArray, count: int) -> pyarrow.BooleanArray:
+    import numpy
+    import pyarrow
+
+    mask = numpy.zeros(count, dtype=bool)
+    mask[numbers.to_numpy()] = True
+    return pyarrow.array(mask)

@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._address import dataset_of
 from schemactl.destinations._catalogue import choose_dataset
+from schemactl.destinations.parquet.address import Address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import LOADS_TABLE
 
-_SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE)
 LOG: Final = "_delta_log"
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A folder, and a dataset in it: None for the folder itself or the only one."""
-
-    folder: Path
-    dataset: str | None
-
-
-def read_address(url: str) -> Address:
-    """Return what an address says.
-
-    Raises:
-        InputError: it names no folder of this machine.
-    """
-    kind, _, rest = url.partition(":")
-    stated, _, query = rest.partition("?")
-    folder = stated.removeprefix("//")
-    if not folder:
-        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER?dataset=NAME")
-    if _SCHEME.fullmatch(stated):
-        raise InputError(f"`{stated}` is no folder of this machine", hint=f"mount it, then {kind}:FOLDER?dataset=NAME")
-    dataset = dataset_of(query, kind)
-    if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
-        raise InputError(f"`{dataset}` cannot name a folder in `{folder}`")
-    return Address(Path(folder), dataset)
 
 
 def dataset_to_read(address: Address) -> Path:

@@ -20,7 +20,8 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._lake.types import kind_of, kind_of_nested
 from schemactl.destinations._types import decimal, integer, parse_type
-from schemactl.destinations.delta.address import dataset_to_read, read_address, tables_in
+from schemactl.destinations.delta.address import dataset_to_read, tables_in
+from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError

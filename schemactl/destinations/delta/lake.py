@@ -12,21 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._lake.journal import Journal, journal_from_text
 from schemactl.destinations._lake.lock import loading
-from schemactl.destinations._lake.structure import is_nested
-from schemactl.destinations._lake.table import DataFile, LakeTable
-from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._lake.table import DataFile, Journal, LakeTable, journal_from_text
+from schemactl.destinations._lake.types import is_nested, plain_type
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
-from schemactl.destinations.delta.folders import make_table, remove_table
 from schemactl.destinations.parquet.bookkeeping import ENDING, INIT, new_files
-from schemactl.destinations.parquet.journal import list_files
-from schemactl.errors import DestinationError, InputError
+from schemactl.destinations.parquet.journal import list_files, write_text
+from schemactl.errors import DestinationError
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
-from schemactl.store.text import remove_leftovers, replace_file
+from schemactl.store.text import remove_leftovers
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,6 +32,9 @@ if TYPE_CHECKING:
 JOURNAL: Final = ".schemactl-journal.json"
 LOAD_ID: Final = "schemactlLoadId"
 """Where a commit says which load it belongs to."""
+
+WORKSHOP: Final = ".schemactl-workshop"
+"""A hidden folder of the dataset: tables are made there before they get their place, and go there to be removed."""
 
 _WRITER_FEATURES: Final = frozenset(
     ("appendOnly", "invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata")
@@ -222,7 +222,7 @@ class DeltaLake:
         if journal is None:
             path.unlink(missing_ok=True)
         else:
-            _write(path, journal.to_text())
+            write_text(path, journal.to_text())
 
     def own_tables(self) -> Sequence[str]:
         return ()
@@ -236,7 +236,7 @@ class DeltaLake:
 
     def finish(self, package: LoadPackage) -> None:
         for name, text in new_files(list_files(self.folder), package):
-            _write(self.folder / name, text)
+            write_text(self.folder / name, text)
 
     def discard_files(self, table: str, journal: Journal) -> None:
         for file in self.place(table).glob(f"{journal.attempt}-*"):
@@ -265,13 +265,6 @@ def _has_local_timestamps(of: pyarrow.DataType) -> bool:
     return any(_has_local_timestamps(of.field(number).type) for number in range(of.num_fields))
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        replace_file(path, text)
-    except InputError as error:
-        raise DestinationError(error.message, hint=error.hint) from error
-
-
 def _mark(load_id: str) -> CommitProperties:
     from deltalake import CommitProperties
 
@@ -292,3 +285,39 @@ def _statistics(path: Path) -> str:
         if all(found is not None and found.has_null_count for found in each):
             nulls[footer.schema.column(number).path] = sum(found.null_count for found in each)
     return json.dumps({"numRecords": footer.num_rows, "nullCount": nulls}, ensure_ascii=False)
+
+
+def make_table(place: Path, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
+    """Make a table without rows, whole or not at all: a log that has no commit yet would be a broken table.
+
+    Raises:
+        OSError: its folder is there and not empty, or cannot be made.
+        deltalake.exceptions.DeltaError: Delta cannot have such a table.
+    """
+    import pyarrow
+    from deltalake import DeltaTable, Schema
+
+    made = place.parent / WORKSHOP / place.name
+    clear(made.parent)
+    DeltaTable.create(str(made), Schema.from_arrow(pyarrow.schema(fields)), commit_properties=mark)
+    os.replace(made, place)  # noqa: PTH105 - in one step, as files are replaced
+    clear(made.parent)
+
+
+def remove_table(place: Path) -> None:
+    """Remove a table with its files; for readers it is gone at once.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    going = place.parent / WORKSHOP / place.name
+    clear(going.parent)
+    going.parent.mkdir()
+    os.replace(place, going)  # noqa: PTH105 - in one step, as files are replaced
+    clear(going.parent)
+
+
+def clear(folder: Path) -> None:
+    """Remove a folder, if it is there."""
+    if folder.exists():
+        shutil.rmtree(folder)

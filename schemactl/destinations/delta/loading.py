@@ -10,9 +10,10 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
-from schemactl.destinations.delta.address import dataset_to_load, read_address
+from schemactl.destinations.delta.address import dataset_to_load
 from schemactl.destinations.delta.catalogue import wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
+from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.schema.types import Schema

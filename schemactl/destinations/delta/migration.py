@@ -24,11 +24,19 @@ from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
 from schemactl.destinations._lake.types import arrow_type, plain_type
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.address import dataset_to_migrate, read_address, tables_in
+from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
 from schemactl.destinations.delta.catalogue import NAMES, catalogue_of, new_kind, wrap_errors
-from schemactl.destinations.delta.folders import WORKSHOP, clear, make_table, remove_table
-from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable, allow_local_timestamps
+from schemactl.destinations.delta.lake import (
+    WORKSHOP,
+    DeltaLake,
+    DeltaLakeTable,
+    allow_local_timestamps,
+    clear,
+    make_table,
+    remove_table,
+)
 from schemactl.destinations.delta.loading import require_driver
+from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
 from schemactl.migration.abilities import Abilities, Way

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from schemactl.destinations._bookkeeping import version_row
+from schemactl.destinations._bookkeeping import INPUTS, version_row
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, version_table
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Table
 
 if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.table import Table as IcebergTable
 
 _LOADED: Final = 0
-_INPUTS: Final = {"load_id": "text", "schema_name": "text", "path": "text", "bytes": "bigint", "modified": "timestamp"}
 
 
 class _Opened(Protocol):
@@ -34,8 +33,7 @@ def write_bookkeeping(
         yield VERSION_TABLE, rows_of(version_table(), [version_row(schema, at)])
     if package.inputs:
         rows = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
-        columns = {name: Column(name, {"data_type": kind, "nullable": False}) for name, kind in _INPUTS.items()}
-        yield INPUTS_TABLE, rows_of(Table(INPUTS_TABLE, columns), rows)
+        yield INPUTS_TABLE, rows_of(INPUTS, rows)
     yield LOADS_TABLE, rows_of(loads_table(), [(package.load_id, schema.name, _LOADED, at, schema.version_hash)])
 
 

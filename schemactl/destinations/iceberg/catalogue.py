@@ -107,9 +107,24 @@ def _folders(folder: Path) -> list[Path]:
         raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
 
 
-def holds_tables_without_catalogue(dataset: Path) -> bool:
-    """Return whether a folder holds Iceberg tables that dlt's filesystem made."""
-    return dataset.is_dir() and bool(_tables_of_folder(dataset))
+def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
+    """Refuse a folder with Iceberg tables that dlt's filesystem made, which has no catalog.
+
+    Args:
+        address: of the folder.
+        schema_name: of a dataset in it, where the address names none.
+        done: what cannot be done with such tables: ``loaded``, ``migrated``.
+        hint: the way out.
+
+    Raises:
+        DestinationError: there are such tables.
+    """
+    if address.folder is None or address.database is None or address.database.is_file():
+        return
+    known = (address.folder, address.folder / (address.dataset or schema_name))
+    if any(each.is_dir() and _tables_of_folder(each) for each in known):
+        message = f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not {done} so"
+        raise DestinationError(message, hint=hint)
 
 
 def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dataset: str, origin: str) -> Catalogue:

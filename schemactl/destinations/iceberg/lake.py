@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from schemactl.destinations._lake.journal import Journal, journal_from_text
 from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.table import Journal, journal_from_text
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import is_loaded, write_bookkeeping

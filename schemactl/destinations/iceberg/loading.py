@@ -11,12 +11,11 @@ from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
 from schemactl.destinations.iceberg.catalogue import (
+    check_place,
     datasets_in,
-    holds_tables_without_catalogue,
     is_loaded_with,
 )
 from schemactl.destinations.iceberg.lake import IcebergLake
-from schemactl.errors import DestinationError
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Schema
 
@@ -78,13 +77,8 @@ def _check_place(address: Address, schema_name: str) -> None:
     if address.folder is None:
         return
     check_writable(address.folder)
-    known = (address.folder, address.folder / (address.dataset or schema_name))
-    is_dlts = any(holds_tables_without_catalogue(each) for each in known)
-    if is_dlts and address.database is not None and not address.database.is_file():
-        raise DestinationError(
-            f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not loaded so",
-            hint="load into another folder, or give dlt and schemactl one catalogue: iceberg:CATALOG?dataset=NAME",
-        )
+    hint = "load into another folder, or give dlt and schemactl one catalogue: iceberg:CATALOG?dataset=NAME"
+    check_place(address, schema_name, "loaded", hint)
 
 
 def _existing(address: Address, schema_name: str) -> IcebergLake | None:

@@ -6,7 +6,7 @@ expires them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,34 +19,69 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
 from schemactl.destinations._lake.table import DataFile
+from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
-from schemactl.destinations.iceberg.altering import edit_of, field_of, hindrance, way_of_retype
 from schemactl.destinations.iceberg.catalogue import (
     NAMES,
+    check_place,
     datasets_in,
-    holds_tables_without_catalogue,
     is_loaded_with,
+    new_kind,
     read_dataset,
     tables_in,
 )
 from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN, IcebergLedger
-from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
+from schemactl.destinations.iceberg.nested import iceberg_type
+from schemactl.destinations.iceberg.rewriting import end_rewriting, in_fields, rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.steps import AddColumn, CreateTable, DropTable, RenameColumn, RenameTable, Step, table_of
-from schemactl.schema.types import Column, Table
+from schemactl.migration.steps import (
+    AddColumn,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    table_of,
+)
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, Properties, Table
 
 if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.catalog import Catalog
+    from pyiceberg.table.update.schema import UpdateSchema
+
+
+def _retype(before: Column, after: Column) -> Way:
+    """Return how a column gets another type: Iceberg itself only widens integers and decimals (its specification)."""
+    if DATABASE_TYPE in before.properties or DATABASE_TYPE in after.properties:
+        return Way.REWRITE
+    there, wanted = new_kind(before), new_kind(after)
+    return Way.IN_PLACE if there == wanted or _is_wider(there, wanted) else Way.REWRITE
+
+
+def _is_wider(before: Properties, after: Properties) -> bool:
+    match before["data_type"], after["data_type"]:
+        case "bigint", "bigint":
+            return bool(before.get("precision") == 32)
+        case "decimal", "decimal":
+            return bool(before.get("scale") == after.get("scale") and before["precision"] < after["precision"])
+        case _:
+            return False
+
 
 ABILITIES: Final = Abilities(
     transactional_ddl=False,
-    retype=way_of_retype,
+    retype=_retype,
     add_unique=Way.NONE,
     drop_unique=Way.NONE,
     add_primary_key=Way.NONE,
@@ -95,7 +130,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         return self._open(table).fields
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
-        return field_of(column)
+        return _field_of(column)
 
     def row_count(self, table: str) -> int:
         opened = self._open(table)
@@ -115,10 +150,10 @@ class IcebergMigration(LakeMigration, IcebergLedger):
     def refusal(self, step: Step, way: Way) -> Hindrance | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
-        return hindrance(self._open(table_of(step)), step, way)
+        return _hindrance(self._open(table_of(step)), step, way)
 
     def create(self, table: Table) -> None:
-        columns = [field_of(column) for column in table.columns.values() if column.is_complete]
+        columns = [_field_of(column) for column in table.columns.values() if column.is_complete]
         self.lake.create(table.name, columns, "")
 
     def drop(self, table: str) -> None:
@@ -141,7 +176,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                 table.claim_names([step.after], "", step.before)
             case _:
                 pass
-        edit = edit_of(step, table)
+        edit = _edit_of(step, table)
         # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
         what = f"cannot change `{name}` of `{self.lake.origin}`"
         try:
@@ -201,12 +236,78 @@ def _sampled(table: IcebergLakeTable, file: DataFile, wanted: pyarrow.Schema) ->
 def _batches(
     table: IcebergLakeTable, files: Sequence[DataFile], wanted: pyarrow.Schema
 ) -> Iterator[pyarrow.RecordBatch]:
+    for file in files:
+        yield from (in_fields(batch, wanted) for batch in table.read(file, wanted.names))
+
+
+Edit = Callable[["UpdateSchema"], object]
+
+
+def _edit_of(step: Step, table: IcebergLakeTable) -> Edit:
+    """Return what changes a table's columns.
+
+    Raises:
+        DestinationError: Iceberg does not do it in place, or has no such type.
+    """
+    match step:
+        case AddColumn():
+            new = iceberg_type(_field_of(step.column).type)
+            return lambda update: update.add_column((step.column.name,), new, required=not step.column.nullable)
+        case DropColumn():
+            return lambda update: update.delete_column((step.column.name,))
+        case RenameColumn():
+            return lambda update: update.rename_column((step.before,), step.after)
+        case ChangeType():
+            kind = iceberg_type(_field_of(step.after).type)
+            return lambda update: update.update_column((step.before.name,), kind)
+        case SetNotNull() | DropNotNull():
+            is_required = isinstance(step, SetNotNull)
+            return lambda update: update.update_column((step.column.name,), required=is_required)
+        case _:
+            raise DestinationError(f"`{table.name}`: {type(step).__name__} is nothing that Iceberg does in place")
+
+
+def _hindrance(table: IcebergLakeTable, step: Step, way: Way) -> Hindrance | None:
+    """Return why a table does not take a step about a column, by the way that Iceberg takes it."""
+    if way is Way.REWRITE and not table.table.spec().is_unpartitioned():
+        message = f"`{table.name}` is partitioned, and only tables without partitions are rewritten"
+        hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
+        return Hindrance(message, hint)
+    match step:
+        case DropColumn():
+            return _use_of(table, step.column.name)
+        case ChangeType() if way is Way.REWRITE:  # by a new column in the place of the old one
+            return _use_of(table, step.before.name)
+        case _:
+            return None
+
+
+def _use_of(table: IcebergLakeTable, name: str) -> Hindrance | None:
+    """Return what keeps a column where it is: partitions, the order of rows or the key of the table."""
+    held = table.table
+    field = next((each for each in held.schema().fields if each.name == name), None)
+    if field is None:
+        return None
+    parts = {each.source_id for spec in held.specs().values() for each in spec.fields}
+    order = {each.source_id for each in held.sort_order().fields}
+    used = {"partitions": parts, "order of rows": order, "identifier fields": set(held.schema().identifier_field_ids)}
+    what = next((each for each, ids in used.items() if field.field_id in ids), None)
+    message = f"column `{name}` of `{table.name}` stays as it is: the table's {what} need it"
+    return None if what is None else Hindrance(message)
+
+
+def _field_of(column: Column) -> pyarrow.Field:
+    """Return a new column as new files hold it.
+
+    Raises:
+        DestinationError: its type is one that dlt has none for.
+    """
     import pyarrow
 
-    for file in files:
-        for batch in table.read(file, wanted.names):
-            values = [batch.column(each.name).cast(each.type) for each in wanted]
-            yield pyarrow.RecordBatch.from_arrays(values, schema=wanted)
+    if DATABASE_TYPE in column.properties:
+        kind = column.properties[DATABASE_TYPE]
+        raise DestinationError(f"column `{column.name}` is of type `{kind}`, which only Iceberg's own tools make")
+    return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
 
 @contextmanager
@@ -224,7 +325,7 @@ def connect(
     ``destinations.Migrator``.
     """
     address = read_address(url)
-    _check_place(address, schema_name)
+    check_place(address, schema_name, "migrated", "register them in a catalog: iceberg:CATALOG?dataset=NAME")
     with ExitStack() as held:
         if not is_read_only:
             if address.folder is not None:
@@ -239,18 +340,6 @@ def connect(
             settle(lake)
             end_rewriting(lake)
         yield IcebergMigration(lake, is_read_only)
-
-
-def _check_place(address: Address, schema_name: str) -> None:
-    """Refuse what dlt's filesystem makes."""
-    if address.folder is None or address.database is None or address.database.is_file():
-        return
-    known = (address.folder, address.folder / (address.dataset or schema_name))
-    if any(holds_tables_without_catalogue(each) for each in known):
-        raise DestinationError(
-            f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not migrated so",
-            hint="register them in a catalog: iceberg:CATALOG?dataset=NAME",
-        )
 
 
 def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:

@@ -1,4 +1,4 @@
-"""Reads structs, lists and maps of a data file as they are.
+"""Says types in Iceberg's words, and reads structs, lists and maps of a data file as they are.
 
 PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are written anew must
 not become others by it. So such columns are read by Arrow, and put beside what PyIceberg reads of the others.
@@ -6,10 +6,10 @@ not become others by it. So such columns are read by Arrow, and put beside what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.structure import is_nested
+from schemactl.destinations._lake.types import is_nested
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:
@@ -55,23 +55,37 @@ def with_nested(
             at, start = at + count, start + count
 
 
-def nested_type(of: pyarrow.DataType, leaf: Callable[[pyarrow.DataType], IcebergType]) -> IcebergType:
-    """Return Iceberg's type of structs, lists or maps; Iceberg gives their fields other ids as it takes them.
-
-    Args:
-        of: the type.
-        leaf: returns the types of what is inside.
-    """
+def iceberg_type(of: pyarrow.DataType) -> IcebergType:
+    """Return Iceberg's type of what ``arrow_type`` gives; Iceberg gives fields inside other ids as it takes them."""
     import pyarrow.types as is_a
     from pyiceberg import types
 
     if is_a.is_struct(of):
         return types.StructType(
-            *(types.NestedField(at, each.name, leaf(each.type), required=False) for at, each in enumerate(of, 1))
+            *(
+                types.NestedField(at, each.name, iceberg_type(each.type), required=False)
+                for at, each in enumerate(of, 1)
+            )
         )
     if is_a.is_map(of):
-        return types.MapType(1, leaf(of.key_type), 2, leaf(of.item_type), value_required=False)
-    return types.ListType(1, leaf(of.value_type), element_required=False)
+        return types.MapType(1, iceberg_type(of.key_type), 2, iceberg_type(of.item_type), value_required=False)
+    if is_nested(of):
+        return types.ListType(1, iceberg_type(of.value_type), element_required=False)
+    if is_a.is_decimal(of):
+        return types.DecimalType(of.precision, of.scale)
+    if is_a.is_timestamp(of):
+        return types.TimestamptzType() if of.tz else types.TimestampType()
+    plain: dict[str, IcebergType] = {
+        "string": types.StringType(),
+        "double": types.DoubleType(),
+        "bool": types.BooleanType(),
+        "int32": types.IntegerType(),
+        "int64": types.LongType(),
+        "binary": types.BinaryType(),
+        "date32[day]": types.DateType(),
+        "time64[us]": types.TimeType(),
+    }
+    return plain[str(of)]
 
 
 def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:

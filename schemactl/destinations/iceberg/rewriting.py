@@ -8,10 +8,11 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from schemactl.destinations._lake.files import grouped
 from schemactl.destinations.iceberg.address import wrap_errors
-from schemactl.destinations.iceberg.altering import iceberg_type
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
+from schemactl.destinations.iceberg.nested import iceberg_type
 from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, local_path
 from schemactl.errors import DestinationError
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 FILE_BYTES: Final = 128 * 2**20
 """How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
 
-_GROUP_ROWS: Final = 131_072
 _MARK: Final = "schemactl.rewriting"
 _RETRIES: Final = "commit.retry.num-retries"
 
@@ -134,7 +134,7 @@ def _write(
     """Yield new files of the rows; none is longer than ``FILE_BYTES`` and one group of rows."""
     import pyarrow.parquet
 
-    groups = _groups(fields, batches)
+    groups = grouped(in_fields(batch, fields) for batch in batches if batch.num_rows)
     for number, first in enumerate(groups):
         path = table.new_file(f"{attempt}-{number:05}.parquet")
         with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
@@ -145,17 +145,9 @@ def _write(
         yield path
 
 
-def _groups(fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
-    """Yield rows as groups of a Parquet file: many small ones are slow to read."""
+def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.RecordBatch:
+    """Return rows with just these columns, in their types."""
     import pyarrow
 
-    held: list[pyarrow.RecordBatch] = []
-    for batch in batches:
-        if batch.num_rows:
-            values = [batch.column(each.name).cast(each.type) for each in fields]
-            held.append(pyarrow.RecordBatch.from_arrays(values, schema=fields))
-        if sum(each.num_rows for each in held) >= _GROUP_ROWS:
-            yield pyarrow.Table.from_batches(held, fields)
-            held = []
-    if held:
-        yield pyarrow.Table.from_batches(held, fields)
+    values = [batch.column(each.name).cast(each.type) for each in fields]
+    return pyarrow.RecordBatch.from_arrays(values, schema=fields)

@@ -1,4 +1,4 @@
-"""Addresses of folders of Parquet: ``parquet:FOLDER``, ``parquet:FOLDER?dataset=NAME``."""
+"""Addresses of folders: ``parquet:FOLDER``, ``delta:FOLDER?dataset=NAME``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from schemactl.destinations._address import dataset_of
 from schemactl.errors import InputError
 
-_SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://?.*", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]+://?.*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,9 @@ def read_address(url: str) -> Address:
     stated, _, query = rest.partition("?")
     if not stated.removeprefix("//"):
         raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER")
-    if match := _SCHEME.fullmatch(stated):
-        what = "a file's address" if match["scheme"].lower() == "file" else "in an object store"
-        hint = "name a folder that this machine sees: parquet:FOLDER"
-        raise InputError(f"`{stated}` is {what}, and only folders are written and read", hint=hint)
+    if _SCHEME.fullmatch(stated):
+        hint = f"name a folder that this machine sees, or mount it: {kind}:FOLDER"
+        raise InputError(f"`{stated}` is no folder of this machine: only folders are written and read", hint=hint)
     dataset = dataset_of(query, kind)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
         raise InputError(f"`{dataset}` cannot name a folder in `{stated}`")

@@ -16,13 +16,13 @@ from schemactl.destinations._catalogue import (
     schema_of,
     unknown,
 )
+from schemactl.destinations._lake.types import is_nested, structure_of_arrow
 from schemactl.destinations._types import decimal, decimal_sizes, integer
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
-from schemactl.destinations.parquet.nested import ddl_of
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.nested_types import structure_of, write_type
+from schemactl.schema.nested_types import read_type, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -159,7 +159,17 @@ def _kind(of: pyarrow.DataType) -> Properties:
         return {"data_type": "time", **_unit(of.unit)}
     if is_a.is_fixed_size_binary(of):
         return {"data_type": "binary", "precision": of.byte_width}
-    return _plain(of) or unknown(ddl_of(of) or str(of))
+    return _plain(of) or unknown(_ddl_of(of) or str(of))
+
+
+def _ddl_of(of: pyarrow.DataType) -> str | None:
+    """Return an Arrow type of structs, lists or maps as Spark's DDL; None for others, and what loads do not write."""
+    found = structure_of_arrow(of) if is_nested(of) else None
+    if found is None:
+        return None
+    written = write_type(found)
+    # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
+    return written if read_type(written) == found else None
 
 
 def _plain(of: Any) -> Properties | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._chains import Disposition, chains_of
-from schemactl.destinations._structure import cut
+from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
@@ -20,10 +21,10 @@ from schemactl.destinations.parquet.catalogue import (
     table_files,
 )
 from schemactl.destinations.parquet.journal import Listing, list_files
-from schemactl.destinations.parquet.nested import difference, is_readable_as
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_types import is_within, misreadings, path_text, read_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
 
@@ -168,7 +169,7 @@ def _agree(found: Column, column: Column) -> bool:
     kinds = stored(found), stored(column)
     if any(DATABASE_TYPE in kind for kind in kinds):
         types = [kind.get(DATABASE_TYPE) for kind in kinds]
-        return None not in types and is_readable_as(*map(str, types))
+        return None not in types and _is_readable_as(*map(str, types))
     return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
 
 
@@ -176,8 +177,31 @@ def _differ(place: str, found: Column, column: Column) -> str:
     """Return in words how a column of a file differs from the one that is wanted."""
     types = [stored(each).get(DATABASE_TYPE) for each in (found, column)]
     if None not in types:
-        return difference(place, *map(str, types))
+        return _differ_inside(place, *map(str, types))
     return f"`{place}` is {_shown(column)}, and {_shown(found)}"
+
+
+def _is_readable_as(found: str, wanted: str) -> bool:
+    """Return whether files with a column of one type can be read together with files that have it as another one.
+
+    Args:
+        found: of older files.
+        wanted: of newer ones, which may have more fields.
+    """
+    try:
+        return is_within(read_type(found), read_type(wanted))
+    except ValueError:  # an Arrow type that no DDL says
+        return found == wanted
+
+
+def _differ_inside(column: str, found: str, wanted: str) -> str:
+    """Return in words what keeps two types from being read together, for the first field that does."""
+    with suppress(ValueError):  # an Arrow type that no DDL says
+        for each in misreadings(read_type(found), read_type(wanted)):
+            there = shown(each.before) if each.before else "no field"
+            ours = shown(each.after) if each.after else "no field"
+            return f"`{column}{path_text(each.path)}` is {ours}, and {there}"
+    return f"`{column}` is {cut(wanted)}, and {cut(found)}"
 
 
 def _shown(column: Column) -> str:

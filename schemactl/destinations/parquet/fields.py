@@ -1,17 +1,16 @@
-"""Columns of folders of Parquet as Arrow's fields: those that dlt writes, and what the files of a table have."""
+"""Columns of folders of Parquet as Arrow's fields: those that dlt writes, and what all files of a table have."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.structure import arrow_of, is_nested, structure_of_arrow
-from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._lake.types import arrow_of, is_nested, plain_type, structure_of_arrow
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_keys, stored
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.nested_types import read_type
+from schemactl.schema.nested_types import Leaf, NestedType, read_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
@@ -138,3 +137,61 @@ def _kind(column: Column) -> str:
     kind = stored(column)
     zone = " without time zone" if kind.get("timezone") is False else ""
     return f"{kind.get('data_type') or next(iter(kind.values()))}{zone}"
+
+
+ANEW: Final = "write the files anew that have another type, then migrate"
+"""What to do where files disagree."""
+
+_MOST_LETTERS: Final = 60
+"""How much is reported of a type that has fields of its own."""
+
+_MOST_FILES: Final = 3
+"""How many names of files are reported of one type."""
+
+
+def disagreement(files: Mapping[str, Path]) -> str | None:
+    """Return which columns have different types in files of a table, and in which files; None where none has.
+
+    Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields.
+
+    Args:
+        files: by name; the last one says what the table is.
+
+    Raises:
+        DestinationError: a file cannot be read.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, file in reversed(list(files.items())):
+        for column in file_columns(file).values():
+            found.setdefault(column.name, {}).setdefault(_kind(column), []).append(name)
+    described = [
+        _describe(column, kinds) for column, kinds in found.items() if len(kinds) > 1 and not _are_read_together(kinds)
+    ]
+    return "; ".join(described) or None
+
+
+def _describe(column: str, kinds: Mapping[str, list[str]]) -> str:
+    said = [f"{_short(kind)} in {_listed(sorted(names))}" for kind, names in kinds.items()]
+    return f"`{column}` is {', and '.join(said)}"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_FILES])
+    rest = len(names) - _MOST_FILES
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def _short(kind: str) -> str:
+    return kind if len(kind) <= _MOST_LETTERS else f"{kind[:_MOST_LETTERS]}…"
+
+
+def _are_read_together(kinds: Collection[str]) -> bool:
+    """Return whether files that have a column as structs, lists or maps of these types make one table."""
+    try:
+        first, *others = map(read_type, kinds)
+    except ValueError:  # a type that is no structure's
+        return False
+    joint: NestedType | Clash = first
+    for each in others:
+        joint = joint if isinstance(joint, Clash) else grown(joint, each)
+    return not isinstance(joint, Clash) and not isinstance(first, Leaf)

@@ -102,11 +102,20 @@ def commit(dataset: Path, journal: Journal) -> None:
     for old, _ in journal.moves:
         _sync(dataset / old)
     held = {"version": _VERSION, "removals": journal.removals, "moves": journal.moves}
+    write_text(dataset / FOLDER / _NAME, json.dumps(held, ensure_ascii=False))
+    _carry_out(dataset, journal)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file in one step.
+
+    Raises:
+        DestinationError: it cannot be written.
+    """
     try:
-        replace_file(dataset / FOLDER / _NAME, json.dumps(held, ensure_ascii=False))
+        replace_file(path, text)
     except InputError as error:
         raise DestinationError(error.message, hint=error.hint) from error
-    _carry_out(dataset, journal)
 
 
 def recover(dataset: Path) -> None:

@@ -25,11 +25,10 @@ from schemactl.destinations.parquet.bookkeeping import (
     stored_versions,
     version_file,
 )
-from schemactl.destinations.parquet.journal import list_files
-from schemactl.errors import DestinationError, InputError
+from schemactl.destinations.parquet.journal import list_files, write_text
+from schemactl.errors import DestinationError
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, Table
-from schemactl.store.text import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +51,17 @@ class FolderLedger(Ledger):
             ours = [*self.read_rows(table, run_id), *(row for row in rows if row["run_id"] == run_id)]
             held = {tuple(row[name] for name in KEYS[table.name]): row for row in ours}
             lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in held.values())
-            _replace(self.folder / table.name / _file_name(run_id), "".join(f"{line}\n" for line in lines))
+            write_text(self.folder / table.name / _file_name(run_id), "".join(f"{line}\n" for line in lines))
 
     def version_rows(self, version_hash: str | None = None) -> list[dict[str, Any]]:
         return [each.line() for each in self._stored(version_hash)]
 
     def replace_version(self, schema: Schema) -> None:
         if not (self.folder / INIT).is_file():
-            _replace(self.folder / INIT, INIT_TEXT)
+            write_text(self.folder / INIT, INIT_TEXT)
         older = self._stored(schema.version_hash)
         name, text = version_file(list_files(self.folder), schema, datetime.now(UTC))
-        _replace(self.folder / name, text)
+        write_text(self.folder / name, text)
         _remove(older)
 
     def remove_version(self, version_hash: str) -> None:
@@ -80,13 +79,6 @@ class FolderLedger(Ledger):
 
 def _file_name(run_id: str) -> str:
     return quote(run_id, safe="").replace(".", "%2E") + ENDING
-
-
-def _replace(path: Path, text: str) -> None:
-    try:
-        replace_file(path, text)
-    except InputError as error:
-        raise DestinationError(error.message, hint=error.hint) from error
 
 
 def _remove(versions: Sequence[StoredVersion]) -> None:

@@ -28,6 +28,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
+from schemactl.destinations.parquet.rows import count
 from schemactl.engine.dispositions import appends, merge_of
 from schemactl.errors import DestinationError
 
@@ -196,25 +197,15 @@ def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
     if staged is None:
         return ()
     files = tuple(sorted(staged.folder.glob(f"*{ENDING}")))
-    full = tuple(file for file in files if _count(file))
+    full = tuple(file for file in files if count(file))
     return full or (files[:1] if is_first else ())
 
 
 def _check_count(staged: StagedTable) -> None:
-    found = sum(_count(file) for file in staged.folder.glob(f"*{ENDING}"))
+    found = sum(count(file) for file in staged.folder.glob(f"*{ENDING}"))
     if found != staged.rows:
         name = staged.table.name
         raise DestinationError(f"`{name}` has {staged.rows} rows, and {found} in its files: nothing was loaded")
-
-
-def _count(file: Path) -> int:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        return int(pyarrow.parquet.read_metadata(file).num_rows)
-    except pyarrow.ArrowException as error:
-        raise DestinationError(f"cannot read `{file}`: {error}") from error
 
 
 def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[str, Path]:

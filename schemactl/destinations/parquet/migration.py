@@ -24,7 +24,6 @@ from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import Address, read_address
-from schemactl.destinations.parquet.agreement import ANEW, disagreement
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
     NAMES,
@@ -36,11 +35,10 @@ from schemactl.destinations.parquet.catalogue import (
     table_files,
 )
 from schemactl.destinations.parquet.check import check_name, check_writable
-from schemactl.destinations.parquet.fields import field_of, joint_fields
+from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of, joint_fields
 from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
 from schemactl.destinations.parquet.ledger import FolderLedger
-from schemactl.destinations.parquet.rows import count, cut, read_rows, write_files
-from schemactl.destinations.parquet.sampling import sampled_rows
+from schemactl.destinations.parquet.rows import count, cut, read_rows, sampled_rows, write_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, DropTable, RenameTable, Step, table_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._lake.structure import is_nested
+from schemactl.destinations._lake.types import is_nested
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations.postgresql._json import json_texts
 from schemactl.errors import DestinationError

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from schemactl.destinations._migration.records import Hindrance
-from schemactl.destinations._session import literal
+from schemactl.destinations._session import literal, qualify, quote
+from schemactl.destinations.postgresql._session import PostgresSession
 from schemactl.destinations.postgresql._types import WITH_TEXTS, has_texts
 from schemactl.migration.steps import ChangeType, DropColumn, DropTable, RenameColumn, Step
 from schemactl.schema.structure import DATABASE_TYPE
@@ -218,3 +219,38 @@ def _refused(database: _Asked, table: str, step: ChangeType, said: str) -> Hindr
     hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
     what = f"`{step.table}.{step.before.name}` does not become {database.column_type(step.after)}"
     return Hindrance(f"{what}: {said}", hint)
+
+
+# Tries on an empty copy of a PostgreSQL table what is to be done to the table, and takes all of it back.
+
+TRIAL: Final = "_schemactl_trial"
+SCHEMA: Final = "pg_temp"
+
+
+def refusal_of(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
+    """Return why PostgreSQL does not run statements, whatever the rows are; None where it does.
+
+    Args:
+        session: where; what is only read is not written by it either.
+        dataset: the schema of the table.
+        table: the table that is copied, without its rows, to ``SCHEMA.TRIAL``.
+        statements: about that copy.
+
+    Where nothing may be made, not even for the session (a hot standby, a user without TEMPORARY), nothing is tried.
+    """
+    import psycopg
+    from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction
+
+    said = psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError
+    with session.connection.transaction(force_rollback=True):
+        try:
+            session.execute("SET TRANSACTION READ WRITE")
+            session.execute(f"CREATE TEMPORARY TABLE {quote(TRIAL)} (LIKE {qualify(dataset, table)} INCLUDING ALL)")
+        except (FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction):
+            return None
+        try:
+            for statement in statements:
+                session.execute(statement)
+        except said as error:
+            return error.diag.message_primary or str(error)
+    return None

@@ -25,11 +25,10 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations.postgresql._address import parse_address
-from schemactl.destinations.postgresql._hanging import find_hindrance, hanging_on
+from schemactl.destinations.postgresql._hanging import SCHEMA, TRIAL, find_hindrance, hanging_on, refusal_of
 from schemactl.destinations.postgresql._locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql._reader import read_connection
 from schemactl.destinations.postgresql._session import PostgresSession, open_session
-from schemactl.destinations.postgresql._trial import SCHEMA, TRIAL, refusal_of
 from schemactl.destinations.postgresql._types import NAMES, has_texts, kind_of
 from schemactl.destinations.postgresql.conversion import (
     INDEX_MAPPING,

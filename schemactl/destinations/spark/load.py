@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
@@ -19,13 +20,13 @@ from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
 from schemactl.destinations._lake.lock import loading, machine_folder
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
-from schemactl.destinations._structure import as_stored, package_as_stored
+from schemactl.destinations._structure import Clash, as_stored, cut, first_difference, gained, grown, package_as_stored
 from schemactl.destinations.spark.catalogue import read_address
-from schemactl.destinations.spark.nested import Growing, outgrown, structures_after
 from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
+from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
 from schemactl.schema.templates import LOADS_TABLE
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +37,17 @@ if TYPE_CHECKING:
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalog takes as a table's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A column gets a new field inside.
+
+    Attributes:
+        field: its path below the column; the first one, where there are several.
+    """
+
+    field: str
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -292,3 +304,62 @@ def _check_spelling(names: Iterator[str]) -> None:
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise DestinationError(f"`{other}` and `{name}` are one table to a catalog", hint="rename one of them")
+
+
+def outgrown(column: Column, there: str) -> Growing | str | None:
+    """Return what keeps a column from taking a load's values as it is: a new field, or in words why it cannot at all.
+
+    Args:
+        column: of the load.
+        there: its type in the catalog, as Spark writes it.
+    """
+    from schemactl.engine.catalogue import column_type
+
+    wanted = column_type(column)
+    if there == wanted:
+        return None
+    after = _after(column, there)
+    if after is None:
+        return _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
+    fields = gained(read_type(there), after)
+    return Growing(fields[0]) if fields else None
+
+
+def structures_after(table: Table, held: Mapping[str, str]) -> Mapping[str, NestedType]:
+    """Return what columns keep their objects and lists in after a load, those alone that are there.
+
+    Args:
+        table: of the load.
+        held: the types of the columns that are there, as Spark writes them.
+    """
+    columns = (column for column in table.columns.values() if column.is_complete and column.name in held)
+    found = {column.name: _after(column, held[column.name]) for column in columns}
+    return {name: of for name, of in found.items() if of is not None}
+
+
+def _after(column: Column, there: str) -> NestedType | None:
+    """Return the type that holds what is there and what comes; None where there is none, or no structure."""
+    from schemactl.engine.stored_types import ddl_of
+
+    ours = structure_of(column)
+    if ours is None:
+        return None
+    try:
+        held = read_type(there)
+    except ValueError:  # a type of Spark's that nested data is not kept in
+        return None
+    # The schema's DDL has integers and floats of one size alone: what it does not say stays as it is.
+    found = grown(held, ours) if ddl_of(held) == there else Clash("", held, ours)
+    return None if isinstance(found, Clash) else read_type(write_type(found, has_comments=False))
+
+
+def _misfit(column: Column, there: str) -> str | None:
+    """Return in words which field of a column is not as it is in the catalog; None where it holds no structure."""
+    ours = structure_of(column)
+    if ours is None:
+        return None
+    try:
+        found = first_difference(read_type(there), ours)
+    except ValueError:
+        return None
+    return None if found is None else f"has {found}"

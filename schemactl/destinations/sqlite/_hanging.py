@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Final
 
 from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._session import quote
 from schemactl.destinations.sqlite._session import SqliteDatabase
+from schemactl.destinations.sqlite.conversion import register
 from schemactl.migration.steps import DropColumn, DropUnique
 
 _LOST_BY_COPY: Final = re.compile(
@@ -61,3 +67,72 @@ def unique_indexes(database: SqliteDatabase, step: DropUnique) -> list[str]:
 def indexes(database: SqliteDatabase, step: DropColumn) -> list[str]:
     """Return the names of the indexes that somebody has made and that have a column in them."""
     return [row[0] for row in database.connection.execute(_INDEXES, [step.table, step.column.name]).fetchall()]
+
+
+# Tries on an empty copy of a SQLite file, in memory, what its views, triggers and indexes do not take.
+
+SPARE: Final = "_schemactl_trial"
+"""A name that no table and no column has."""
+
+_MADE: Final = r"""
+select name, sql from sqlite_master
+where sql is not null and name not like 'sqlite\_%' escape '\' and (
+    lower(tbl_name) = lower(:table) or exists (select 1 from sqlite_master where type in ('view', 'trigger'))
+)
+order by type <> 'table', rowid
+"""
+"""Views and triggers may be about any table; without them only the table itself counts."""
+
+_HANGING: Final = "select type, name, sql from sqlite_master where type <> 'table' and sql is not null"
+_DEFAULT: Final = "select dflt_value from pragma_table_xinfo(?) where name = ? collate nocase"
+
+
+@contextmanager
+def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
+    """Yield a database in memory that has what a file has, as far as it may concern a table, but for the rows."""
+    made = database.connection.execute(_MADE, {"table": table}).fetchall()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        register(connection)
+        for name, statement in made:
+            # A virtual table has made its own tables along with it.
+            if not connection.execute("select 1 from sqlite_master where name = ?", [name]).fetchone():
+                connection.execute(statement)
+        yield replace(database, connection=connection)
+
+
+def has_column(database: SqliteDatabase, table: str, column: str) -> bool:
+    """Return whether a table is there and has a column."""
+    asked = "select 1 from pragma_table_xinfo(?) where name = ? collate nocase"
+    return database.connection.execute(asked, [table, column]).fetchone() is not None
+
+
+def unreadable(database: SqliteDatabase) -> str | None:
+    """Return which view or trigger of a trial SQLite cannot read, in its words; None where it reads all of them."""
+    database.execute(f"CREATE TABLE {quote(SPARE)} (x)")
+    try:
+        database.execute(f"ALTER TABLE {quote(SPARE)} RENAME TO {quote(SPARE + '_2')}")  # it reads all for that
+    except sqlite3.OperationalError as error:
+        database.execute(f"DROP TABLE {quote(SPARE)}")
+        return str(error)
+    database.execute(f"DROP TABLE {quote(SPARE + '_2')}")
+    return None
+
+
+def refusal_of_rename(database: SqliteDatabase, table: str, column: str) -> str | None:
+    """Return why a column of a trial gets no other name, in SQLite's words; None where it has got one: ``SPARE``."""
+    try:
+        database.execute(f"ALTER TABLE {quote(table)} RENAME COLUMN {quote(column)} TO {quote(SPARE)}")
+    except sqlite3.OperationalError as error:
+        return str(error)
+    return None
+
+
+def hanging_on(database: SqliteDatabase, table: str, column: str) -> list[str]:
+    """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
+    found = database.connection.execute(_DEFAULT, [table, column]).fetchone()
+    before = database.connection.execute(_HANGING).fetchall()
+    if refusal_of_rename(database, table, column) is not None:
+        return []  # what is in its way is reported as that
+    after = {(kind, name): sql for kind, name, sql in database.connection.execute(_HANGING).fetchall()}
+    hanging = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
+    return [*hanging, *(["its default"] if found is not None and found[0] is not None else [])]

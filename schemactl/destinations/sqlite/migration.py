@@ -30,17 +30,20 @@ from schemactl.destinations._migration.rendering import (
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
-from schemactl.destinations.sqlite._hanging import indexes, lost_by_copy, made_again, unique_indexes
-from schemactl.destinations.sqlite._reader import MAIN, files_of, has_tables, read_connection
-from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
-from schemactl.destinations.sqlite._trial import (
+from schemactl.destinations.sqlite._hanging import (
     SPARE,
     hanging_on,
     has_column,
+    indexes,
+    lost_by_copy,
+    made_again,
     refusal_of_rename,
     trial_of,
+    unique_indexes,
     unreadable,
 )
+from schemactl.destinations.sqlite._reader import MAIN, files_of, has_tables, read_connection
+from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
 from schemactl.destinations.sqlite._types import NAMES, column_type
 from schemactl.destinations.sqlite.conversion import convert
 from schemactl.errors import DestinationError, InputError
