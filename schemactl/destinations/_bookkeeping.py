@@ -58,7 +58,7 @@ def write_bookkeeping(session: Session, dataset: str, kept: Bookkeeping, package
     schema = package.schema
     at = package.inserted_at
     versions = qualify(dataset, kept.versions.name)
-    hash_column = _column(kept.versions, 4)
+    hash_column = tuple(kept.versions.columns)[4]
     seen = f"SELECT 1 FROM {versions} WHERE {quote(hash_column)} = {literal(schema.version_hash)} LIMIT 1"
     if not session.query(seen):
         session.insert(versions, tuple(kept.versions.columns), [version_row(schema, at)])
@@ -138,7 +138,3 @@ def _find(relations: Iterable[Relation], name: str) -> Relation | None:
 
 def _name(relation: Relation, column: str) -> str | None:
     return next((name for name in relation.columns if name.lower() == column), None)
-
-
-def _column(table: Table, place: int) -> str:
-    return tuple(table.columns)[place]

@@ -78,14 +78,11 @@ class Chain:
 def chains_of(schema: Schema, package: LoadPackage | None = None) -> tuple[Chain, ...]:
     """Return the chains of a load, or of a whole schema without one; roots that are skipped are left out."""
     staged = {each.table.name: each for each in package.tables} if package else {}
-    tables = {**_data_tables(schema), **{name: each.table for name, each in staged.items()}}
+    held = {name: table for name, table in schema.tables.items() if not table.is_new}
+    tables = {**held, **{name: each.table for name, each in staged.items()}}
     roots = {root_of(table, tables).name for table in tables.values() if package is None or table.name in staged}
     chains = (_chain(name, tables, staged) for name in tables if name in roots)
     return tuple(chain for chain in chains if chain.disposition is not Disposition.SKIP)
-
-
-def _data_tables(schema: Schema) -> dict[str, Table]:
-    return {name: table for name, table in schema.tables.items() if not table.is_new}
 
 
 def _chain(root: str, tables: dict[str, Table], staged: dict[str, StagedTable]) -> Chain:

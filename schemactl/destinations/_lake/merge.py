@@ -76,7 +76,7 @@ def keys_of(table: Table) -> Keys:
     return Keys(
         primary=hinted(table, "primary_key"),
         merge=hinted(table, "merge_key"),
-        row=row_key(table) if not _is_history(table) else str(first_hinted(table, "x-row-version")),
+        row=first_hinted(table, "x-row-version") or row_key(table),
         root=first_hinted(table, "root_key") if table.is_nested else None,
         parent=first_hinted(table, "parent_key") if table.is_nested else None,
         hard_delete=first_hinted(table, "hard_delete"),
@@ -85,10 +85,6 @@ def keys_of(table: Table) -> Keys:
         valid_to=end,
         active=None if stated is None else moment_of(stated, table),
     )
-
-
-def _is_history(table: Table) -> bool:
-    return first_hinted(table, "x-row-version") is not None
 
 
 def boundary_of(table: Table, inserted_at: datetime) -> datetime:

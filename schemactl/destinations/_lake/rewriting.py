@@ -54,12 +54,14 @@ class Rewriting:
         Raises:
             DestinationError: a value does not survive, or is missing where none may be.
         """
+        import pyarrow
+
         with duckdb_session() if self.written else nullcontext() as connection:
             for batch in batches:
                 made = None
                 if self.written and connection is not None:
                     field = self.fields.field(self._place())
-                    made = assigned(connection, _table(batch), self.written, field)
+                    made = assigned(connection, pyarrow.Table.from_batches([batch]), self.written, field)
                 yield self._batch(batch, made)
 
     def _place(self) -> int:
@@ -86,12 +88,6 @@ class Rewriting:
         return batch.column(origin)
 
 
-def _table(batch: pyarrow.RecordBatch) -> pyarrow.Table:
-    import pyarrow
-
-    return pyarrow.Table.from_batches([batch])
-
-
 def rewritings(store: LakeStore, steps: Sequence[Rewritten]) -> tuple[Rewriting, ...]:
     """Return what each step makes of what those before it have made of their table.
 
@@ -110,17 +106,13 @@ def rewritings(store: LakeStore, steps: Sequence[Rewritten]) -> tuple[Rewriting,
 
 
 def _rewriting(store: LakeStore, step: Rewritten, before: pyarrow.Schema) -> Rewriting:
+    import pyarrow
+
     fields = {field.name: field for field in before}
     _check(step, fields)
     after, origins = _fields(store, step, fields)
     written = assignment(step, step.table, tuple(fields)) if isinstance(step, Written) else None
-    return Rewriting(_schema(after, before.metadata), origins, written)
-
-
-def _schema(fields: Mapping[str, pyarrow.Field], metadata: Mapping[bytes, bytes] | None) -> pyarrow.Schema:
-    import pyarrow
-
-    return pyarrow.schema(list(fields.values()), metadata=metadata)
+    return Rewriting(pyarrow.schema(list(after.values()), metadata=before.metadata), origins, written)
 
 
 def _check(step: Rewritten, fields: Mapping[str, pyarrow.Field]) -> None:

@@ -348,14 +348,9 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
         return open_catalog(address, is_written=not is_read_only)
     if not may_be_new:
         raise InputError(f"there is no catalog `{address.database}`")
-    return _empty_catalog()
-
-
-def _empty_catalog() -> Catalog:
-    """Return a catalog in memory, in the place of one that is not there yet."""
     from pyiceberg.catalog.sql import SqlCatalog
 
-    return SqlCatalog("none", uri="sqlite:///:memory:")
+    return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
 
 
 def _choose(address: Address, schema_name: str, catalog: Catalog) -> str:

@@ -145,7 +145,10 @@ class ParquetMigration(LakeMigration, FolderLedger):
                 columns.setdefault(column.name, column)
             for key in partition_keys(name):
                 columns.setdefault(key, Column(key, {"data_type": "text"}))
-        bare = {name: Column(name, _without_nulls(column)) for name, column in columns.items()}
+        bare = {
+            name: Column(name, {key: value for key, value in column.properties.items() if key != "nullable"})
+            for name, column in columns.items()
+        }
         return replace(table, columns=bare)
 
     def fields(self, table: str) -> pyarrow.Schema:
@@ -304,10 +307,6 @@ class ParquetMigration(LakeMigration, FolderLedger):
             with suppress(OSError, DestinationError):
                 if not (self.folder / FOLDER / "journal.json").exists():
                     shutil.rmtree(self.folder / FOLDER)
-
-
-def _without_nulls(column: Column) -> dict[str, object]:
-    return {name: value for name, value in column.properties.items() if name != "nullable"}
 
 
 def _new_name() -> str:
