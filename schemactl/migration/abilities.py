@@ -45,12 +45,31 @@ class Way(StrEnum):
     """Not at all."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The lock of the database that a step takes on its table, as long as its way lasts.
+
+    Attributes:
+        mode: in the engine's words.
+        readers_wait: whether who reads the table waits for it.
+        writers_wait: whether who writes into the table waits for it, whichever rows.
+    """
+
+    mode: str
+    readers_wait: bool
+    writers_wait: bool
+
+
 def _always_rewrites(*_: Column) -> Way:
     return Way.REWRITE
 
 
 def _never(*_: Column | str) -> bool:
     return False
+
+
+def _no_lock(_: Step) -> None:
+    return None
 
 
 def _never_gains(*_: str) -> None:
@@ -72,6 +91,8 @@ class Abilities:
             destination casts it without fail; such a column becomes a text without loss.
         write_values: the way of filling a column of stored rows.
         names: what becomes of names.
+        lock: the lock that a step takes on a table that others use; None where it takes none, or where the engine
+            locks no tables.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
             as a function of both types, as ``x-database-type`` has them; None where no load does.
         structure_in: reads the type of a column of structs, lists or maps, as ``x-database-type`` has it; None for
@@ -101,6 +122,7 @@ class Abilities:
     add_primary_key: Way = Way.SCAN
     drop_primary_key: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
+    lock: Callable[[Step], Lock | None] = _no_lock
     gains: Callable[[str, str], tuple[str, ...] | None] = _never_gains
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True

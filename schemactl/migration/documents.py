@@ -7,6 +7,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, get_args
 
+from schemactl.migration.abilities import Lock
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.plan import Place
 from schemactl.migration.steps import Step, Taken
@@ -15,7 +16,7 @@ from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table
 
 
-def to_document(value: Step | Change | Note | Place, *, is_tagged: bool = True) -> dict[str, Any]:
+def to_document(value: Step | Change | Note | Place | Lock, *, is_tagged: bool = True) -> dict[str, Any]:
     """Return a value's fields as JSON data; what is not stated on a side of a change is left out.
 
     Args:

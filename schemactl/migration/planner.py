@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.abilities import Abilities, Lock, Way, way_of
 from schemactl.migration.comparison import Comparison, compare
 from schemactl.migration.drafting import Draft, draft_steps
 from schemactl.migration.notes import Note
@@ -30,6 +30,7 @@ class PlannedStep:
         undo_statements: what undoes it, by itself.
         done_with: the number, from 1, of the last of the steps next to each other that are done at once with this one;
             None where it is done by itself. The last has the statements of all, where the destination shows those.
+        lock: what others wait for while it runs; None where they do not, or where that is not known.
     """
 
     step: Step
@@ -40,6 +41,7 @@ class PlannedStep:
     statements: tuple[str, ...] = ()
     undo_statements: tuple[str, ...] = ()
     done_with: int | None = None
+    lock: Lock | None = None
 
     @property
     def is_destructive(self) -> bool:
@@ -113,11 +115,12 @@ def _looked_at(comparison: Comparison) -> tuple[str, ...]:
 
 
 def planned_as(planned: PlannedStep, abilities: Abilities) -> PlannedStep:
-    """Return a planned step with the way, the risk and the undo that its step has at a destination."""
-    way = way_of(planned.step, abilities)
-    return replace(planned, way=way, risk=risk_of(planned.step, way), undo=undo_of(planned.step, abilities))
+    """Return a planned step with the way, the risk, the undo and the lock that its step has at a destination."""
+    step, way = planned.step, way_of(planned.step, abilities)
+    undo, lock = undo_of(step, abilities), abilities.lock(step)
+    return replace(planned, way=way, risk=risk_of(step, way), undo=undo, lock=lock)
 
 
 def _planned(draft: Draft, abilities: Abilities) -> PlannedStep:
-    way = way_of(draft.step, abilities)
-    return PlannedStep(draft.step, draft.reason, way, risk_of(draft.step, way), undo_of(draft.step, abilities))
+    step, way = draft.step, way_of(draft.step, abilities)
+    return PlannedStep(step, draft.reason, way, risk_of(step, way), undo_of(step, abilities), lock=abilities.lock(step))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.migration.abilities import Way
+from schemactl.migration.abilities import Lock, Way
 from schemactl.migration.documents import change_from, note_from, place_from, step_from, to_document
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
@@ -178,6 +178,7 @@ def _step_document(planned: PlannedStep) -> dict[str, Any]:
         "undo_statements": list(planned.undo_statements),
         # Left out where it says nothing: the hash of a plan that an earlier version has made stays what it is.
         **({} if planned.done_with is None else {"done_with": planned.done_with}),
+        **({} if planned.lock is None else {"lock": to_document(planned.lock, is_tagged=False)}),
     }
 
 
@@ -207,7 +208,12 @@ def _planned(document: Mapping[str, Any]) -> PlannedStep:
         statements=_texts(document["statements"]),
         undo_statements=_texts(document["undo_statements"]),
         done_with=_number(document["done_with"]) if "done_with" in document else None,
+        lock=_lock(document["lock"]) if "lock" in document else None,
     )
+
+
+def _lock(document: Mapping[str, Any]) -> Lock:
+    return Lock(_text(document["mode"]), bool(document["readers_wait"]), bool(document["writers_wait"]))
 
 
 def _check_groups(steps: Sequence[PlannedStep]) -> None:

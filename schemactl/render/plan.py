@@ -92,6 +92,8 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
     yield _Inside(_reason(planned), "why")
     style = _RISKS[planned.risk] if planned.is_possible else ERROR
     yield _Inside(Text(words.risk(planned), style=style), "risk")
+    if locked := words.lock(planned):
+        yield _Inside(Text(escape(locked)), "lock")
     condition = caution(planned.step)
     if condition:
         label = "when" if needs_count(planned.step) else "note"
@@ -143,5 +145,7 @@ def _summary(plan: MigrationPlan) -> Iterator[Text]:
         what = "the destination has all that the schema asks for" if is_all else "the differences are listed above"
         yield Text(f"No changes: {what}.", style="green")
         return
+    if held := words.held_locks(plan):
+        yield Text(f"Locks: {held}.")
     style = ERROR if plan.is_destructive or not plan.is_applicable else "bold"
     yield Text(words.summary(plan), style=style)

@@ -127,8 +127,38 @@ def risk(planned: PlannedStep) -> str:
     how = _WAYS.get(planned.way)
     if planned.way is Way.NONE:
         return str(how)
-    what = "blocks writers" if planned.risk is Risk.BLOCKS else str(planned.risk)
+    what = f"blocks {_blocked(planned)}" if planned.risk is Risk.BLOCKS else str(planned.risk)
     return f"{what}, {how}" if how else what
+
+
+def _blocked(planned: PlannedStep) -> str:
+    return "readers and writers" if planned.lock is not None and planned.lock.readers_wait else "writers"
+
+
+_DURATIONS: Final = {
+    Way.IN_PLACE: "for a moment",
+    Way.SCAN: "while all rows are read",
+    Way.REWRITE: "while all rows are written",
+}
+
+
+def lock(planned: PlannedStep) -> str | None:
+    """Return the lock that a step takes, how long, and who waits for it."""
+    if planned.lock is None:
+        return None
+    if not planned.lock.writers_wait:
+        waiting = "writers of the same rows wait"
+    else:
+        waiting = "readers and writers wait" if planned.lock.readers_wait else "writers wait"
+    return f"{planned.lock.mode} {_DURATIONS[planned.way]}: {waiting}"
+
+
+def held_locks(plan: MigrationPlan) -> str | None:
+    """Return how long locks are held that one transaction takes, where that is long for a step that is not."""
+    locking = [step for step in plan.steps if step.lock is not None and step.lock.readers_wait]
+    if len(plan.steps) < 2 or not locking or all(step.way is Way.IN_PLACE for step in plan.steps):
+        return None
+    return "in one transaction each lock is held until the last step is done; with `--step-by-step` only by its step"
 
 
 def undo(planned: PlannedStep) -> str:
@@ -168,10 +198,12 @@ def summary(plan: MigrationPlan) -> str:
     marks = Counter(mark(planned.step) for planned in plan.steps)
     counts = f"{marks[ADD]:,} to add, {marks[CHANGE]:,} to change, {marks[DROP]:,} to drop"
     risks = Counter(planned.risk for planned in plan.steps)
+    blocked = Counter(_blocked(planned) for planned in plan.steps if planned.risk is Risk.BLOCKS)
     final = sum(not planned.undo.is_possible for planned in plan.steps)
     impossible = sum(not planned.is_possible for planned in plan.steps)
     risks_and_limits = (
-        (risks[Risk.BLOCKS], "blocks writers", "block writers"),
+        (blocked["writers"], "blocks writers", "block writers"),
+        (blocked["readers and writers"], "blocks readers and writers", "block readers and writers"),
         (risks[Risk.REWRITES], "rewrites its table", "rewrite their tables"),
         (risks[Risk.LOSES_DATA], "loses data", "lose data"),
         (final, "cannot be undone", "cannot be undone"),

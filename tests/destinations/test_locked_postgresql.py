@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from migrated_datasets import ADDED, FIRST, Dataset, new_dataset, put
+from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
-from schemactl.destinations import Patience
+from schemactl.destinations import Patience, postgresql
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.migration.steps import table_of
+from schemactl.render.console import Look
+from schemactl.render.plan import print_plan
+from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
 
@@ -137,3 +143,79 @@ def test_a_statement_that_takes_too_long_is_given_up(dataset: Dataset) -> None:
         apply(dataset, put(ADDED, "added.yaml"), [], patience=hurried)
     assert "--statement-timeout" in (caught.value.hint or "")
     assert dataset.columns() == ["id", "amount", "note", "old"]
+
+
+MORE = schema_of(
+    ID,
+    column("amount", "decimal"),
+    column("memo", **{"x-renamed-from": "note"}),
+    column("old", nullable=False, unique=True),
+    column("paid", "timestamp"),
+    column("state", nullable=False, **{"x-backfill": "new"}),
+    before=FIRST,
+)
+LESS = schema_of(
+    column("id", "bigint", nullable=False, primary_key=True),
+    column("memo"),
+    column("old"),
+    column("paid", "timestamp"),
+    before=MORE,
+)
+"""From the first schema to these each kind of step about stored rows is taken."""
+
+
+def test_the_locks_of_a_plan_are_those_that_the_server_holds_while_its_steps_run(dataset: Dataset) -> None:
+    dataset.sql("UPDATE @.orders SET old = 'p' WHERE old IS NULL")
+    seen: set[str] = set()
+    for number, schema in enumerate((MORE, LESS)):
+        options = PlanOptions(compares_unique=True, compares_primary_keys=True, drops_kept=True)
+        reference = put(schema, f"wanted{number}.yaml")
+        request = PlanRequest(reference, dataset.url, Path("schemas"), options, allows_destructive=True)
+        plan = plan_migration(request).plan
+        for planned in plan.steps:
+            seen.add(type(planned.step).__name__)
+            stated = planned.lock.mode if planned.lock else None
+            assert held(dataset, planned) == stated, planned.step
+        report = apply(dataset, reference, [], options=options, allows_destructive=True)
+        assert report.outcome is Outcome.DONE
+    assert seen >= {
+        "AddColumn",
+        "RenameColumn",
+        "ChangeType",
+        "FillColumn",
+        "SetNotNull",
+        "AddUnique",
+        "AddPrimaryKey",
+        "DropNotNull",
+        "DropUnique",
+        "DropColumn",
+    }
+
+
+def held(dataset: Dataset, planned: PlannedStep) -> str | None:
+    """Run a step, keep it in a session of its own, and return the strongest lock that it held on its table."""
+    with postgresql.connect(dataset.url, "shop") as session, session.transaction():
+        session.run(planned.step, planned.statements)
+        table = f'"shop"."{table_of(planned.step)}"'
+        rows = session.database.query(
+            f"SELECT mode FROM pg_locks WHERE pid = pg_backend_pid() AND granted AND relation = to_regclass('{table}')"
+        )
+    order = ["AccessShareLock", "RowExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock"]
+    strongest = max((mode for (mode,) in rows), key=order.index, default="")
+    return {"AccessExclusiveLock": "ACCESS EXCLUSIVE", "RowExclusiveLock": "ROW EXCLUSIVE", "": None}[strongest]
+
+
+def test_a_plan_shows_who_waits_for_it_and_how_long(dataset: Dataset) -> None:
+    text = print_plan(planned_for(dataset, MORE), Look(120))
+
+    assert "lock ACCESS EXCLUSIVE for a moment: readers and writers wait" in text
+    assert "lock ACCESS EXCLUSIVE while all rows are read: readers and writers wait" in text
+    assert "lock ACCESS EXCLUSIVE while all rows are written: readers and writers wait" in text
+    assert "lock ROW EXCLUSIVE while all rows are written: writers of the same rows wait" in text
+    assert "risk blocks readers and writers" in text
+    assert "each lock is held until the last step is done" in " ".join(text.split())
+
+
+def planned_for(dataset: Dataset, schema: Schema) -> Any:
+    request = PlanRequest(put(schema, "shown.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    return plan_migration(request).plan

@@ -43,7 +43,7 @@ from schemactl.destinations.postgresql.conversion import (
     written_retype,
 )
 from schemactl.errors import DestinationError, LockNotAvailable
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities, Lock, Way
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -100,8 +100,19 @@ def _refuses_unfit(before: Column, after: Column) -> bool:
     return not _is_cast(before, after)
 
 
+def _lock_of(step: Step) -> Lock | None:
+    """Return the lock that a step takes (PostgreSQL, chapter "Explicit Locking", and each form of ALTER TABLE)."""
+    match step:
+        case CreateTable():
+            return None
+        case Backfill() | FillColumn():
+            return Lock("ROW EXCLUSIVE", readers_wait=False, writers_wait=False)
+        case _:
+            return Lock("ACCESS EXCLUSIVE", readers_wait=True, writers_wait=True)
+
+
 ABILITIES: Final = Abilities(
-    names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True, has_texts=has_texts
+    names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True, has_texts=has_texts, lock=_lock_of
 )
 
 DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"decode({digits}, 'hex')", "text", "postgres")

@@ -143,7 +143,7 @@ def _is_ours(step: Step) -> bool:
 
 def _derived(planned: PlannedStep) -> tuple[object, ...]:
     """Return what follows from a step; an undo's note is for people, and its words change with versions."""
-    return planned.way, planned.risk, planned.undo.steps, planned.undo.is_possible
+    return planned.way, planned.risk, planned.lock, planned.undo.steps, planned.undo.is_possible
 
 
 def _run_as(planned: PlannedStep) -> tuple[tuple[str, ...], int | None]:
