@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from schemactl.errors import InputError
 from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of
-from schemactl.flows.resolution import fit_to_data, resolve_data, root_table
+from schemactl.flows.resolution import fit_to_data, limit_of_names, resolve_data, root_table
 from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import (
@@ -93,13 +93,13 @@ def evolve_schema(
     Raises:
         InputError: the schema does not allow such data.
     """
-    limit = request.max_identifier_length
     before = after.schema if after else schema_before(opened, request.naming, request.normalizer)
     if request.held is not None and after is None:
         before = before.with_rest_of(request.held)
     table = table_of(request.table, request.sources, evidence, request.name)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
+    limit = limit_of_names(before, table, evidence, request.max_identifier_length)
     fitted = fit_to_data(before, table, evidence, limit)
     before, root = fitted.schema, root_table(fitted.schema, table, limit)
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)

@@ -74,6 +74,30 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     return Fitted(replace(schema, tables=tables, normalizers=normalizers), named.renamed)
 
 
+def name_limit(schema: Schema, data: Data, max_length: int | None) -> int | None:
+    """Return how long new names may be: as the stored ones, where some of those are cut names of the data's keys.
+
+    A schema that was made for a destination with shorter names keeps them elsewhere, too, instead of getting each long
+    name beside its short twin. dlt cuts a name to exactly as many characters as the destination keeps, a hash of the
+    key among them, so that no other name is taken for one.
+
+    Args:
+        schema: as it is.
+        data: what names come from.
+        max_length: that this call asks for; None for no limit.
+    """
+    longest = max(len(name) for table in schema.tables.values() for name in (table.name, *table.columns))
+    if max_length is not None and longest >= max_length:
+        return max_length
+    made = _names_of_data(schema, data, longest)
+    for (table, column), new in made.items():
+        name = table if column is None else column
+        stored = schema.tables.get(made[table, None])
+        if stored is not None and len(name) > longest and (column is None or new in stored.columns):
+            return longest
+    return max_length
+
+
 def without_long_names(schema: Schema, max_length: int | None) -> Schema:
     """Return a schema without the tables and columns whose names do not fit."""
     if not max_length or not any(_long_names(schema, max_length)):

@@ -67,3 +67,9 @@ def test_a_load_makes_names_that_fit_from_the_keys_and_migrate_renames_what_is_t
         assert database.execute(f"SELECT id, {new} FROM shop.orders ORDER BY id").fetchall() == [(1, "x"), (2, None)]
     assert schema_of(shop).tables["orders"].columns[new].properties["x-renamed-from"] == LONG
     assert shop.load(source, to=f"{server}?dataset=shop", load_id="again").inference.tables == ()  # type: ignore[union-attr]
+
+    # Neither by a load into a destination that keeps longer names.
+    other = shop.load(source, to="duckdb:///other.duckdb", schemas=shop.folder / "other", load_id="longer")
+    assert other.outcome is Outcome.LOADED
+    assert other.inference is not None
+    assert other.inference.tables == ()

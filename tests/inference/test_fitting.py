@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemactl.inference.evidence import Evidence, Position, observe
-from schemactl.inference.fitting import Data, Fitted, fit_names, without_long_names
+from schemactl.inference.fitting import Data, Fitted, fit_names, name_limit, without_long_names
 from schemactl.inference.paths import Path
 from schemactl.inference.resolve import resolve
 from schemactl.schema.templates import new_schema
@@ -114,3 +114,27 @@ def test_what_does_not_fit_can_be_left_out() -> None:
     long = resolved(new_schema("shop"), {KEY: 1, "id": 1})
     assert list(without_long_names(long, LIMIT).tables["orders"].columns) == ["id", "_dlt_load_id", "_dlt_id"]
     assert without_long_names(long, None) is long
+
+
+def limit_for(schema: Schema, *documents: Any, limit: int | None = None) -> int | None:
+    paths = seen(*documents).paths
+    whole = {path[:end] for path in paths for end in range(1, len(path) + 1)}
+    return name_limit(schema, Data("orders", whole, {}), limit)
+
+
+def test_names_go_on_being_cut_as_those_of_the_schema_are() -> None:
+    short = resolved(new_schema("shop"), *DOCUMENTS, limit=LIMIT)
+    assert limit_for(short, *DOCUMENTS) == LIMIT
+    assert limit_for(short, *DOCUMENTS, limit=63) == LIMIT
+    assert resolved(short, *DOCUMENTS, limit=LIMIT).tables == short.tables
+    # Of a nested table alone, or of a column of one.
+    for document in DOCUMENTS:
+        assert limit_for(short, document) == LIMIT
+
+
+def test_names_that_no_key_of_the_data_was_cut_to_set_no_limit() -> None:
+    short = resolved(new_schema("shop"), {KEY: 1}, limit=LIMIT)
+    assert limit_for(short, {"another key, which is just as long": 1}) is None
+    assert limit_for(short, {"another key, which is just as long": 1}, limit=63) == 63
+    assert limit_for(resolved(new_schema("shop"), {KEY: 1}), {KEY: 1}) is None
+    assert limit_for(short, {KEY: 1}, limit=20) == 20
