@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
 
+from schemactl.destinations import Patience
 from schemactl.flows.migrate.plan import report_plan
 from schemactl.flows.migrate.target import find_target
 from schemactl.migration.options import PlanOptions
@@ -75,7 +76,7 @@ def test_a_plan_asks_no_more_queries_of_more_tables(tmp_path: Path) -> None:
 
 
 def test_to_look_for_what_is_not_there_leaves_a_transaction_alone(dataset: Dataset) -> None:
-    with find_target(dataset.url).open_for_writing("shop", 5.0) as session, session.transaction():
+    with find_target(dataset.url).open_for_writing("shop", Patience()) as session, session.transaction():
         database, place = session.database, session.schema or session.dataset
         assert not database.relations(place, "none")
         assert database.query("SELECT 1") == [(1,)]

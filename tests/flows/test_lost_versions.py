@@ -11,6 +11,7 @@ from typing import Any
 import dlt
 import pytest
 
+from schemactl.destinations import Patience
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.lost_versions import with_lost
@@ -129,7 +130,7 @@ def test_what_was_lost_is_found_after_the_file_was_evolved_too(overwritten: Pipe
 def test_what_was_dropped_later_is_not_lost(overwritten: Pipelines) -> None:
     with pytest.warns(LeftOutWarning):
         found = bump(with_lost(overwritten.stored, overwritten.url))
-    with find_target(overwritten.url).open_for_writing("shop", 0) as session, session.transaction():
+    with find_target(overwritten.url).open_for_writing("shop", Patience()) as session, session.transaction():
         session.write_version(found)
     orders = found.tables["orders"]
     left = {name: each for name, each in orders.columns.items() if name != "b"}

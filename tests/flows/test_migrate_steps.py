@@ -11,11 +11,12 @@ from types import SimpleNamespace
 import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
-from schemactl.destinations import sqlite
+from schemactl.destinations import Patience, sqlite
 from schemactl.destinations._migration.records import Run, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.effects_there import is_there
+from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import Runner
 from schemactl.flows.migrate.target import find_target
@@ -25,6 +26,8 @@ from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.schema.types import Table
+
+RETRY = LockRetry(0, lambda *_: None)
 
 pytestmark = pytest.mark.destinations
 
@@ -116,8 +119,10 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
     line = replace(line, plan=plan_text(plan))
     reported: list[int] = []
-    with find_target(dataset.url).open_for_writing("shop", 5) as session:
-        runner = Runner(session, without_transactions(), plan, line, 0, lambda number, _: reported.append(number))
+    with find_target(dataset.url).open_for_writing("shop", Patience()) as session:
+        runner = Runner(
+            session, without_transactions(), plan, line, 0, lambda number, _: reported.append(number), RETRY
+        )
         session.write_run(line)
         states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
         session.write_steps([runner._record(place, state) for place, state in enumerate(states)])
@@ -138,10 +143,10 @@ def test_what_is_otherwise_than_planned_is_reported_and_taken_back(dataset: Data
     broken = replace(plan, steps=(*plan.steps[:-1], last))
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
     with (
-        find_target(dataset.url).open_for_writing("shop", 5) as session,
+        find_target(dataset.url).open_for_writing("shop", Patience()) as session,
         pytest.raises(DestinationError, match=r"nothing was changed: column `orders\.amount` is data_type bigint"),
     ):
-        Runner(session, sqlite, broken, line, 0, lambda *_: None).run_at_once()
+        Runner(session, sqlite, broken, line, 0, lambda *_: None, RETRY).run_at_once()
     assert dataset.columns() == ["id", "amount", "note", "old"]
 
 
