@@ -81,12 +81,13 @@ def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Call
 
     if archive is not None:
         digest, content = archive
-        folder = os.path.join(tempfile.gettempdir(), f"schemactl-kernel-{os.getuid()}")  # noqa: PTH118 - see below
+        user = os.environ.get("USERNAME", "user") if sys.platform == "win32" else os.getuid()
+        folder = os.path.join(tempfile.gettempdir(), f"schemactl-kernel-{user}")  # noqa: PTH118 - see below
         path = os.path.join(folder, f"{digest}.zip")  # noqa: PTH118
         if path not in sys.path:
             # This function is sent without the module around it: all that it needs is imported here.
             os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
-            if os.stat(folder).st_uid != os.getuid():  # noqa: PTH116
+            if sys.platform != "win32" and os.stat(folder).st_uid != user:  # noqa: PTH116
                 raise PermissionError(f"{folder} belongs to somebody else")
             part = f"{path}.{os.getpid()}"
             with open(part, "wb") as file:  # noqa: PTH123

@@ -14,7 +14,14 @@ import pytest
 from schemactl.cli.app import build
 
 TOP = Path(__file__).parents[2]
-PAGES = (TOP / "README.md", TOP / "CHANGELOG.md", TOP / "SECURITY.md", *sorted((TOP / "docs").rglob("*.md")))
+PAGES = (
+    TOP / "README.md",
+    TOP / "CHANGELOG.md",
+    TOP / "CONTRIBUTING.md",
+    TOP / "CODE_OF_CONDUCT.md",
+    TOP / "SECURITY.md",
+    *sorted((TOP / "docs").rglob("*.md")),
+)
 CODE = re.compile(r"```.*?```|(?<=\n\n)(?: {4}[^\n]*\n+)+|`[^`\n]*`", re.DOTALL)
 CALL = re.compile(r"\bschemactl ([^`\n|#]*)")
 

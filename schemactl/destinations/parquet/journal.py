@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,7 +177,13 @@ def _move(old: Path, new: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    if sys.platform == "win32":  # it opens no folder, and flushes only files that may be written
+        if path.is_dir():
+            return
+        mode = os.O_RDWR
+    else:
+        mode = os.O_RDONLY
+    descriptor = os.open(path, mode)
     try:
         os.fsync(descriptor)
     finally:

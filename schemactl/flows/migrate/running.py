@@ -6,6 +6,7 @@ import getpass
 import hashlib
 import os
 import socket
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -287,6 +288,6 @@ def who() -> str:
     """Return user and machine of this process."""
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        user = f"user {os.getuid()}"
+    except (ImportError, KeyError, OSError):  # a container's user may have no name, a service on Windows neither
+        user = "unknown user" if sys.platform == "win32" else f"user {os.getuid()}"
     return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,42 @@
+"""Calls that Windows lacks are not made there; the platform is faked, as these tests run elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from schemactl.destinations.parquet import journal
+from schemactl.flows.migrate.running import who
+
+
+def test_folders_are_not_opened_to_flush_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / journal.FOLDER).mkdir()
+    (tmp_path / journal.FOLDER / "1.parquet").write_bytes(b"rows")
+
+    def open_as_windows(path, flags, *args, **kwargs):
+        if Path(path).is_dir():
+            raise PermissionError(13, "Permission denied", str(path))
+        assert flags & (os.O_RDWR | os.O_WRONLY), "FlushFileBuffers needs a handle that may write"
+        return os.open(path, flags, *args, **kwargs)
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(journal, "os", SimpleNamespace(**{**vars(os), "open": open_as_windows}))
+    monkeypatch.setattr(journal, "replace_file", lambda path, text: path.write_text(text))
+    journal.commit(tmp_path, journal.Journal(moves=((f"{journal.FOLDER}/1.parquet", "orders/1.parquet"),)))
+
+    assert (tmp_path / "orders" / "1.parquet").read_bytes() == b"rows"
+    assert not (tmp_path / journal.FOLDER).exists()
+
+
+def test_a_user_without_a_name_has_no_number_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unnamed() -> str:
+        raise ImportError("No module named 'pwd'")
+
+    monkeypatch.setattr("getpass.getuser", unnamed)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "getuid")
+    assert who().startswith("unknown user@")
