@@ -127,7 +127,7 @@ class ChangedMeanwhile(DestinationError):
 
 
 class LockNotAvailable(DestinationError):
-    """A statement gave way to a session that holds a lock on its table: to run it again may go well."""
+    """A statement waited for a lock that another session holds, and timed out: a retry may succeed."""
 
 
 class CommandWarning(UserWarning):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from schemactl.errors import InputError
 from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of
-from schemactl.flows.resolution import fit_to_data, limit_of_names, resolve_data, root_table
+from schemactl.flows.resolution import fit_to_data, resolve_data, root_table
 from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import (
@@ -99,8 +99,8 @@ def evolve_schema(
     table = table_of(request.table, request.sources, evidence, request.name)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
-    limit = limit_of_names(before, table, evidence, request.max_identifier_length)
-    fitted = fit_to_data(before, table, evidence, limit)
+    fitted = fit_to_data(before, table, evidence, request.max_identifier_length)
+    limit = fitted.max_length
     before, root = fitted.schema, root_table(fitted.schema, table, limit)
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)

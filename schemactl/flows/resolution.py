@@ -10,7 +10,7 @@ from schemactl.errors import InputError
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
-from schemactl.inference.fitting import Data, Fitted, fit_names, name_limit
+from schemactl.inference.fitting import Data, Fitted, fit_names
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema.naming import Naming, load_naming, naming_of
@@ -87,12 +87,6 @@ def resolve_data(
         names = further
         resolution = resolved(renamed=names)
     return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
-
-
-def limit_of_names(schema: Schema, table: str, evidence: Evidence, max_identifier_length: int | None) -> int | None:
-    """Return how long names may be, with those that the schema has; see ``name_limit``."""
-    names = _by_path(_known_names(schema, root_table(schema, table)), evidence)
-    return name_limit(schema, Data(table, _all_paths(evidence), names), max_identifier_length)
 
 
 def fit_to_data(schema: Schema, table: str, evidence: Evidence, max_identifier_length: int | None) -> Fitted:

@@ -47,16 +47,19 @@ class Fitted:
     Attributes:
         schema: tables and columns with a new name state the old one (``x-renamed-from``).
         renamed: the new name of each table and column that has one; columns by the old name of their table.
+        max_length: of further names in characters; None for no limit.
     """
 
     schema: Schema
     renamed: Mapping[Name, str]
+    max_length: int | None
 
 
 def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     """Give tables and columns with names past a length the names that the data's keys have under that limit.
 
-    A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept.
+    A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept. A schema
+    that was made for a destination with shorter names keeps that one's limit.
 
     Args:
         schema: as it is.
@@ -66,36 +69,38 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     Raises:
         InputError: a name cannot be shortened.
     """
-    if not max_length or not any(_long_names(schema, max_length)):
-        return Fitted(schema, {})
-    named = _Names(schema, max_length, _names_of_data(schema, data, max_length))
+    limit = _find_limit(schema, data, max_length)
+    if not limit or not any(_long_names(schema, limit)):
+        return Fitted(schema, {}, limit)
+    named = _Names(schema, limit, _names_of_data(schema, data, limit))
     tables = _twins_joined({table.name: named.fitted(table) for table in schema.tables.values()}, _join_tables)
     normalizers = _with_propagation(schema.normalizers, named.renamed)
-    return Fitted(replace(schema, tables=tables, normalizers=normalizers), named.renamed)
+    return Fitted(replace(schema, tables=tables, normalizers=normalizers), named.renamed, limit)
 
 
-def name_limit(schema: Schema, data: Data, max_length: int | None) -> int | None:
-    """Return how long new names may be: as the stored ones, where some of those are cut names of the data's keys.
+def _find_limit(schema: Schema, data: Data, max_length: int | None) -> int | None:
+    """Return the limit that stored names were cut to, where one was made from a key of the data; else ``max_length``.
 
-    A schema that was made for a destination with shorter names keeps them elsewhere, too, instead of getting each long
-    name beside its short twin. dlt cuts a name to exactly as many characters as the destination keeps, a hash of the
-    key among them, so that no other name is taken for one.
-
-    Args:
-        schema: as it is.
-        data: what names come from.
-        max_length: that this call asks for; None for no limit.
+    dlt cuts a name to exactly as many characters as the destination keeps, and a hash of the key is among them: so no
+    other name is taken for a cut one.
     """
     longest = max(len(name) for table in schema.tables.values() for name in (table.name, *table.columns))
     if max_length is not None and longest >= max_length:
         return max_length
-    made = _names_of_data(schema, data, longest)
-    for (table, column), new in made.items():
-        name = table if column is None else column
-        stored = schema.tables.get(made[table, None])
-        if stored is not None and len(name) > longest and (column is None or new in stored.columns):
-            return longest
+    whole, cut = _identifiers(schema, data, None), _identifiers(schema, data, longest)
+    root = whole.table(data.table)
+    for path in data.paths:
+        table, column = _place(path, root, whole)
+        if max(len(table), len(column)) > longest:
+            cut_table, cut_column = _place(path, cut.table(data.table), cut)
+            stored = schema.tables.get(cut_table)
+            if stored is not None and (len(table) > longest or cut_column in stored.columns):
+                return longest
     return max_length
+
+
+def _identifiers(schema: Schema, data: Data, max_length: int | None) -> Identifiers:
+    return Identifiers(naming_of(schema, max_length), NormalizerConfig.of(schema.normalizers), data.renamed)
 
 
 def without_long_names(schema: Schema, max_length: int | None) -> Schema:
@@ -117,8 +122,7 @@ def _long_names(schema: Schema, max_length: int) -> Iterator[str]:
 
 def _names_of_data(schema: Schema, data: Data, max_length: int) -> dict[Name, str]:
     """Return the new name of each table and column that the data fills, by the old ones; the first key decides."""
-    config = NormalizerConfig.of(schema.normalizers)
-    old, new = (Identifiers(naming_of(schema, limit), config, data.renamed) for limit in (None, max_length))
+    old, new = _identifiers(schema, data, None), _identifiers(schema, data, max_length)
     found: dict[Name, str] = {}
     roots = old.table(data.table), new.table(data.table)
     for path in sorted(data.paths, key=format_path):

@@ -47,12 +47,12 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The lock of the database that a step takes on its table, as long as its way lasts.
+    """The lock that a step takes on its table.
 
     Attributes:
-        mode: in the engine's words.
-        readers_wait: whether who reads the table waits for it.
-        writers_wait: whether who writes into the table waits for it, whichever rows.
+        mode: its name in the engine.
+        readers_wait: whether it blocks reads of the table.
+        writers_wait: whether it blocks all writes to the table, not only those to the same rows.
     """
 
     mode: str
@@ -91,8 +91,7 @@ class Abilities:
             destination casts it without fail; such a column becomes a text without loss.
         write_values: the way of filling a column of stored rows.
         names: what becomes of names.
-        lock: the lock that a step takes on a table that others use; None where it takes none, or where the engine
-            locks no tables.
+        lock: the lock that a step takes on its table; None where it takes none, or the engine locks no tables.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
             as a function of both types, as ``x-database-type`` has them; None where no load does.
         structure_in: reads the type of a column of structs, lists or maps, as ``x-database-type`` has it; None for

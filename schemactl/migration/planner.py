@@ -30,7 +30,7 @@ class PlannedStep:
         undo_statements: what undoes it, by itself.
         done_with: the number, from 1, of the last of the steps next to each other that are done at once with this one;
             None where it is done by itself. The last has the statements of all, where the destination shows those.
-        lock: what others wait for while it runs; None where they do not, or where that is not known.
+        lock: the one that it takes on its table; None where it takes none, or the engine locks no tables.
     """
 
     step: Step

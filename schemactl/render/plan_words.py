@@ -154,9 +154,9 @@ def lock(planned: PlannedStep) -> str | None:
 
 
 def held_locks(plan: MigrationPlan) -> str | None:
-    """Return how long locks are held that one transaction takes, where that is long for a step that is not."""
-    locking = [step for step in plan.steps if step.lock is not None and step.lock.readers_wait]
-    if len(plan.steps) < 2 or not locking or all(step.way is Way.IN_PLACE for step in plan.steps):
+    """Return a warning that a transaction holds its locks to the end; None where readers wait for a moment at most."""
+    blocks_readers = any(step.lock is not None and step.lock.readers_wait for step in plan.steps)
+    if len(plan.steps) < 2 or not blocks_readers or all(step.way is Way.IN_PLACE for step in plan.steps):
         return None
     return "in one transaction each lock is held until the last step is done; with `--step-by-step` only by its step"
 

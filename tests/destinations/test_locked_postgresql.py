@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
+from schemactl.cli.app import run
 from schemactl.destinations import Patience, postgresql
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -134,6 +135,32 @@ def test_statements_of_others_are_masked_as_values_are(dataset: Dataset, monkeyp
             apply(dataset, put(ADDED, "added.yaml"), [], patience=replace(IMPATIENT, lock_retries=0))
     assert "is locked by session" in caught.value.message
     assert "078-05-1120" not in caught.value.message
+
+
+def test_the_command_takes_the_limits_and_names_who_is_in_the_way(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ["--step-lock-timeout", "0.1", "--lock-retries", "0"]
+    with reader(dataset) as (pid, _):
+        call = ["migrate", "apply", put(ADDED, "added.yaml"), "--to", dataset.url, "--yes", *limits]
+        assert run(call) == 3
+    assert f"is locked by session {pid} (idle in transaction" in " ".join(capsys.readouterr().err.split())
+    assert run([*call, "--statement-timeout", "0.001"]) == 3
+    assert "statement timeout" in capsys.readouterr().err
+    assert run(call) == 0
+
+
+def test_who_is_in_the_way_may_stay_unknown(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may take no further connection to ask."""
+
+    def no_connection(*_: Any) -> str:
+        raise DestinationError("too many connections")
+
+    monkeypatch.setattr("schemactl.destinations.postgresql.migration.lock_holders", no_connection)
+    said: list[str] = []
+    with reader(dataset), pytest.raises(LockNotAvailable, match="lock timeout"):
+        apply(dataset, put(ADDED, "added.yaml"), said, patience=IMPATIENT)
+    assert [text for text in said if text.startswith("retry 1 of 1")]
 
 
 def test_a_statement_that_takes_too_long_is_given_up(dataset: Dataset) -> None:

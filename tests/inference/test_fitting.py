@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemactl.inference.evidence import Evidence, Position, observe
-from schemactl.inference.fitting import Data, Fitted, fit_names, name_limit, without_long_names
+from schemactl.inference.fitting import Data, Fitted, fit_names, without_long_names
 from schemactl.inference.paths import Path
 from schemactl.inference.resolve import resolve
 from schemactl.schema.templates import new_schema
@@ -29,10 +29,12 @@ def resolved(before: Schema, *documents: Any, limit: int | None = None) -> Schem
     return resolve(seen(*documents), before, "orders", max_identifier_length=limit).schema
 
 
-def fitted(schema: Schema, *documents: Any, renamed: dict[Path, str] | None = None) -> Fitted:
+def fitted(
+    schema: Schema, *documents: Any, renamed: dict[Path, str] | None = None, limit: int | None = LIMIT
+) -> Fitted:
     evidence = seen(*documents)
     paths = {path[:end] for path in evidence.paths for end in range(1, len(path) + 1)}
-    return fit_names(schema, Data("orders", paths, renamed or {}), LIMIT)
+    return fit_names(schema, Data("orders", paths, renamed or {}), limit)
 
 
 def names(schema: Schema) -> dict[str, list[str]]:
@@ -106,8 +108,8 @@ def test_references_and_copied_columns_follow() -> None:
 
 def test_a_schema_whose_names_fit_stays_as_it_is() -> None:
     schema = resolved(new_schema("shop"), {"id": 1})
-    assert fit_names(schema, Data("orders", (), {}), LIMIT) == Fitted(schema, {})
-    assert fit_names(schema, Data("orders", (), {}), None) == Fitted(schema, {})
+    assert fit_names(schema, Data("orders", (), {}), LIMIT) == Fitted(schema, {}, LIMIT)
+    assert fit_names(schema, Data("orders", (), {}), None) == Fitted(schema, {}, None)
 
 
 def test_what_does_not_fit_can_be_left_out() -> None:
@@ -117,9 +119,7 @@ def test_what_does_not_fit_can_be_left_out() -> None:
 
 
 def limit_for(schema: Schema, *documents: Any, limit: int | None = None) -> int | None:
-    paths = seen(*documents).paths
-    whole = {path[:end] for path in paths for end in range(1, len(path) + 1)}
-    return name_limit(schema, Data("orders", whole, {}), limit)
+    return fitted(schema, *documents, limit=limit).max_length
 
 
 def test_names_go_on_being_cut_as_those_of_the_schema_are() -> None:

@@ -6,9 +6,9 @@ kept at once, whole or not at all. Who was killed goes on by what the tables sho
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import ClassVar
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
@@ -38,14 +38,15 @@ from schemactl.schema.types import Table
 
 
 class LakeMigration(LakeStore, Ledger):
-    """See ``destinations.MigrationSession``."""
+    """See ``destinations.MigrationSession``.
+
+    Attributes:
+        abilities: what the format can do.
+    """
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def abilities(self) -> Abilities:
-        """What the format can do."""
+    abilities: ClassVar[Abilities]
 
     def catalogue(self) -> Catalogue:
         return self.read_catalogue().without_ours

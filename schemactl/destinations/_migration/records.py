@@ -14,13 +14,13 @@ MOST_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a migration waits for others, and others for it.
+    """How long a migration waits for other sessions.
 
     Attributes:
-        seconds: to wait until another migration or load has ended.
-        lock_seconds: to wait for a lock of the database; whoever comes after waits as long, so a step gives way then.
-        lock_retries: how often a step that gave way is tried again.
-        statement_seconds: that a statement may run; None for any time.
+        seconds: that it waits for another migration or load to end.
+        lock_seconds: that a step waits for a lock of the database; later sessions wait behind it for as long.
+        lock_retries: how often a transaction that could not get a lock is retried.
+        statement_seconds: that a statement may run; None for no limit.
     """
 
     seconds: float = 10.0

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._lake.load import settle
@@ -103,12 +103,9 @@ class DeltaMigration(LakeMigration, FolderLedger):
             where another program has committed since, it fails, and rows of that program stay.
     """
 
+    abilities: ClassVar = ABILITIES
     is_read_only: bool = False
     read: dict[str, DeltaTable] = field(default_factory=dict, compare=False)
-
-    @property
-    def abilities(self) -> Abilities:
-        return ABILITIES
 
     @property
     def dataset(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._lake import rendering
@@ -107,12 +107,9 @@ class IcebergMigration(LakeMigration, IcebergLedger):
             where another program has committed since, it fails.
     """
 
+    abilities: ClassVar = ABILITIES
     is_read_only: bool = False
     read: dict[str, IcebergLakeTable] = field(default_factory=dict, compare=False)
-
-    @property
-    def abilities(self) -> Abilities:
-        return ABILITIES
 
     @property
     def dataset(self) -> str:

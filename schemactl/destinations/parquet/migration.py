@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
@@ -117,12 +117,9 @@ class ParquetMigration(LakeMigration, FolderLedger):
         looked_at: in what the files of a table disagree, with their names: a file never changes under its name.
     """
 
+    abilities: ClassVar = ABILITIES
     is_read_only: bool = False
     looked_at: dict[str, tuple[tuple[str, ...], str | None]] = field(default_factory=dict, compare=False)
-
-    @property
-    def abilities(self) -> Abilities:
-        return ABILITIES
 
     @property
     def dataset(self) -> str:

@@ -22,12 +22,12 @@ _HOLDERS: Final = """
 
 
 def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession) -> str:
-    """Return which sessions hold a lock on a table, as the end of a message; empty where none does any more.
+    """Return the sessions that hold a lock on a table, as the end of a message; empty where none does any more.
 
     Args:
-        session: that asks.
+        session: runs the query; that of the migration cannot, as its transaction has failed.
         table: its full name, quoted.
-        waiting: the session that wants a lock on it.
+        waiting: the session that did not get a lock on it.
     """
     own = waiting.connection.info.backend_pid
     with session.wrap_errors("look for who holds a lock"):
@@ -51,5 +51,5 @@ def _describe(pid: int, state: str | None, seconds: int | None, query: str | Non
 
 
 def milliseconds(seconds: float) -> int:
-    """Return a limit of PostgreSQL's, of which 0 would be none."""
+    """Return a timeout in PostgreSQL's unit, at least 1: 0 would mean no timeout."""
     return max(round(seconds * 1000), 1)

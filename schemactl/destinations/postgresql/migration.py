@@ -71,7 +71,7 @@ _LOCKED: Final = (
     "end that session, or wait for it: `--lock-retries N` tries more often, `--step-lock-timeout SECONDS` waits longer"
 )
 _READING_SECONDS: Final = 60.0
-"""To wait for a lock where nothing is written: nobody waits for a reader."""
+"""How long a session that writes nothing waits for a lock: its own locks block no reads and no writes."""
 _SAVEPOINT: Final = "_schemactl_step"
 
 
@@ -234,8 +234,9 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         try:
             self._run(step, statements)
         except LockNotAvailable as error:
-            # By a connection of its own: the transaction has failed.
-            with open_session(self.database.address, is_read_only=True) as other:
+            holders = ""
+            # Where the server takes no further connection, what failed first is reported, and retried.
+            with suppress(DestinationError), open_session(self.database.address, is_read_only=True) as other:
                 holders = lock_holders(other, DIALECT.table(self.dataset, table_of(step)), self.database)
             raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
 

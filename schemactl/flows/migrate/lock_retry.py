@@ -1,4 +1,4 @@
-"""Runs again what gave way to sessions that hold a lock, after pauses that grow."""
+"""Retries transactions that could not get a lock, after growing pauses."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ _LONGEST_PAUSE_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class LockRetry:
-    """How often a transaction that gave way is tried again.
+    """How often a transaction that could not get a lock is retried.
 
-    While a step waits for a lock, all who come after it wait behind it: so it waits a short time only, gives way, and
-    leaves the others a pause to do their work.
+    While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
+    rolled back, and the others get a pause to do their work.
 
     Attributes:
-        retries: how often.
-        progress: gets what it waits for.
+        retries: the number of retries.
+        progress: receives why each retry is needed.
     """
 
     retries: int
     progress: Progress
 
     def run(self, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns, which leaves nothing behind where it fails.
+        """Run ``work``, retry it while others hold a lock, and return its result.
+
+        Args:
+            work: a whole transaction: where it fails, nothing of it is kept.
 
         Raises:
-            LockNotAvailable: others held the lock each time.
+            LockNotAvailable: the last retry did not get the lock either.
         """
         for retry in range(1, self.retries + 1):
             try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from schemactl.destinations import MigrationSession, Run, RunState, StepRecord, StepState
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
 from schemactl.flows.migrate.copying import is_copying
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
@@ -70,6 +70,8 @@ class Runner:
         guarded = self._guarded()
         try:
             self.retry.run(lambda: self._run_at_once(guarded))
+        except LockNotAvailable:
+            raise  # it says nothing of the values
         except (DestinationError, UnfitValues):
             if guarded:
                 with suppress(DestinationError):  # where the destination is lost, what failed first is reported

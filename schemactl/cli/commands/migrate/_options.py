@@ -112,15 +112,15 @@ class WritingOptions(MigrateOptions):
         typer.Option(
             "--step-lock-timeout",
             metavar="SECONDS",
-            help="How long a step waits for a lock of the database before it gives way (PostgreSQL): as long, all who "
-            "come after it wait.",
+            help="How long a step waits for a lock of the database (PostgreSQL). Later sessions wait behind it for as "
+            "long.",
         ),
         Setting(),
     ] = "2"
     lock_retries: Annotated[
         str,
         typer.Option(
-            "--lock-retries", metavar="N", help="How often a step that gave way is tried again, after growing pauses."
+            "--lock-retries", metavar="N", help="How often to retry when a step gets no lock, after growing pauses."
         ),
         Setting(),
     ] = "10"
@@ -129,7 +129,7 @@ class WritingOptions(MigrateOptions):
         typer.Option(
             "--statement-timeout",
             metavar="SECONDS",
-            help="How long a statement may run (PostgreSQL); any time if unset.",
+            help="How long a statement may run (PostgreSQL). Unset: no limit.",
         ),
         Setting(),
     ] = None
