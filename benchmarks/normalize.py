@@ -129,7 +129,7 @@ def make_tables(spark: SparkSession, scan: Scan, plan: Plan, folder: Path) -> No
     from schemactl.engine.package import write_rows
     from schemactl.kernel.outcome import LoadTime
 
-    written = write_rows(spark, scan, plan, LoadTime("1", datetime.now(UTC)), folder)
+    (written,) = write_rows(spark, scan, {("",): plan}, LoadTime("1", datetime.now(UTC)), folder).values()
     if not written.tally.is_loadable:
         raise ValueError(f"values would be lost: {written.tally}")
     shutil.rmtree(folder)

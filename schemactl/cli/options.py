@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.session.settings import SparkOptions
     from schemactl.flows.request import InferRequest
+    from schemactl.kernel.dispatch import Dispatch
     from schemactl.schema.hints import Hints
 
 
@@ -277,6 +278,27 @@ class DataOptions(SparkCommandOptions):
     table_per_file: Annotated[
         bool, typer.Option("--table-per-file", help="Give each file a root table, named after the file."), Group.INPUT
     ] = False
+    table_by: Annotated[
+        str | None,
+        typer.Option(
+            "--table-by",
+            metavar="FIELD",
+            help="Give each record the root table that this field of it names: `type`, `meta.kind`; records without "
+            "such a text go to `--table`, if it is given.",
+        ),
+        Group.INPUT,
+    ] = None
+    dispatch: Annotated[
+        list[str],
+        typer.Option(
+            "--dispatch",
+            metavar="VALUE=TABLE,...",
+            help="Tables of values of the field of `--table-by` that are not called after them: "
+            "`click=click_events,purchase=purchase_events`.",
+        ),
+        Setting(in_environment=False),
+        Group.INPUT,
+    ] = field(default_factory=list)
     contract: Annotated[
         str | None,
         typer.Option(
@@ -449,8 +471,39 @@ class DataOptions(SparkCommandOptions):
             typing=find_typing(self.typing, self.typing_errors, SchemasFolder.at(Path(self.schemas)))
             if self.typing
             else None,
+            dispatch=self._dispatch(table),
             spark=self.spark(),
         )
+
+    def _dispatch(self, table: str | None) -> Dispatch | None:
+        if self.table_by is None:
+            if self.dispatch:
+                raise InputError("`--dispatch` names tables by a field's values", hint="name the field: `--table-by`")
+            return None
+        from schemactl.inference.paths import parse_keys
+        from schemactl.kernel.dispatch import Dispatch
+
+        return Dispatch(parse_keys(self.table_by), parse_dispatch(self.dispatch), table)
+
+
+def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:
+    """Return the tables by value that ``VALUE=TABLE,...`` states.
+
+    >>> parse_dispatch(["click=clicks,view=views"])
+    {'click': 'clicks', 'view': 'views'}
+
+    Raises:
+        InputError: a part is no ``VALUE=TABLE``, or a value is stated twice.
+    """
+    tables: dict[str, str] = {}
+    for part in (part for text in stated for part in text.split(",")):
+        value, _, table = (piece.strip() for piece in part.rpartition("="))
+        if not value or not table:
+            raise InputError(f"`{part}` names no value and table (`--dispatch`)", hint="for example `click=clicks`")
+        if value in tables:
+            raise InputError(f"`--dispatch` states `{value}` twice")
+        tables[value] = table
+    return tables
 
 
 def parse_tables(stated: Sequence[str]) -> tuple[str | None, tuple[tuple[str, str], ...]]:

@@ -10,7 +10,7 @@ import json
 import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,8 @@ from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
-from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
+from schemactl.kernel.package import MESSAGE, Message, RowsJob, Tables, WrittenFile
+from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
 from schemactl.normalization.tally import Rejected, Tally
@@ -53,14 +54,14 @@ class WrittenRejects:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """The rows of a load as they are written.
+    """The rows of one plan as they are written.
 
     Attributes:
         folders: of Parquet files by table, in the plan's order; each holds one file at least. Rows that give way to
             others with the same primary key stand in a folder of their own in it (``SUPERSEDED_FOLDER``).
         tally: what became of all rows; where it says that values would be lost, the files must not be loaded.
         rejected: what each violation of a contract kept out, in the plan's order.
-        rejects: the same, written; None where there is nothing.
+        rejects: those of all plans of the source, written, with its first plan; None where there is nothing.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         filled: the columns, by table, in which a row has a value.
         cut: how many texts of columns, by table, have nanoseconds that are not kept.
@@ -86,57 +87,73 @@ class _Part:
 def write_rows(
     spark: SparkSession,
     scan: Scan,
-    plan: Plan,
+    plans: Mapping[Tables, Plan],
     load: LoadTime,
     folder: Path,
     progress: Progress = lambda *_: None,
-) -> WrittenRows:
-    """Write the tables of a load, complete columns only, and what contracts reject.
+) -> dict[Tables, WrittenRows]:
+    """Write the tables of a source, complete columns only, and what contracts reject.
 
     Args:
         spark: the session of the scan.
-        scan: of all documents; the plan is for what they can hold.
-        plan: what becomes of documents.
+        scan: of all documents; the plans are for what they can hold.
+        plans: what becomes of the documents of each table that the scan has named; those of others are left out.
         load: its id, and when it is made.
         folder: one of its own, which Spark's workers can write to.
         progress: called for each phase.
     """
     files = folder / "files"
     files.mkdir(parents=True)
-    compared = {name: _compared(table) for name, table in plan.tables.items() if keeps_one_of_each(table)}
-    job = RowsJob(plan, load, compared, files.as_uri())
+    tables = {name: table for plan in plans.values() for name, table in plan.tables.items()}
+    compared = {name: _compared(table) for name, table in tables.items() if keeps_one_of_each(table)}
+    job = RowsJob(plans, load, compared, files.as_uri(), scan.dispatch)
     progress("making rows", None)
     parts = _run(spark, scan, job)
-    outcome = Outcome()
-    for part in parts:
-        outcome.merge(part.message.outcome)
-    superseded = _drop_superseded(spark, parts, job, outcome, folder, progress)
-    maker = job.maker()
-    folders = {name: folder / f"table-{at}" for at, name in enumerate(plan.tables)}
+    outcomes = _outcomes(parts, plans)
+    superseded = _drop_superseded(spark, parts, job, outcomes, folder, progress)
+    makers = job.makers()
+    schemas = {name: schema for maker in makers for name, schema in maker.schemas.items()}
+    folders = {name: folder / f"table-{at}" for at, name in enumerate(schemas)}
     for name, target in folders.items():
         found = [part.message.tables[name] for part in parts if name in part.message.tables]
         _take_files(files, [file.name for file in found], target)
         if not any(target.iterdir()):
-            pyarrow.parquet.write_table(maker.schemas[name].empty_table(), target / "part-00000.parquet")
+            pyarrow.parquet.write_table(schemas[name].empty_table(), target / "part-00000.parquet")
         if name in superseded:
             _take_files(files, superseded[name], target / SUPERSEDED_FOLDER)
     rejects = _take_rejects(parts, files, folder / "rejects")
     shutil.rmtree(files, ignore_errors=True)
+    written = {}
+    for (names, plan), maker, outcome in zip(plans.items(), makers, outcomes, strict=True):
+        own = {name: folders[name] for name in plan.tables}
+        written[names] = replace(_counted(outcome, maker, plan), folders=own, rejects=rejects)
+        rejects = None
+    return written
+
+
+def count_rows(
+    spark: SparkSession, scan: Scan, tables: Tables, plan: Plan, progress: Progress = lambda *_: None
+) -> WrittenRows:
+    """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
+    job = RowsJob({tables: plan}, LoadTime("", datetime.now(UTC)), {}, None, scan.dispatch)
+    progress("counting the rows that contracts reject", None)
+    (outcome,), (maker,) = _outcomes(_run(spark, scan, job), job.plans), job.makers()
+    return _counted(outcome, maker, plan)
+
+
+def _outcomes(parts: Sequence[_Part], plans: Mapping[Tables, Plan]) -> list[Outcome]:
+    """Return what became of the rows of each plan."""
+    outcomes = [Outcome() for _ in plans]
+    for part in parts:
+        for outcome, further in zip(outcomes, part.message.outcomes, strict=True):
+            outcome.merge(further)
+    return outcomes
+
+
+def _counted(outcome: Outcome, maker: RowMaker, plan: Plan) -> WrittenRows:
     tally = tally_of(outcome, maker.problems, plan)
     rejected, filled = rejected_by(outcome, maker.problems), frozenset(outcome.filled)
-    return WrittenRows(folders, tally, rejected, rejects, outcome.spans, filled, outcome.cut)
-
-
-def count_rows(spark: SparkSession, scan: Scan, plan: Plan, progress: Progress = lambda *_: None) -> WrittenRows:
-    """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
-    job = RowsJob(plan, LoadTime("", datetime.now(UTC)), {}, None)
-    progress("counting the rows that contracts reject", None)
-    outcome = Outcome()
-    for part in _run(spark, scan, job):
-        outcome.merge(part.message.outcome)
-    problems = job.maker().problems
-    tally, rejected = tally_of(outcome, problems, plan), rejected_by(outcome, problems)
-    return WrittenRows({}, tally, rejected, None, outcome.spans, frozenset(outcome.filled))
+    return WrittenRows({}, tally, rejected, None, outcome.spans, filled, outcome.cut)
 
 
 def _compared(table: Table) -> tuple[str, ...]:
@@ -172,8 +189,9 @@ def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
         messages += _collect(texts, write)
     for typed in scan.typed:
         task = typed.batch.task
-        rows = typed_rows(typed.batch, _used_keys(job.plan)) if task is None else text_rows(typed.batch)
-        source = TypedSource(rows.names, _structures(job.plan), rows.whole, task)
+        rows = typed_rows(typed.batch, _used_keys(job)) if task is None else text_rows(typed.batch)
+        structures = {name: each for plan in job.plans.values() for name, each in _structures(plan).items()}
+        source = TypedSource(rows.names, structures, rows.whole, task)
         arguments = {
             "job": pickle.dumps(job),
             "folder": str(Path.cwd()),
@@ -202,13 +220,15 @@ def _structures(plan: Plan) -> dict[str, NestedType]:
     return {name: structure for name, structure in tops if name is not None and structure is not None}
 
 
-def _used_keys(plan: Plan) -> frozenset[str | None] | None:
-    """Return the columns that a plan takes something from; None for all of them."""
-    if plan.rows.key is RowKey.CONTENT or any(map(_refuses_rows, plan.rows.walk())):
+def _used_keys(job: RowsJob) -> frozenset[str | None] | None:
+    """Return the columns that plans take something from; None for all of them."""
+    plans = job.plans.values()
+    walked = [rows for plan in plans for rows in plan.rows.walk()]
+    if any(plan.rows.key is RowKey.CONTENT for plan in plans) or any(map(_refuses_rows, walked)):
         return None
-    walked = list(plan.rows.walk())
-    paths = [rows.path for rows in walked]
+    paths: list[tuple[str | None, ...]] = [rows.path for rows in walked]
     paths += [cell.path for rows in walked for cell in (*rows.cells, *rows.own_key)]
+    paths += [job.dispatch.path] if job.dispatch else []
     return frozenset(path[0] for path in paths if path)
 
 
@@ -227,22 +247,25 @@ def _drop_superseded(
     spark: SparkSession,
     parts: Sequence[_Part],
     job: RowsJob,
-    outcome: Outcome,
+    outcomes: Sequence[Outcome],
     folder: Path,
     progress: Progress,
 ) -> dict[str, list[str]]:
     """Write the files again that hold superseded rows; return by table the files of those."""
     others: dict[str, list[str]] = {}
     for at, root in enumerate(job.compared):
+        plan, outcome = next(
+            (plan, each) for plan, each in zip(job.plans.values(), outcomes, strict=True) if root in plan.tables
+        )
         there = [part for part in parts if root in part.message.places]
         if not there:
             continue
         progress("looking for rows with the same key", None)
         target = folder / f"superseded-{at}"
-        if not _find_superseded(spark, there, job, root, target):
+        if not _find_superseded(spark, there, job, plan.tables[root], target):
             continue
-        asked = _asked(there, job, root)
-        keeps = list(job.plan.tables)
+        asked = _asked(there, plan, root)
+        keeps = list(plan.tables)
         write = _worker(spark, "drop_superseded", folder=job.folder, superseded=target.as_uri(), keeps=keeps)
         frame = spark.createDataFrame(pa.table({"part": asked})).repartition(min(len(asked), _MOST_TASKS))
         found = frame.mapInArrow(write, MESSAGE).collect()
@@ -251,17 +274,16 @@ def _drop_superseded(
             tables.pop(table)
             if kept[1]:
                 tables[table] = WrittenFile(*kept)
-            message = parts[number].message
-            parts[number].message = Message(message.first, tables, message.places, message.rejects, message.outcome)
+            parts[number].message = replace(parts[number].message, tables=tables)
             if other[1]:
                 others.setdefault(table, []).append(other[0])
                 outcome.counts(table).superseded += other[1]
     return others
 
 
-def _asked(parts: Sequence[_Part], job: RowsJob, root: str) -> list[str]:
+def _asked(parts: Sequence[_Part], plan: Plan, root: str) -> list[str]:
     """Return the files of a root table and those nested in it."""
-    tables = _nested_in(job.plan, root)
+    tables = _nested_in(plan, root)
     return [
         json.dumps([part.number, table, part.message.tables[table].name, part.message.places[table].name])
         for part in parts
@@ -279,14 +301,15 @@ def _nested_in(plan: Plan, root: str) -> list[str]:
     return list(found)
 
 
-def _find_superseded(spark: SparkSession, parts: Sequence[_Part], job: RowsJob, root: str, target: Path) -> bool:
+def _find_superseded(spark: SparkSession, parts: Sequence[_Part], job: RowsJob, table: Table, target: Path) -> bool:
     """Write which rows of a table are superseded; return whether any is. Refused rows supersede nothing."""
+    root = table.name
     addresses = {part.number: f"{job.folder}/{part.message.places[root].name}" for part in parts}
     names = {Path(address).name: number for number, address in addresses.items()}
     rows = spark.read.parquet(*addresses.values())
     numbers = F.from_json(F.lit(json.dumps(names)), "map<string, bigint>")
     part = F.element_at(numbers, F.substring_index(F.col("_metadata.file_path"), "/", -1)).alias("part")
-    table, columns = job.plan.tables[root], job.compared[root]
+    columns = job.compared[root]
     key = [_comparable(rows, f"c{columns.index(name)}") for name in named(table, "primary_key")]
     stated = dedup_sort(table)
     order = [F.col(name) for name in ("file", "line", "indexes", "list")]

@@ -7,6 +7,7 @@ is counted where that is asked for.
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
@@ -24,18 +25,27 @@ from schemactl.engine.shipping import for_workers
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
+from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
+from schemactl.kernel.dispatch import AS_THEY_ARE, MOST_TABLES, ONE_TABLE, Dispatch, ReadOptions
 from schemactl.kernel.observation import MOST_LEVELS
-from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Gaps, Part, row_number
+from schemactl.kernel.partitions import (
+    BLOCK_SHIFT,
+    MAX_BAD_RECORDS,
+    BadRecord,
+    BlockCounts,
+    Gaps,
+    Part,
+    Share,
+    row_number,
+)
 from schemactl.kernel.recount import Absences, Scalars
-from schemactl.schema.typing.model import TextOptions, TypingTask
+from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
     from schemactl.kernel.typing_rows import FieldErrors
-
-AS_THEY_ARE: Final = TextOptions()
 
 _BUCKETS: Final = 1_000_000
 """Records fall into these by their hash; a sample takes the first ones."""
@@ -72,7 +82,9 @@ class Scan:
     """What a scan brings back.
 
     Attributes:
-        evidence: of all records that were read.
+        tables: evidence by the table that a dispatch names, in the order of the data; one, ``ONE_TABLE``, without.
+        stray: the records that go to no table: how many, and the first; None where there are none.
+        dispatch: names the table of each record; None for one table.
         bad_records: the first ones.
         inputs: all that was read.
         documents: the batches of documents among it.
@@ -80,12 +92,19 @@ class Scan:
         typing: what is wrong with texts that are typed.
     """
 
-    evidence: Evidence
+    tables: Mapping[str, Evidence]
     bad_records: tuple[BadRecord, ...]
     inputs: tuple[Input, ...]
     documents: tuple[ReadDocuments, ...] = ()
     typed: tuple[ReadRows, ...] = ()
     typing: tuple[TypingFinding, ...] = ()
+    stray: tuple[int, Position] | None = None
+    dispatch: Dispatch | None = None
+
+    @property
+    def evidence(self) -> Evidence:
+        """Of all records that were read."""
+        return self.tables[ONE_TABLE] if ONE_TABLE in self.tables else merge_all(self.tables.values())
 
     @property
     def files(self) -> Mapping[str, FileEvidence]:
@@ -100,7 +119,7 @@ def scan_inputs(
     progress: Progress = lambda *_: None,
     *,
     counts_typed: bool = True,
-    texts: TextOptions = AS_THEY_ARE,
+    options: ReadOptions = AS_THEY_ARE,
 ) -> Scan:
     """Collect evidence from files and tables.
 
@@ -111,33 +130,84 @@ def scan_inputs(
         progress: called with each phase.
         counts_typed: whether to look at what stands in columns whose types are stated, which only a schema that is
             known may speak against.
-        texts: how texts are read.
+        options: how records are read.
 
     Raises:
-        InputError, EngineError: Spark cannot read them, or they have other columns than the typing.
+        InputError, EngineError: Spark cannot read them, they have other columns than the typing, or records go to too
+            many tables.
     """
-    batches = read_batches(spark, inputs, texts.null_values)
-    if texts.task is not None:
+    batches, dispatch = read_batches(spark, inputs, options.null_values), options.dispatch
+    if options.task is not None:
         progress("typing texts", None)
-        return _scan_texts(spark, inputs, batches, texts.task)
+        return _scan_texts(spark, inputs, batches, options.task)
     documents = [_Records(spark, batch, sample, progress) for batch in batches if isinstance(batch, Documents)]
     progress("reading documents", None)
-    parts = [each.located("observe_partition") for each in documents]
+    parts = [each.located("observe_partition", dispatch=dispatch) for each in documents]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
     if typed:
         progress("counting rows", None)
-    rows = [each.located(counts_typed) for each in typed]
-    stated = [Evidence(typed=stated_types(each.batch)) for each in typed]
-    found = [part for each in (*parts, *rows) for part in (Evidence(files=each.files()), _evidence(each))]
+    rows = [each.located(counts_typed or dispatch is not None, dispatch) for each in typed]
     bad = sorted((record for each in parts for record in each.bad_records()), key=lambda record: record.position)
+    stated = [stated_types(each.batch) for each in typed]
+    tables, stray = _tables([*((part, {}) for part in parts), *zip(rows, stated, strict=True)], unread, dispatch)
     return Scan(
-        merge_all((unread, *stated, *found)),
+        tables,
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
         tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True)),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
+        stray=stray,
+        dispatch=dispatch,
     )
+
+
+def _tables(
+    found: Sequence[tuple[_Located, Mapping[Path, Mapping[str, Any]]]], unread: Evidence, dispatch: Dispatch | None
+) -> tuple[dict[str, Evidence], tuple[int, Position] | None]:
+    """Return the evidence by table, and the records that go to none.
+
+    Args:
+        found: batches as they were read, with the types that they state.
+        unread: the inputs.
+        dispatch: names the tables.
+
+    Raises:
+        InputError: a document nests too deep, or there are too many tables.
+    """
+    if any(part.too_many for located, _ in found for part in located.parts):
+        raise _too_many(dispatch)
+    if dispatch is None:
+        read = [each for located, types in found for each in (Evidence(files=located.files(), typed=types),)]
+        return {ONE_TABLE: merge_all((unread, *read, *(_evidence(located, ONE_TABLE) for located, _ in found)))}, None
+    first: dict[str | None, Position] = {}
+    for located, _ in found:
+        for table, share in located.shares():
+            at = located.position(share.first)
+            first[table] = min(at, first.get(table, at))
+    names = [name for name in sorted(first, key=lambda each: first[each]) if name is not None]
+    if len(names) > MOST_TABLES:
+        raise _too_many(dispatch)
+    tables = {
+        name: merge_all(
+            Evidence(files=located.files_of(name), typed=types if located.has(name) else {}) for located, types in found
+        )
+        for name in names
+    }
+    for name in names:
+        tables[name] = merge_all((tables[name], *(_evidence(located, name) for located, _ in found)))
+    if names:
+        # What could not be read is of no table: it is told once.
+        bad = merge_all(Evidence(files=located.bad_files()) for located, _ in found)
+        tables[names[0]] = merge_all((tables[names[0]], bad))
+    count = sum(sum(share.documents.values()) for located, _ in found for table, share in located.shares() if not table)
+    return tables, (count, first[None]) if None in first else None
+
+
+def _too_many(dispatch: Dispatch | None) -> InputError:
+    field = ".".join(dispatch.path) if dispatch else ""
+    message = f"`--table-by {field}` makes more than {MOST_TABLES:,} tables"
+    return InputError(message, hint="name a field that says what kind of record it is")
 
 
 def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[Batch], task: TypingTask) -> Scan:
@@ -157,8 +227,9 @@ def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[
             errors[name] = at if name not in errors else errors[name].merged(at)
     bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
+    read = merge_all((unread, Evidence(typed=types_of(task)), *(Evidence(files=each.files()) for each in located)))
     return Scan(
-        merge_all((unread, Evidence(typed=types_of(task)), *(Evidence(files=each.files()) for each in located))),
+        {ONE_TABLE: read},
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
         typed=tuple(ReadRows(batch, part.before) for batch, part in zip(texts, located, strict=True)),
@@ -237,11 +308,11 @@ class _Rows:
     batch: Typed
     sample: Sample
 
-    def located(self, counts: bool) -> _Located:
+    def located(self, counts: bool, dispatch: Dispatch | None) -> _Located:
         """Count the rows, and where that is asked for what stands in them."""
         if not counts and self.sample.is_full:
             blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_rows(self.batch).items()}
-            return _Located((Part(Evidence(), blocks),))
+            return _Located((Part({}, blocks),))
         share = self.sample.share_of(sum(count_rows(self.batch).values()) if self.sample.records else 0)
         rows = typed_rows(self.batch)
         placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
@@ -254,6 +325,7 @@ class _Rows:
             folder=str(FilePath.cwd()),
             names=rows.names,
             types=types,
+            dispatch=dispatch,
         )
         return _Located(tuple(pickle.loads(row.part) for row in taken.mapInArrow(run, "part binary").collect()))
 
@@ -300,6 +372,29 @@ class _Located:
             )
         return files
 
+    def shares(self) -> Iterator[tuple[str | None, Share]]:
+        """Yield what each partition holds for each table."""
+        for part in self.parts:
+            yield from part.found.items()
+
+    def has(self, table: str) -> bool:
+        """Return whether a table has documents here."""
+        return any(table in part.found for part in self.parts)
+
+    def files_of(self, table: str) -> dict[str, FileEvidence]:
+        """Return what was read for one table of several, by input."""
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            if table in part.found:
+                counts.update(part.found[table].documents)
+        return {file: FileEvidence(documents=count, records=count) for file, count in counts.items()}
+
+    def bad_files(self) -> dict[str, FileEvidence]:
+        """Return the records that could not be read, by input."""
+        return {
+            file: replace(found, documents=0, records=found.bad) for file, found in self.files().items() if found.bad
+        }
+
     def bad_records(self) -> Iterator[BadRecord]:
         """Yield the first records of each partition that cannot be read."""
         for part in self.parts:
@@ -315,8 +410,8 @@ class _Located:
             )
 
 
-def _evidence(located: _Located) -> Evidence:
-    """Return the evidence of all partitions of a batch (``observe_partition``).
+def _evidence(located: _Located, table: str) -> Evidence:
+    """Return the evidence of a table in all partitions of a batch (``observe_partition``).
 
     Raises:
         InputError: a document nests too deep.
@@ -324,13 +419,14 @@ def _evidence(located: _Located) -> Evidence:
     deep = [located.position(part.too_deep) for part in located.parts if part.too_deep is not None]
     if deep:
         raise InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=min(deep).location)
+    shares = [part.found[table].evidence for part in located.parts if table in part.found]
     return merge_all(
         Evidence(
-            paths={path: _classes(classes, located) for path, classes in part.found.paths.items()},
-            counted={path: _classes(classes, located) for path, classes in part.found.counted.items()},
-            witnesses={located.position(at): document for at, document in part.found.witnesses.items()},
+            paths={path: _classes(classes, located) for path, classes in seen.paths.items()},
+            counted={path: _classes(classes, located) for path, classes in seen.counted.items()},
+            witnesses={located.position(at): document for at, document in seen.witnesses.items()},
         )
-        for part in located.parts
+        for seen in shares
     )
 
 

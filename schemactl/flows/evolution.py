@@ -91,7 +91,7 @@ def evolve_schema(
         after: what data of another root table has made of the schema in the same call.
 
     Raises:
-        InputError: the schema does not allow such data.
+        InputError: the schema does not allow such data, or two root tables of the call share one.
     """
     before = after.schema if after else schema_before(opened, request.naming, request.normalizer)
     if request.held is not None and after is None:
@@ -104,6 +104,8 @@ def evolve_schema(
     before, root = fitted.schema, root_table(fitted.schema, table, limit)
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
+    if after is not None:
+        _check_apart(resolution)
     judgement = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     evolved = before if judgement.is_refused else judgement.schema
     hints = (
@@ -136,6 +138,15 @@ def evolve_schema(
         ),
     )
     return Evolution(report, before, evolved, saved, hints, resolution, judgement)
+
+
+def _check_apart(resolution: Resolution) -> None:
+    """Refuse lists whose elements would go to another root table of the same call: dlt mixes them without a word."""
+    tables = resolution.schema.tables
+    for name in {table for table, _ in resolution.taken} - {resolution.root}:
+        if not tables[name].is_nested:
+            message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
+            raise InputError(message, hint="name one of the tables otherwise")
 
 
 def _hints(known: Schema | None, before: Schema, evolved: Schema, root: str) -> Schema:

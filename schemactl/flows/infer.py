@@ -21,7 +21,7 @@ from schemactl.flows.progress import Progress
 from schemactl.flows.request import InferRequest
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
-from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
+from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
 from schemactl.flows.unfilled import CountedRows, CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, merge, merge_all
 from schemactl.inference.hiding import hide_values
@@ -66,7 +66,7 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, sample, progress or (lambda *_: None)) as found:
+        with collected(parts, before, sample, progress or (lambda *_: None)) as found:
             report = evolve_all(found, folder)
     return replace(report, warnings=tuple(noted.values()))
 
@@ -202,15 +202,15 @@ def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]
 
 
 @contextmanager
-def collected(parts: Sequence[Part], sample: Sample, progress: Progress) -> Iterator[list[Data]]:
-    """Hand out the evidence of each part, saved evidence among it; Spark is started once, where there is data.
+def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: Progress) -> Iterator[list[Data]]:
+    """Hand out the evidence of each root table, saved evidence among it; Spark is started once, where there is data.
 
     Raises:
         InputError: a source cannot be read, a file is met twice, or a part has no records at all.
     """
-    found = [Data(each.request, read_saved(each.saved, {at.path for at in each.inputs})) for each in parts]
+    saved = [read_saved(each.saved, {at.path for at in each.inputs}) for each in parts]
     if not any(part.inputs for part in parts):
-        yield _checked(found)
+        yield _checked([Data(part.request, each) for part, each in zip(parts, saved, strict=True)])
         return
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session import SparkOptions, open_session
@@ -218,19 +218,22 @@ def collected(parts: Sequence[Part], sample: Sample, progress: Progress) -> Iter
     progress("starting Spark", None)
     with open_session(parts[0].request.spark or SparkOptions(), progress) as spark:
 
-        def count_rows(scan: Scan, plan: Plan) -> CountedRows:
+        def count_rows(scan: Scan, tables: tuple[str, ...], plan: Plan) -> CountedRows:
             # Only contracts that reject rows need the modules that write them.
             from schemactl.engine.package import count_rows
 
-            return count_rows(spark, scan, plan, progress)
+            return count_rows(spark, scan, tables, plan, progress)
 
-        for at, part in enumerate(parts):
-            scan = scan_inputs(spark, part.inputs, sample, progress, texts=part.request.texts)
+        found: list[Data] = []
+        for part, known in zip(parts, saved, strict=True):
+            scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
             check_bad_records(scan, part.request.on_bad_record)
-            is_all = sample.is_full and not part.saved
-            count = partial(count_rows, scan) if is_all else None
-            found[at] = Data(part.request, merge(found[at].evidence, scan.evidence), count, scan.typing)
-        yield _checked(found)
+            check_documents(part.request.sources, merge(known, scan.evidence).files)
+            for each in dispatched(part.request, scan, before):
+                is_all = sample.is_full and not part.saved
+                count = partial(count_rows, scan, each.tables) if is_all else None
+                found.append(Data(each.request, merge(known, each.evidence), count, scan.typing))
+        yield found
 
 
 def _checked(found: list[Data]) -> list[Data]:

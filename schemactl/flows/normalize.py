@@ -21,6 +21,7 @@ from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.packing import make_rows
 from schemactl.flows.progress import Progress
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.tables import dispatched
 from schemactl.inference.sample import parse_sample
 from schemactl.normalization.report import NormalizeReport
 from schemactl.store.own_folder import own_folder
@@ -68,12 +69,15 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
             is_known = open_schemas(call.folder, request.inference.name).schema is not None
             found: list[Data] = []
             for part in call.parts:
-                full, texts = parse_sample("full"), part.request.texts
-                scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, texts=texts)
+                full, reading = parse_sample("full"), part.request.reading
+                scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, options=reading)
                 check_bad_records(scan, request.inference.on_bad_record)
                 check_documents(part.request.sources, scan.files)
                 make = partial(make_rows, spark, scan, load=call.load, progress=progress)
-                found.append(Data(part.request, scan.evidence, make, scan.typing))
+                found += [
+                    Data(each.request, each.evidence, each.tables, make, scan.typing)
+                    for each in dispatched(part.request, scan, call.before)
+                ]
             return load(call, found, staging, progress)
 
 

@@ -59,6 +59,7 @@ class Call:
     """A request, checked before Spark is started.
 
     Attributes:
+        before: the schema as it was when the call was checked.
         parts: the data of each root table; none where nothing is new.
     """
 
@@ -66,6 +67,7 @@ class Call:
     folder: SchemasFolder
     target: Target
     load: Load
+    before: Schema
     parts: tuple[Part, ...]
     files: tuple[LoadedInput, ...]
     seen: tuple[str, ...]
@@ -100,7 +102,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
         fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
         parts = tuple(part for part in fresh if part.inputs)
         files = remember(new)
-    call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), parts, files, seen)
+    call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), before, parts, files, seen)
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
     # What becomes of longer names is known once the data is.

@@ -5,8 +5,9 @@ All of it is done again where another command has changed the schema meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import describe_lineage, save_lineage
 from schemactl.flows.normalize_call import Call
 from schemactl.flows.own_files import check_root
-from schemactl.flows.packing import Made, check_balance, kept_rejects, package_of, rejects_together, report_of
+from schemactl.flows.packing import Made, Tables, check_balance, kept_rejects, package_of, rejects_together, report_of
 from schemactl.flows.progress import Progress
 from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
 from schemactl.flows.request import InferRequest
@@ -32,8 +33,8 @@ from schemactl.normalization.request import PlanRequest
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRejects
 
-MakeRows = Callable[[Plan, Path], Made]
-"""Writes the rows of a plan to a folder."""
+MakeRows = Callable[[Mapping[Tables, Plan], Path], Mapping[Tables, Made]]
+"""Writes the rows of plans to a folder, by what the scan calls their root tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +44,35 @@ class Data:
     Attributes:
         request: the call, as far as it is about this data.
         evidence: of all of it.
-        make: makes its rows.
+        tables: what its scan calls the root table.
+        make: makes its rows; data that is read together has one, and its rows are made together.
         typing: what is wrong with texts that are typed.
     """
 
     request: InferRequest
     evidence: Evidence
+    tables: Tables
     make: MakeRows
     typing: tuple[TypingFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """What rows are made by.
+    """What the rows of one root table are made by.
 
     Attributes:
         data: what they are made of.
-        opened: the schema as it was.
-        evolution: what becomes of it.
-        after: what the data of other root tables has made of it before; None for the first.
+        evolution: what becomes of the schema.
         unfilled: what only rejected rows ask for, which the evolution is without.
     """
 
     data: Data
-    opened: Opened
     evolution: Evolution
-    after: Evolution | None
-    unfilled: Unfilled = frozenset()
+    unfilled: Unfilled
+
+    def plan(self) -> Plan:
+        evolution = self.evolution
+        return make_plan(PlanRequest(self.data.evidence, evolution.resolution, evolution.judgement))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +94,9 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
     """
     for attempt in range(MOST_ATTEMPTS):
         opened = open_schemas(call.folder, call.request.inference.name)
-        rows: list[_Rows] = []
-        for at, data in enumerate(found):
-            after = rows[-1].evolution if rows else None
-            basis = _Basis(data, opened, _evolve(data, opened, after), after)
-            made = _try_make(call, basis, staging / str(attempt) / str(at))
-            if isinstance(made, NormalizeReport):
-                return _stopped(merge_reports([*(each.report for each in rows), made]))
-            rows.append(made)
+        rows = _make_rows(call, opened, found, staging / str(attempt))
+        if isinstance(rows, NormalizeReport):
+            return rows
         last = rows[-1].evolution
         folder = staging / str(attempt) / "rejects"
         rejects = rejects_together([each.made.rejects for each in rows if each.made.rejects], folder)
@@ -111,63 +109,102 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
     raise unsteady(call.request.inference.name)
 
 
+def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path) -> list[_Rows] | NormalizeReport:
+    """Make the rows of all root tables; return the report where something in the data stops the load.
+
+    Rows may show that the schema is to be another one: with room for their numbers, without columns that only rejected
+    rows fill. Then those that this changes are made again.
+    """
+    asked: list[tuple[Data, Unfilled]] = [(data, frozenset()) for data in found]
+    made: dict[int, tuple[Plan, Made]] = {}
+    for number in count():
+        bases = _evolve_all(opened, asked)
+        reports: list[NormalizeReport] = []
+        for at, basis in enumerate(bases):
+            report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
+            if report.stops and is_refused_by_size(basis.evolution):
+                report = _with_unfit_counted(opened, bases[: at + 1], report, staging / "unfit")
+            reports.append(report)
+            if report.stops:
+                return _stopped(merge_reports(reports))
+            check_root(basis.evolution.resolution.root)
+        call.target.destination.check_tables(call.target.url, bases[-1].evolution.stored)
+        _remake(bases, made, staging / str(number))
+        reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
+        further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]
+        if None in further:
+            return _stopped(merge_reports(reports[: further.index(None) + 1]))
+        again = [each for each in further if each is not None]
+        if again == [(basis.data, basis.unfilled) for basis in bases]:
+            for report in reports:
+                check_balance(report)
+            return [_Rows(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
+        asked = again
+    raise AssertionError
+
+
+def _look_at_rows(
+    opened: Opened, bases: Sequence[_Basis], made: Made, report: NormalizeReport
+) -> tuple[Data, Unfilled] | None:
+    """Return what the rows of the last of some root tables ask the schema for; None where they stop the load."""
+    basis = bases[-1]
+    if not report.stops:
+        return basis.data, basis.unfilled | find_unfilled(basis.evolution, made.rows)
+    roomier = _with_room(opened, bases, made)
+    return None if roomier is None else (roomier.data, roomier.unfilled)
+
+
+def _remake(bases: Sequence[_Basis], made: dict[int, tuple[Plan, Made]], staging: Path) -> None:
+    """Make the rows of plans that are new, those of data that is read together in one go."""
+    plans = [basis.plan() for basis in bases]
+    new = [at for at, plan in enumerate(plans) if at not in made or made[at][0] != plan]
+    for number, make in enumerate(dict.fromkeys(bases[at].data.make for at in new)):
+        together = [at for at in new if bases[at].data.make is make]
+        rows = make({bases[at].data.tables: plans[at] for at in together}, staging / str(number))
+        made.update({at: (plans[at], rows[bases[at].data.tables]) for at in together})
+
+
 def _stopped(report: NormalizeReport) -> NormalizeReport:
     """Return a report by which nothing is loaded: the rows that were made are none that were taken."""
     return replace(report, tables=tuple(replace(table, loaded=0) for table in report.tables))
 
 
-def _evolve(data: Data, opened: Opened, after: Evolution | None, unfilled: Unfilled = frozenset()) -> Evolution:
+def _evolve_all(opened: Opened, asked: Sequence[tuple[Data, Unfilled]]) -> list[_Basis]:
+    """Return what becomes of the schema by the data of each root table in turn."""
+    bases: list[_Basis] = []
+    for data, unfilled in asked:
+        bases.append(_evolve(opened, data, unfilled, bases[-1].evolution if bases else None))
+    return bases
+
+
+def _evolve(opened: Opened, data: Data, unfilled: Unfilled, after: Evolution | None) -> _Basis:
     evolution = evolve_schema(data.request, opened, data.evidence, is_loaded=True, unfilled=unfilled, after=after)
-    return evolution.with_typing(data.typing)
+    return _Basis(data, evolution.with_typing(data.typing), unfilled)
 
 
-def _try_make(call: Call, basis: _Basis, staging: Path) -> _Rows | NormalizeReport:
-    """Make the rows; return the report where something in the data stops the load."""
-    evolution, make = basis.evolution, basis.data.make
-    found = replace(call.report(Outcome.STOPPED), inference=evolution.report)
-    if found.stops:
-        return _with_unfit_counted(call, basis, found, staging) if is_refused_by_size(evolution) else found
-    check_root(evolution.resolution.root)
-    call.target.destination.check_tables(call.target.url, evolution.stored)
-    plan = make_plan(PlanRequest(basis.data.evidence, evolution.resolution, evolution.judgement))
-    made = make(plan, staging)
-    report = report_of(found, evolution, plan, made)
-    if report.stops:
-        roomier = _with_room(basis, made)
-        return report if roomier is None else _try_make(call, roomier, staging / "room")
-    if unfilled := find_unfilled(evolution, made.rows) - basis.unfilled:
-        return _try_make(call, _without(basis, unfilled), staging / "filled")
-    check_balance(report)
-    return _Rows(report, evolution, plan, made)
-
-
-def _with_room(basis: _Basis, made: Made) -> _Basis | None:
-    """Return the basis with room for the numbers that had none; None where nothing becomes of that."""
+def _with_room(opened: Opened, bases: Sequence[_Basis], made: Made) -> _Basis | None:
+    """Return the last basis with room for the numbers that had none; None where nothing becomes of that."""
     if not made.room:
         return None
+    basis, after = bases[-1], bases[-2].evolution if len(bases) > 1 else None
     data = replace(basis.data, evidence=merge(basis.data.evidence, Evidence(room=made.room)))
-    evolution = _evolve(data, basis.opened, basis.after, basis.unfilled)
-    is_new = evolution.resolution.schema != basis.evolution.resolution.schema
-    return replace(basis, evolution=evolution, data=data) if is_new else None
+    roomier = _evolve(opened, data, basis.unfilled, after)
+    return roomier if roomier.evolution.resolution.schema != basis.evolution.resolution.schema else None
 
 
-def _without(basis: _Basis, unfilled: Unfilled) -> _Basis:
-    """Return the basis without what only rejected rows ask for."""
-    found = basis.unfilled | unfilled
-    return replace(basis, evolution=_evolve(basis.data, basis.opened, basis.after, found), unfilled=found)
-
-
-def _with_unfit_counted(call: Call, basis: _Basis, found: NormalizeReport, staging: Path) -> NormalizeReport:
+def _with_unfit_counted(
+    opened: Opened, bases: Sequence[_Basis], found: NormalizeReport, staging: Path
+) -> NormalizeReport:
     """Report columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
 
     Evidence knows how large numbers are, and not where each of them stands.
     """
-    evolution = basis.evolution
-    request = PlanRequest(basis.data.evidence, evolution.resolution, as_discarded(evolution.judgement))
-    made = basis.data.make(make_plan(request), staging)
-    if (roomier := _with_room(basis, made)) is not None:
+    data, evolution = bases[-1].data, bases[-1].evolution
+    request = PlanRequest(data.evidence, evolution.resolution, as_discarded(evolution.judgement))
+    made = data.make({data.tables: make_plan(request)}, staging)[data.tables]
+    if (roomier := _with_room(opened, bases, made)) is not None:
         report = replace(found, inference=roomier.evolution.report)
-        return _with_unfit_counted(call, roomier, report, staging / "room")
+        return _with_unfit_counted(opened, [*bases[:-1], roomier], report, staging / "room")
     return with_unfit_counted(found, evolution, made)
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemactl.destinations import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
@@ -67,13 +67,19 @@ class Made:
         return self.rows.rejected if self.tally.is_loadable else ()
 
 
-def make_rows(spark: Any, scan: Scan, plan: Plan, folder: Path, load: Load, progress: Progress) -> Made:
+Tables: TypeAlias = tuple[str, ...]
+"""What a scan calls one root table."""
+
+
+def make_rows(
+    spark: Any, scan: Scan, plans: Mapping[Tables, Plan], folder: Path, load: Load, progress: Progress
+) -> dict[Tables, Made]:
     """Have the engine write tables and rejects below ``folder``.
 
     Args:
         spark: the session, which only the engine looks into.
         scan: of the documents.
-        plan: what becomes of the documents.
+        plans: what becomes of the documents of each root table; others are left out.
         folder: one of its own, which Spark's workers can write to.
         load: the load.
         progress: called with each phase.
@@ -85,8 +91,13 @@ def make_rows(spark: Any, scan: Scan, plan: Plan, folder: Path, load: Load, prog
     from schemactl.engine.package import write_rows
     from schemactl.kernel.outcome import LoadTime
 
-    rows = write_rows(spark, scan, plan, LoadTime(load.id, load.inserted_at), folder, progress)
-    warn_of_nanoseconds({f"{table}.{column}": count for (table, column), count in sorted(rows.cut.items())})
+    written = write_rows(spark, scan, plans, LoadTime(load.id, load.inserted_at), folder, progress)
+    cut = sorted(item for rows in written.values() for item in rows.cut.items())
+    warn_of_nanoseconds({f"{table}.{column}": count for (table, column), count in cut})
+    return {tables: _made(rows, plans[tables]) for tables, rows in written.items()}
+
+
+def _made(rows: WrittenRows, plan: Plan) -> Made:
     asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
     found = {
         origin: room_for(asked[origin].properties, *span) for origin, span in rows.spans.items() if origin in asked

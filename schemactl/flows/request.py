@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from schemactl.schema.hints import Hints
 from schemactl.schema.types import Schema
-from schemactl.schema.typing.model import TextOptions, TypingTask
+from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
     from schemactl.engine.session.settings import SparkOptions
+    from schemactl.kernel.dispatch import Dispatch, ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class InferRequest:
         max_identifier_length: of that destination in characters; None for no limit.
         held: what that destination holds of the schema, and its file has lost.
         typing: how the texts of the data are typed; None where they are not.
+        dispatch: names the root table of each record (``--table-by``); None where sources say it.
         null_values: texts that stand for null in CSV, TSV and XML.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
     """
@@ -77,13 +79,16 @@ class InferRequest:
     others: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     typing: TypingSource | None = None
+    dispatch: Dispatch | None = None
     null_values: tuple[str, ...] = ()
     agrees: Callable[[str], bool] | None = None
 
     @property
-    def texts(self) -> TextOptions:
-        """How texts are read."""
-        return TextOptions(self.null_values, self.typing.task if self.typing else None)
+    def reading(self) -> ReadOptions:
+        """How records are read."""
+        from schemactl.kernel.dispatch import ReadOptions
+
+        return ReadOptions(self.null_values, self.typing.task if self.typing else None, self.dispatch)
 
     @property
     def all_sources(self) -> tuple[str, ...]:

@@ -12,12 +12,14 @@ from schemactl.errors import InputError
 from schemactl.flows.evidence import find_sources
 from schemactl.flows.resolution import root_table
 from schemactl.flows.typing import with_typing
-from schemactl.schema.hints import only_root
+from schemactl.inference.evidence import Evidence, merge_all
+from schemactl.schema.hints import Hints, only_root
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning, table_name
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
+    from schemactl.engine.scan import Scan
     from schemactl.flows.request import InferRequest
 
 
@@ -41,6 +43,8 @@ class Part:
 def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     """Find the sources, and part them by the root tables that their data goes to; all are typed alike.
 
+    What a dispatch names is known once records are read (``dispatched``): its sources are one part.
+
     Raises:
         InputError: as ``_part_by_table``, or the typing is of no use for a table.
     """
@@ -61,6 +65,8 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         raise InputError(
             "`--table-per-file` names the tables", hint=f"leave out one of it and `--table {request.table}`"
         )
+    if request.dispatch is not None:
+        return (_to_dispatch(request),)
     stated = _stated(request, before)
     parts = [_part(request, table, *_find(request, sources), is_stated=True) for table, sources in stated.items()]
     claimed = {each.path for part in parts for each in part.inputs}
@@ -79,11 +85,70 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         table = _table_of_rest(request, before, has_others=bool(parts), is_saved=bool(saved))
         parts.append(Part(replace(request, table=table, others=()), saved, rest, request.table is not None))
     if len(parts) > 1 and request.hints is not None:
-        unnamed = next((each.name for each in request.hints.columns if each.table is None), None)
-        if unnamed is not None:
-            hint = f"write `--column TABLE.{unnamed}:...`"
-            raise InputError(f"`--column {unnamed}` names no table, and the data goes to several", hint=hint)
+        _check_hints(request.hints)
     return tuple(_checked(part, before) for part in parts)
+
+
+def _to_dispatch(request: InferRequest) -> Part:
+    asked = {"--table-per-file": request.table_per_file, "--table TABLE=SOURCE": bool(request.others)}
+    asked["--typing"] = request.typing is not None
+    if other := next((option for option, is_asked in asked.items() if is_asked), None):
+        raise InputError(f"`--table-by` and `{other}` do not go together", hint="leave one of them out")
+    saved, inputs = _find(request, request.sources)
+    if saved:
+        raise InputError(f"`{saved[0]}` is evidence of one table", hint="`--table-by` takes data only")
+    return Part(request, (), inputs, is_stated=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """The data of one root table, read.
+
+    Attributes:
+        request: the call as if it were about this data alone.
+        tables: what the scan calls the table: its only one, or values of the field that names tables.
+        evidence: of the data.
+    """
+
+    request: InferRequest
+    tables: tuple[str, ...]
+    evidence: Evidence
+
+
+def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispatched]:
+    """Part what was read by the root tables that its records go to; values that become one name go to one table.
+
+    Raises:
+        InputError: a record goes to no table, or a value is no name for one.
+    """
+    dispatch = request.dispatch
+    if dispatch is None:
+        return [Dispatched(request, tuple(scan.tables), scan.evidence)]
+    field = ".".join(dispatch.path)
+    if scan.stray is not None:
+        count, first = scan.stray
+        what = "1 record has" if count == 1 else f"{count:,} records have"
+        hint = "`--table TABLE` names a table for such records"
+        raise InputError(f"{what} no text in `{field}` (--table-by)", at=first.location, hint=hint)
+    by_root: dict[str, list[str]] = {}
+    for name in scan.tables:
+        by_root.setdefault(_root(request, before, name), []).append(name)
+    if request.hints is not None and len(by_root) > 1:
+        _check_hints(request.hints)
+    return [_of_table(request, tuple(names), scan, before) for names in by_root.values()]
+
+
+def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> Dispatched:
+    own = replace(request, table=names[0], agrees=None)
+    _checked(Part(own, (), (), is_stated=True), before)
+    return Dispatched(own, names, merge_all(scan.tables[name] for name in names))
+
+
+def _check_hints(hints: Hints) -> None:
+    unnamed = next((each.name for each in hints.columns if each.table is None), None)
+    if unnamed is not None:
+        hint = f"write `--column TABLE.{unnamed}:...`"
+        raise InputError(f"`--column {unnamed}` names no table, and the data goes to several", hint=hint)
 
 
 def _stated(request: InferRequest, before: Schema) -> Mapping[str, list[str]]:
@@ -160,7 +225,7 @@ def _letters(name: str) -> str:
 def warn_of_unlike(parts: Iterable[Part]) -> None:
     """Warn where files that are unlike go into one table."""
     for part in parts:
-        if len(part.inputs) > 1:
+        if len(part.inputs) > 1 and part.request.dispatch is None:
             from schemactl.engine import input_warnings
 
             input_warnings.warn_of_unlike(part.inputs)

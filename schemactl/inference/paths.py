@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from schemactl.errors import InputError
+
 ELEMENT: Final = None
 """The step from a list to any of its elements; keys are strings, so no key can be taken for it."""
 
 Path: TypeAlias = tuple[str | None, ...]
 """For example ``("payload", "commits", ELEMENT, "sha")``; the empty path is the document itself."""
 
+_KEY = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
 _PLAIN_KEY = re.compile(r"[^\W\d]\w*")
 
 
@@ -35,6 +38,28 @@ def _format_step(step: str | None) -> str:
     # JSON's escapes are JSONPath's; only the quote differs.
     inner = json.dumps(step, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
     return f"['{inner}']"
+
+
+def parse_keys(text: str) -> tuple[str, ...]:
+    """Return the keys of a path without lists, in ``format_path``'s notation; ``$.`` may be left out.
+
+    >>> parse_keys("meta.type"), parse_keys("$['a.b'].c")
+    (('meta', 'type'), ('a.b', 'c'))
+
+    Raises:
+        InputError: it is no such path.
+    """
+    rest = text if text.startswith(("$.", "$[")) else f"$.{text}"
+    keys: list[str] = []
+    end = 1
+    while end < len(rest):
+        match = _KEY.match(rest, end)
+        if match is None:
+            raise InputError(f"`{text}` is no path to a field", hint="for example `type`, `meta.type` or `$['a.b']`")
+        plain, quoted = match.groups()
+        keys.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        end = match.end()
+    return tuple(keys)
 
 
 def row_path(path: Path) -> Path:

@@ -10,7 +10,7 @@ import pickle
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,11 +18,12 @@ import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
 
+from schemactl.kernel.dispatch import ONE_TABLE, Dispatch
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
 from schemactl.kernel.partitions import BLOCK_SHIFT, Gaps, RecordReader, read_rows, row_number
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
-from schemactl.kernel.typed import TypedSource, chunks_of
+from schemactl.kernel.typed import TypedSource, chunks_of, rows_by_table
 from schemactl.normalization.plan import Plan
 
 if TYPE_CHECKING:
@@ -35,23 +36,33 @@ _MOST_BYTES_HELD: Final = 1 << 26
 """Of rows that wait to be written; each table gets a row group of them."""
 
 
+Tables: TypeAlias = tuple[str, ...]
+"""The names by which a dispatch knows one root table: what they become is one name."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowsJob:
     """What all partitions of a load are given.
 
     Attributes:
-        plan, load, compared: as of ``RowMaker``.
+        plans: by the tables, as a dispatch names them, whose documents they are for.
+        load, compared: as of ``RowMaker``.
         folder: the address of the folder for files; it is there. None where rows are only counted.
+        dispatch: which table each record goes to; None for one table.
     """
 
-    plan: Plan
+    plans: Mapping[Tables, Plan]
     load: LoadTime
     compared: Mapping[str, Sequence[str]]
     folder: str | None
+    dispatch: Dispatch | None = None
 
-    def maker(self) -> RowMaker:
-        """Return a row maker for the load."""
-        return RowMaker(self.plan, self.load, self.compared)
+    def makers(self) -> list[RowMaker]:
+        """Return a row maker for each plan."""
+        return [
+            RowMaker(plan, self.load, {root: key for root, key in self.compared.items() if root in plan.tables})
+            for plan in self.plans.values()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +82,14 @@ class Message:
         tables: a file by table; tables without rows are left out.
         places: the same for the places of rows, as ``MadeRows.places``.
         rejects: None where there are none.
-        outcome: of the rows.
+        outcomes: of the rows of each plan.
     """
 
     first: tuple[str, int] | None
     tables: Mapping[str, WrittenFile]
     places: Mapping[str, WrittenFile]
     rejects: WrittenFile | None
-    outcome: Outcome
+    outcomes: tuple[Outcome, ...]
 
     def dump(self) -> bytes:
         """Return the message as bytes."""
@@ -87,7 +98,7 @@ class Message:
             "tables": {name: [file.name, file.rows] for name, file in self.tables.items()},
             "places": {name: [file.name, file.rows] for name, file in self.places.items()},
             "rejects": [self.rejects.name, self.rejects.rows] if self.rejects else None,
-            "outcome": self.outcome.to_plain(),
+            "outcomes": [outcome.to_plain() for outcome in self.outcomes],
         }
         return json.dumps(plain).encode()
 
@@ -100,7 +111,7 @@ class Message:
             {name: WrittenFile(*file) for name, file in plain["tables"].items()},
             {name: WrittenFile(*file) for name, file in plain["places"].items()},
             WrittenFile(*plain["rejects"]) if plain["rejects"] else None,
-            Outcome.from_plain(plain["outcome"]),
+            tuple(map(Outcome.from_plain, plain["outcomes"])),
         )
 
 
@@ -123,7 +134,8 @@ def write_documents(
         before: by file, as people are shown it, and block, how many records stand before the block in the file.
         gaps: rows of files that are no records, see ``partitions.row_number``.
     """
-    return _write(pickle.loads(job), _document_chunks(batches, folder, before), gaps)
+    asked: RowsJob = pickle.loads(job)
+    return _write(asked, _document_chunks(batches, folder, before, asked.dispatch), gaps)
 
 
 def write_typed(
@@ -145,6 +157,7 @@ def write_typed(
         gaps: as of ``write_documents``.
     """
     asked: TypedSource = pickle.loads(source)
+    rows_job: RowsJob = pickle.loads(job)
     if asked.task is not None:
         # Only typings need these modules, which take a quarter of a second to load.
         from schemactl.kernel.typing import Typist
@@ -152,31 +165,49 @@ def write_typed(
 
         typist = Typist(asked.task.typing)
         made = (
-            row
+            (ONE_TABLE, row)
             for file, block, at, rows in read_rows(batches, folder)
             for row in typed_rows(rows, file, before[file, block] + at + 1, asked, typist)
         )
-        return _write(pickle.loads(job), made, gaps, type_names(asked.task))
-    chunks = (
-        chunk
-        for file, block, at, rows in read_rows(batches, folder)
-        for chunk in chunks_of(rows, file, before[file, block] + at + 1, asked)
-    )
-    return _write(pickle.loads(job), chunks, gaps)
+        return _write(rows_job, made, gaps, type_names(asked.task))
+    return _write(rows_job, _row_chunks(batches, folder, before, asked, rows_job.dispatch), gaps)
+
+
+def _row_chunks(
+    batches: Iterable[pa.RecordBatch],
+    folder: str,
+    before: Mapping[tuple[str, int], int],
+    source: TypedSource,
+    dispatch: Dispatch | None,
+) -> Iterator[tuple[str, Chunk]]:
+    for file, block, at, rows in read_rows(batches, folder):
+        first = before[file, block] + at + 1
+        for table, mask in rows_by_table(rows, source.names, dispatch):
+            kept = rows if mask is None else rows.filter(mask)
+            numbers = range(first, first + len(rows)) if mask is None else _places(mask, first)
+            if table is not None:
+                yield from ((table, chunk) for chunk in chunks_of(kept, file, numbers, source))
+
+
+def _places(mask: pa.BooleanArray, first: int) -> list[int]:
+    return [first + at for at in pc.indices_nonzero(mask).to_pylist()]
 
 
 def _write(
     job: RowsJob,
-    chunks: Iterable[Chunk | RejectedRows],
+    chunks: Iterable[tuple[str, Chunk | RejectedRows]],
     gaps: Gaps | None = None,
     types: Mapping[str, str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    maker = job.maker()
-    writer = None if job.folder is None else PartitionWriter(job.folder, maker)
+    makers = job.makers()
+    by_table = {table: maker for tables, maker in zip(job.plans, makers, strict=True) for table in tables}
+    writer = None if job.folder is None else PartitionWriter(job.folder, makers)
     first = None
     with without_garbage_collection():
-        for found in chunks:
-            chunk = found
+        for table, found in chunks:
+            maker, chunk = by_table.get(table), found
+            if maker is None:
+                continue
             if gaps is not None:
                 chunk = replace(found, numbers=[row_number(each, found.file, gaps) for each in found.numbers])
             if first is None and len(chunk.numbers):
@@ -185,7 +216,7 @@ def _write(
             if writer is not None:
                 writer.add(made)
         tables, places, rejects = writer.close() if writer is not None else ({}, {}, None)
-    message = Message(first, tables, places, rejects, maker.outcome)
+    message = Message(first, tables, places, rejects, tuple(maker.outcome for maker in makers))
     yield pa.RecordBatch.from_arrays([pa.array([message.dump()], pa.binary())], ["message"])
 
 
@@ -199,13 +230,19 @@ def _reject(rows: RejectedRows, maker: RowMaker, types: Mapping[str, str]) -> Ma
 
 
 def _document_chunks(
-    batches: Iterable[pa.RecordBatch], folder: str, before: Mapping[tuple[str, int], int]
-) -> Iterator[Chunk]:
-    for documents, positions in RecordReader(folder).read(batches):
-        file, first = positions[0].file, positions[0].number
+    batches: Iterable[pa.RecordBatch],
+    folder: str,
+    before: Mapping[tuple[str, int], int],
+    dispatch: Dispatch | None,
+) -> Iterator[tuple[str, Chunk]]:
+    for piece in RecordReader(folder).read(batches):
+        file, first = piece.positions[0].file, piece.positions[0].number
         # The position counts from the beginning of the block.
         offset = before[file, first >> BLOCK_SHIFT] + 1 - (first >> BLOCK_SHIFT << BLOCK_SHIFT)
-        yield Chunk(file, [position.number + offset for position in positions], documents)
+        for each in (piece,) if dispatch is None else dispatch.sort(piece):
+            if each.table is not None:
+                numbers = [position.number + offset for position in each.positions]
+                yield each.table, Chunk(file, numbers, each.documents)
 
 
 # --- files ---
@@ -227,11 +264,10 @@ def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
 class PartitionWriter:
     """Writes the rows of one attempt at one partition, a file for each table that has any."""
 
-    def __init__(self, folder: str, maker: RowMaker) -> None:
+    def __init__(self, folder: str, makers: Sequence[RowMaker]) -> None:
         self._system, self._path = open_folder(folder)
-        self._maker = maker
         self._attempt = secrets.token_hex(8)
-        self._tables = list(maker.schemas)
+        self._tables = [table for maker in makers for table in maker.schemas]
         self._held: dict[str, list[pa.RecordBatch]] = {}
         self._held_bytes = 0
         self._writers: dict[str, pyarrow.parquet.ParquetWriter] = {}

@@ -6,15 +6,17 @@ import pickle
 from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
+from schemactl.kernel.dispatch import MOST_TABLES, Dispatch, Piece
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.recount import Absences, Recount, Scalars
@@ -63,9 +65,6 @@ class BlockCounts:
 Gaps: TypeAlias = Mapping[str, Sequence[int]]
 """Rows that are no records (header, blank lines), by file: how many records stand before each; others have a header."""
 
-Pieces: TypeAlias = Iterator[tuple[list[Any], list[Position]]]
-"""Documents and their positions, which count from the beginning of their block (``BLOCK_SHIFT``), a piece at a time."""
-
 
 def shown_path(uri: str, folder: str) -> str:
     """Return the path of a Spark address as people are shown it: relative where it is below ``folder``."""
@@ -97,8 +96,8 @@ class RecordReader:
         self.blocks: dict[tuple[str, int], BlockCounts] = {}
         self.bad_records: list[BadRecord] = []
 
-    def read(self, batches: Iterable[pa.RecordBatch]) -> Pieces:
-        """Yield the documents.
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        """Yield the documents; positions count from the beginning of their block (``BLOCK_SHIFT``).
 
         Args:
             batches: columns ``file``, ``block``, ``text`` (binary) and ``sampled``; the records of a block follow one
@@ -108,7 +107,7 @@ class RecordReader:
             for batch in batches:
                 yield from self._read_batch(batch)
 
-    def _read_batch(self, batch: pa.RecordBatch) -> Pieces:
+    def _read_batch(self, batch: pa.RecordBatch) -> Iterator[Piece]:
         files, blocks, texts, sampled = (batch.column(name) for name in ("file", "block", "text", "sampled"))
         is_whole = sampled.true_count == len(sampled)
         for start, end in _runs(files, blocks):
@@ -118,11 +117,12 @@ class RecordReader:
                 taken = None if is_whole else sampled.slice(first, size).to_pylist()
                 yield from self._parse(file, block, texts.slice(first, size).to_pylist(), taken)
 
-    def _parse(self, file: str, block: int, texts: list[bytes], taken: list[bool] | None) -> Pieces:
+    def _parse(self, file: str, block: int, texts: list[bytes], taken: list[bool] | None) -> Iterator[Piece]:
         counts = self.blocks.setdefault((file, block), BlockCounts())
         base = (block << BLOCK_SHIFT) + counts.lines
         kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
-        parsed = parse_texts(texts if taken is None else [texts[at] for at in kept])
+        sampled = texts if taken is None else [texts[at] for at in kept]
+        parsed = parse_texts(sampled)
         positions = [Position(file, base + at) for at in kept]
         for at in parsed.bad[:MAX_BAD_RECORDS]:
             text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
@@ -138,7 +138,74 @@ class RecordReader:
             left = (text for text, is_taken in zip(texts, taken, strict=True) if not is_taken)
             counts.records += sum(not is_blank(text) for text in left)
         if parsed.documents:
-            yield parsed.documents, positions if parsed.places is None else [positions[at] for at in parsed.places]
+            places = parsed.places
+            if places is not None:
+                positions, sampled = [positions[at] for at in places], [sampled[at] for at in places]
+            yield Piece(parsed.documents, positions, sampled)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one partition holds for one table.
+
+    Attributes:
+        evidence: of its documents.
+        documents: how many it has, by file.
+        first: the first one.
+    """
+
+    evidence: Evidence
+    documents: Mapping[str, int]
+    first: Position
+
+
+class Shares:
+    """Collects what a partition holds by table.
+
+    Attributes:
+        too_many: whether there are more tables than a stream has (``MOST_TABLES``); then no further one is collected.
+    """
+
+    def __init__(self) -> None:
+        self.too_many = False
+        self._observers: dict[str | None, Observer] = {}
+        self._counts: dict[str | None, dict[str, int]] = {}
+        self._first: dict[str | None, Position] = {}
+
+    def add(self, piece: Piece) -> None:
+        """Take the documents of a table; those of none are counted only."""
+        self.count(piece.table, piece.positions[0].file, len(piece.documents), piece.positions[0])
+        if piece.table is not None and (observer := self._observer(piece.table)) is not None:
+            observer.add(piece.documents, piece.positions)
+
+    def count(self, table: str | None, file: str, documents: int, first: Position) -> None:
+        """Count documents of a table."""
+        counts = self._counts.setdefault(table, {})
+        counts[file] = counts.get(file, 0) + documents
+        self._first[table] = min(first, self._first.get(table, first))
+
+    def _observer(self, table: str) -> Observer | None:
+        if table not in self._observers and len(self._observers) >= MOST_TABLES:
+            self.too_many = True
+            return None
+        return self._observers.setdefault(table, Observer())
+
+    def too_deep(self) -> Position | None:
+        """Return the first document that nests too deep, as ``Observer.too_deep``."""
+        found = (each.too_deep for each in self._observers.values())
+        return min((each for each in found if each is not None), default=None)
+
+    def found(self) -> dict[str | None, Share]:
+        """Return the share of each table."""
+        deep = self.too_deep() is not None
+        return {
+            table: Share(
+                Evidence() if deep or table not in self._observers else self._observers[table].evidence(),
+                counts,
+                self._first[table],
+            )
+            for table, counts in self._counts.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,24 +213,29 @@ class Part:
     """What one partition holds.
 
     Attributes:
-        found: evidence, or what else was asked for; positions count from the beginning of their block.
+        found: shares by table, or what else was asked for; positions count from the beginning of their block.
         blocks, bad_records: as of ``RecordReader``.
         too_deep: as of ``Observer``.
+        too_many: as of ``Shares``.
     """
 
     found: Any
     blocks: dict[tuple[str, int], BlockCounts]
     bad_records: tuple[BadRecord, ...] = ()
     too_deep: Position | None = None
+    too_many: bool = False
 
 
-def observe_partition(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the pickled ``Part`` of a partition, which has its evidence."""
-    reader, observer = RecordReader(folder), Observer()
-    for documents, positions in reader.read(batches):
-        observer.add(documents, positions)
-    found = Evidence() if observer.too_deep else observer.evidence()
-    yield _pickled(Part(found, reader.blocks, tuple(reader.bad_records), observer.too_deep))
+def observe_partition(
+    batches: Iterable[pa.RecordBatch], folder: str, dispatch: Dispatch | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table."""
+    reader, shares = RecordReader(folder), Shares()
+    for piece in reader.read(batches):
+        for each in (piece,) if dispatch is None else dispatch.sort(piece):
+            shares.add(each)
+    bad = tuple(reader.bad_records)
+    yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many))
 
 
 def recount_partition(
@@ -171,13 +243,17 @@ def recount_partition(
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with the pickled ``Part`` of a partition, which has a tally for each question."""
     reader, recount = RecordReader(folder), Recount(asked)
-    for documents, positions in reader.read(batches):
-        recount.add(documents, positions)
+    for piece in reader.read(batches):
+        recount.add(piece.documents, piece.positions)
     yield _pickled(Part(recount.tallies(), reader.blocks))
 
 
 def observe_rows_partition(
-    batches: Iterable[pa.RecordBatch], folder: str, names: Sequence[str], types: Mapping[Path, str]
+    batches: Iterable[pa.RecordBatch],
+    folder: str,
+    names: Sequence[str],
+    types: Mapping[Path, str],
+    dispatch: Dispatch | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with the pickled ``Part`` of a partition of a source that states its types.
 
@@ -186,19 +262,34 @@ def observe_rows_partition(
         folder: the working folder of the command.
         names: as of ``RowObserver``.
         types: as of ``RowObserver``.
+        dispatch: which table each row goes to; None for one table.
     """
-    from schemactl.kernel.typed import RowObserver
+    from schemactl.kernel.typed import RowObserver, rows_by_table
 
     blocks: dict[tuple[str, int], BlockCounts] = {}
-    observer = RowObserver(names, types)
+    observers: dict[str, RowObserver] = {}
+    shares = Shares()
     for file, block, at, rows in read_rows(batches, folder):
         counts = blocks.setdefault((file, block), BlockCounts())
         taken = rows.column("sampled")
         counts.lines += len(rows)
         counts.records += len(rows)
         counts.documents += taken.true_count
-        observer.add(rows, file, (block << BLOCK_SHIFT) + at, taken)
-    yield _pickled(Part(Evidence(counted=observer.seen), blocks))
+        base = (block << BLOCK_SHIFT) + at
+        for table, mask in rows_by_table(rows, names, dispatch):
+            of_table = taken if mask is None else pc.and_(taken, mask)
+            if not of_table.true_count:
+                continue
+            shares.count(table, file, of_table.true_count, Position(file, base + pc.index(of_table, True).as_py()))
+            if table is not None:
+                observers.setdefault(table, RowObserver(names, types)).add(rows, file, base, of_table)
+        if len(observers) > MOST_TABLES:
+            break
+    found = {
+        table: replace(share, evidence=Evidence(counted=observers[table].seen) if table in observers else Evidence())
+        for table, share in shares.found().items()
+    }
+    yield _pickled(Part(found, blocks, too_many=len(observers) > MOST_TABLES))
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:

@@ -15,6 +15,7 @@ from schemactl.inference.classes import LIST, NULL, OBJECT
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Position, example_of, merge_classes
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.coercion import text_of
+from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, value_at
 from schemactl.kernel.kinds import natural_kind
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.stored import INSTANT, NAIVE
@@ -42,13 +43,27 @@ class TypedSource:
     task: TypingTask | None = None
 
 
-def chunks_of(rows: pa.RecordBatch, file: str, first: int, source: TypedSource) -> Iterator[Chunk]:
+def rows_by_table(
+    rows: pa.RecordBatch, names: Sequence[str], dispatch: Dispatch | None
+) -> Iterator[tuple[str | None, pa.BooleanArray | None]]:
+    """Yield the tables that rows go to, and which rows these are, None for all of them."""
+    if dispatch is None:
+        yield ONE_TABLE, None
+        return
+    key, *further = dispatch.path
+    column = rows.column(names.index(key)) if key in names else pa.nulls(len(rows))
+    tables = dispatch.tables_of([value_at(value, further) for value in column.to_pylist()])
+    for table in dict.fromkeys(tables):
+        yield table, pa.array([each == table for each in tables])
+
+
+def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: TypedSource) -> Iterator[Chunk]:
     """Yield rows of one file as documents.
 
     Args:
         rows: the columns of the source in their order, whatever they are called here; others may follow.
         file: as people are shown it.
-        first: the number of the first row in the file, from 1.
+        numbers: of the rows in the file, from 1.
         source: what the rows are.
     """
     names, structures, whole = source.names, source.structures, source.whole
@@ -69,8 +84,7 @@ def chunks_of(rows: pa.RecordBatch, file: str, first: int, source: TypedSource) 
         if nested:
             values = zip(*nested.values(), strict=True)
             documents = [dict(zip(nested, each, strict=True)) for each in values]
-        numbers = range(first + start, first + start + len(part))
-        yield Chunk(file, numbers, documents, scalars, names, whole)
+        yield Chunk(file, numbers[start : start + len(part)], documents, scalars, names, whole)
 
 
 class RowObserver:

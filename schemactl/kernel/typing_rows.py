@@ -153,23 +153,16 @@ def typed_rows(
     columns, errors = typist.run(texts)
     if source.task.on_error is OnError.COLUMN:
         named = replace(source, names=(*source.names, ERRORS))
-        yield from _numbered(_batch_of([*columns, errors]), file, numbers, named)
+        yield from chunks_of(_batch_of([*columns, errors]), file, numbers.tolist(), named)
         return
     is_wrong = pc.greater(pc.list_value_length(errors), 0)
     mask = is_wrong.to_numpy(zero_copy_only=False)
     good = pc.invert(is_wrong)
-    yield from _numbered(_batch_of([column.filter(good) for column in columns]), file, numbers[~mask], source)
+    kept = _batch_of([column.filter(good) for column in columns])
+    yield from chunks_of(kept, file, numbers[~mask].tolist(), source)
     if mask.any():
         rejected = {name: text.filter(is_wrong) for name, text in zip(source.names, texts, strict=True)}
         yield RejectedRows(file, numbers[mask].tolist(), rejected, errors.filter(is_wrong))
-
-
-def _numbered(rows: pa.RecordBatch, file: str, numbers: np.ndarray[Any, Any], source: TypedSource) -> Iterator[Chunk]:
-    start = 0
-    for chunk in chunks_of(rows, file, 1, source):
-        size = len(chunk.numbers)
-        yield replace(chunk, numbers=numbers[start : start + size].tolist())
-        start += size
 
 
 def _batch_of(columns: Sequence[pa.Array]) -> pa.RecordBatch:

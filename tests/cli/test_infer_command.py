@@ -17,6 +17,7 @@ from schemactl.errors import EngineError, InputError, Location
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
 from schemactl.inference.saved import write_evidence
+from schemactl.kernel.dispatch import Dispatch
 
 REPORT = InferenceReport(
     name="shop",
@@ -59,6 +60,7 @@ class Request:
     hints: Any = field(default=None, compare=False)
     others: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
+    dispatch: Any = None
     agrees: Any = None
     typing: Any = None
     null_values: tuple[str, ...] = ()
@@ -118,6 +120,31 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
     )  # fmt: skip
     assert (spark.master, spark.remote, spark.debug) == ("local[2]", "sc://h:1", True)
     assert spark.conf == {"spark.a": "1", "spark.b": "2"}
+
+
+def test_tables_by_a_field_reach_the_flow(flow: Flow) -> None:
+    asked = ("--table-by", "meta.kind", "--dispatch", "click=clicks,a=b=c", "--dispatch", "view=views", "--table", "t")
+    assert run([*CALL, *asked]) == 0
+    tables = {"click": "clicks", "a=b": "c", "view": "views"}
+    assert flow.requests[0].dispatch == Dispatch(("meta", "kind"), tables, "t")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("--dispatch", "a=b"), "`--dispatch` names tables by a field's values"),
+        (("--table-by", "kind", "--dispatch", "a"), "`a` names no value and table"),
+        (("--table-by", "kind", "--dispatch", "a=b,a=c"), "`--dispatch` states `a` twice"),
+        (("--table-by", "a..b"), "`a..b` is no path to a field"),
+        (("--table-by", ""), "`` is no path to a field"),
+    ],
+)
+def test_wrong_tables_by_a_field(
+    flow: Flow, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...], message: str
+) -> None:
+    assert run([*CALL, *asked]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not flow.requests
 
 
 def test_defaults_are_the_ones_of_the_help(flow: Flow) -> None:

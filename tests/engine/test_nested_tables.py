@@ -43,7 +43,7 @@ class Made:
         self.plan = make_plan(PlanRequest(scan.evidence, resolution, judgement))
         self.schema = judgement.schema
         now = datetime(2026, 1, 2, tzinfo=UTC)
-        written = write_rows(spark, scan, self.plan, LoadTime("load1", now), folder / "rows")
+        (written,) = write_rows(spark, scan, {("",): self.plan}, LoadTime("load1", now), folder / "rows").values()
         self.tally = written.tally
         files = sorted(str(file) for file in written.folders[table].glob("*.parquet"))
         self.table = pyarrow.dataset.dataset(files).to_table()

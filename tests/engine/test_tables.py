@@ -50,7 +50,8 @@ class Made:
         resolution = resolve(self.scan.evidence, before, "t")
         request = PlanRequest(self.scan.evidence, resolution, judge(before, resolution.schema, contract))
         self.plan = change(make_plan(request))
-        self.written = write_rows(spark, self.scan, self.plan, LoadTime(LOAD, NOW), folder / "rows")
+        plans = {("",): self.plan}
+        (self.written,) = write_rows(spark, self.scan, plans, LoadTime(LOAD, NOW), folder / "rows").values()
         self.tally = self.written.tally
 
     def rows(self, table):

@@ -38,7 +38,7 @@ def plan_of(documents, before=None, contract=None):
 
 def job_of(plan, folder, **compared):
     folder.mkdir(exist_ok=True)
-    return pickle.dumps(RowsJob(plan, LoadTime(LOAD, NOW), compared, folder.as_uri()))
+    return pickle.dumps(RowsJob({("",): plan}, LoadTime(LOAD, NOW), compared, folder.as_uri()))
 
 
 def lines(*records):
@@ -70,7 +70,7 @@ def test_lines_are_numbered_over_blocks_and_files(tmp_path):
     rows = {row["n"]: row["_dlt_id"] for row in read(tmp_path / "files", message.tables["t"])}
     wanted = expected(plan, [None] * 3 + [documents[3], None, None, documents[0]]).rows["t"]
     assert {row["n"]: row["_dlt_id"] for row in wanted if "n" in row}.items() <= {**rows, 1: rows[1]}.items()
-    assert message.outcome.tables["t"].read == 3
+    assert message.outcomes[0].tables["t"].read == 3
 
 
 def test_partitions_add_up_to_the_whole(tmp_path):
@@ -83,11 +83,11 @@ def test_partitions_add_up_to_the_whole(tmp_path):
     whole = message_of(write_documents([lines(*records)], job, HERE, before))
     parts = [message_of(write_documents([lines(*records[at : at + 10])], job, HERE, before)) for at in range(0, 40, 10)]
 
-    outcome = parts[0].outcome
+    outcome = parts[0].outcomes[0]
     for part in parts[1:]:
-        outcome.merge(part.outcome)
-    problems = pickle.loads(job).maker().problems
-    assert tally_of(outcome, problems, plan) == tally_of(whole.outcome, problems, plan)
+        outcome.merge(part.outcomes[0])
+    problems = pickle.loads(job).makers()[0].problems
+    assert tally_of(outcome, problems, plan) == tally_of(whole.outcomes[0], problems, plan)
     rejected = [row for part in parts if part.rejects for row in read(tmp_path / "files", part.rejects)]
     assert as_set(rejected) == as_set(read(tmp_path / "files", whole.rejects))
     assert {row["line"] for row in rejected} == {7, 14, 21, 28, 35}
@@ -107,7 +107,7 @@ def test_each_attempt_has_files_of_its_own(tmp_path):
 
 
 def test_a_folder_out_of_reach_is_reported(tmp_path):
-    job = pickle.dumps(RowsJob(plan_of([{"n": 1}]), LoadTime(LOAD, NOW), {}, (tmp_path / "far").as_uri()))
+    job = pickle.dumps(RowsJob({("",): plan_of([{"n": 1}])}, LoadTime(LOAD, NOW), {}, (tmp_path / "far").as_uri()))
     with pytest.raises(FileNotFoundError, match="does not reach the staging folder"):
         list(write_documents([], job, HERE, BEFORE))
 
@@ -193,7 +193,7 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     job = job_of(plan, tmp_path / "files")
     message = message_of(write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, pickle.dumps(source)))
 
-    assert tally_of(message.outcome, pickle.loads(job_of(plan, tmp_path)).maker().problems, plan).tables == {
+    assert tally_of(message.outcomes[0], pickle.loads(job_of(plan, tmp_path)).makers()[0].problems, plan).tables == {
         "t": RowCounts(2), "t__items": RowCounts(2), "t__items__prices": RowCounts(1),
     }  # fmt: skip
     written = pyarrow.parquet.read_table(tmp_path / "files" / message.tables["t"].name)

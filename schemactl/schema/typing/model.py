@@ -171,19 +171,6 @@ class TypingTask:
     on_error: OnError = OnError.COLUMN
 
 
-@dataclass(frozen=True, slots=True)
-class TextOptions:
-    """How the texts of sources are read.
-
-    Attributes:
-        null_values: texts of CSV, TSV and XML that stand for null.
-        task: how texts are typed; None where they are not.
-    """
-
-    null_values: tuple[str, ...] = ()
-    task: TypingTask | None = None
-
-
 def type_name(of: FieldType) -> str:
     """Return the name that a type has in files."""
     return next(name for name, known in TYPES.items() if isinstance(of, known))

@@ -1,0 +1,106 @@
+"""How records are read, and which root table each of one stream goes to, by a field of it (``--table-by``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from schemactl.inference.evidence import Position
+from schemactl.schema.typing.model import TypingTask
+
+ONE_TABLE: Final = ""
+"""What the table of all records is called while they are read."""
+
+MOST_TABLES: Final = 1_000
+"""Of one stream: a field with more values is a key or a measure, and names no tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some documents of one file that go to one table.
+
+    Attributes:
+        documents: parsed.
+        positions: of each.
+        texts: of each, as it stands in the data.
+        table: as a dispatch names it; None where nothing says which one.
+    """
+
+    documents: Sequence[Any]
+    positions: Sequence[Position]
+    texts: Sequence[bytes]
+    table: str | None = ONE_TABLE
+
+    def taken(self, places: Sequence[int], table: str | None) -> Piece:
+        """Return some of the documents, as those of a table."""
+        if len(places) == len(self.documents):
+            return replace(self, table=table)
+        return Piece(
+            [self.documents[at] for at in places],
+            [self.positions[at] for at in places],
+            [self.texts[at] for at in places],
+            table,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Names the table of each record by what stands at a path of it.
+
+    dlt's ``table_name=lambda item: item["type"]`` and ``with_table_name``; what it fails on, records without a text
+    there, may have a table of their own here.
+
+    Attributes:
+        path: the keys to the field.
+        names: tables by the field's value; any other value is the name of its table.
+        rest: the table of records in which neither a text nor a whole number stands there; None where they have none.
+    """
+
+    path: tuple[str, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+    rest: str | None = None
+
+    def sort(self, piece: Piece) -> Iterator[Piece]:
+        """Yield the documents of each table."""
+        groups: dict[str | None, list[int]] = {}
+        for at, name in enumerate(self.tables_of([value_at(document, self.path) for document in piece.documents])):
+            groups.setdefault(name, []).append(at)
+        for name, places in groups.items():
+            yield piece.taken(places, name)
+
+    def tables_of(self, values: Sequence[Any]) -> list[str | None]:
+        """Return the table that each value of the field names."""
+        return [self._table_of(value) for value in values]
+
+    def _table_of(self, value: Any) -> str | None:
+        if type(value) is int:
+            value = str(value)
+        return self.names.get(value, value) if isinstance(value, str) and value else self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How the records of sources are read.
+
+    Attributes:
+        null_values: texts of CSV, TSV and XML that stand for null.
+        task: how texts are typed; None where they are not.
+        dispatch: names the table of each record; None where all go to one.
+    """
+
+    null_values: tuple[str, ...] = ()
+    task: TypingTask | None = None
+    dispatch: Dispatch | None = None
+
+
+AS_THEY_ARE: Final = ReadOptions()
+
+
+def value_at(document: Any, path: Sequence[str]) -> Any:
+    """Return what stands at the end of some keys; None where nothing does."""
+    for key in path:
+        if not isinstance(document, dict):
+            return None
+        document = document.get(key)
+    return document

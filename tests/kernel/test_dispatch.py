@@ -1,0 +1,132 @@
+"""Records of one stream are sorted to tables: evidence and rows of each, with the places that they have in the data."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from test_package import BEFORE, FILE, HERE, A, B, lines, message_of, read
+from test_rows import LOAD, NOW, with_table
+
+from schemactl.inference.evidence import Position, observe
+from schemactl.inference.resolve import resolve
+from schemactl.kernel.dispatch import MOST_TABLES, Dispatch
+from schemactl.kernel.outcome import LoadTime
+from schemactl.kernel.package import RowsJob, write_documents, write_typed
+from schemactl.kernel.partitions import BLOCK_SHIFT, observe_partition, observe_rows_partition
+from schemactl.kernel.typed import TypedSource
+from schemactl.normalization.normalizers import make_plan
+from schemactl.normalization.request import PlanRequest
+from schemactl.schema.judgement import judge
+
+EVENTS = [
+    {"type": "click", "x": 1},
+    {"type": "buy", "items": [{"n": 1}, {"n": 2}]},
+    {"type": "click", "x": 2},
+    {"type": "Buy", "items": []},
+    {"x": 3},
+]
+RECORDS = [(A, 0, json.dumps(event)) for event in EVENTS]
+
+
+def observed(batches, dispatch):
+    (batch,) = observe_partition(batches, HERE, dispatch)
+    return pickle.loads(batch.column("part")[0].as_py())
+
+
+def plan_for(table, documents):
+    before = with_table()
+    evidence = observe((Position(FILE, at), document) for at, document in enumerate(documents, 1))
+    resolution = resolve(evidence, before, table)
+    return make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema)))
+
+
+@pytest.mark.parametrize(
+    ("value", "table"),
+    [
+        ("click", "clicks"),
+        ("other", "other"),
+        (7, "7"),
+        ("", None),
+        (None, None),
+        (True, None),
+        (1.5, None),
+        ({}, None),
+    ],
+)
+def test_the_value_of_the_field_names_the_table(value, table):
+    assert Dispatch(("type",), {"click": "clicks"}).tables_of([value]) == [table]
+    assert Dispatch(("type",), {"click": "clicks"}, "rest").tables_of([value]) == [table or "rest"]
+
+
+def test_evidence_is_that_of_the_documents_of_each_table():
+    part = observed([lines(*RECORDS, (B, 0, RECORDS[0][2]))], Dispatch(("type",)))
+
+    assert set(part.found) == {"click", "buy", "Buy", None}
+    places = [(Position(FILE, at), EVENTS[at]) for at in (0, 2)]
+    wanted = observe([*places, (Position("other.jsonl", 0), EVENTS[0])])
+    assert replace(part.found["click"].evidence, files=wanted.files) == wanted
+    assert part.found["click"].documents == {FILE: 2, "other.jsonl": 1}
+    assert (part.found[None].documents, part.found[None].first) == ({FILE: 1}, Position(FILE, 4))
+    assert part.blocks[FILE, 0].documents == 5
+
+
+def test_a_field_within_objects_names_tables():
+    records = [
+        (A, 0, json.dumps(each)) for each in ({"meta": {"kind": "a"}}, {"meta": {"kind": "b"}}, {"meta": 1}, [1])
+    ]
+    assert set(observed([lines(*records)], Dispatch(("meta", "kind"), rest="rest")).found) == {"a", "b", "rest"}
+
+
+def test_more_values_than_tables_are_found_out():
+    records = [(A, 0, json.dumps({"id": at})) for at in range(MOST_TABLES + 1)]
+    part = observed([lines(*records)], Dispatch(("id",)))
+    assert part.too_many
+    assert not observed([lines(*records[1:])], Dispatch(("id",))).too_many
+
+
+def test_rows_of_each_table_keep_their_places(tmp_path):
+    (tmp_path / "files").mkdir()
+    clicks, buys = plan_for("click", [EVENTS[0], EVENTS[2]]), plan_for("buy", [EVENTS[1], EVENTS[3]])
+    plans = {("click",): clicks, ("buy", "Buy"): buys}
+    job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), Dispatch(("type",)))
+
+    message = message_of(write_documents([lines(*RECORDS)], pickle.dumps(job), HERE, BEFORE))
+
+    rows = {table: read(tmp_path / "files", file) for table, file in message.tables.items()}
+    assert {table: len(found) for table, found in rows.items()} == {"click": 2, "buy": 2, "buy__items": 2}
+    assert [row["x"] for row in rows["click"]] == [1, 2]
+    assert set(rows["click"][0]) == {"type", "x", "_dlt_load_id", "_dlt_id"}
+    assert [outcome.tables["click"].read for outcome in message.outcomes[:1]] == [2]
+    assert message.outcomes[1].tables["buy"].read == 2
+    # A row's key is made of its place in the file, which is the same without the dispatch.
+    whole = RowsJob({("",): plan_for("click", EVENTS)}, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri())
+    alone = message_of(write_documents([lines(*RECORDS)], pickle.dumps(whole), HERE, BEFORE))
+    keys = [row["_dlt_id"] for row in read(tmp_path / "files", alone.tables["click"])]
+    assert [row["_dlt_id"] for row in rows["click"]] == [keys[0], keys[2]]
+
+
+def test_rows_that_state_their_types_are_sorted_too(tmp_path):
+    (tmp_path / "files").mkdir()
+    kinds, numbers = pa.array(["click", "buy", "click", None]), pa.array([1, 2, 3, 4])
+    places = {"file": pa.array([A] * 4), "block": pa.array([0] * 4)}
+    rows = pa.RecordBatch.from_pydict({"c0": kinds, "c1": numbers, **places})
+    dispatch = Dispatch(("type",))
+
+    sampled = pa.RecordBatch.from_pydict({"c0": kinds, "c1": numbers, **places, "sampled": pa.array([True] * 4)})
+    types = {("type",): "text", ("n",): "bigint"}
+    (batch,) = observe_rows_partition([sampled], HERE, ("type", "n"), types, dispatch)
+    found = pickle.loads(batch.column("part")[0].as_py()).found
+    assert {table: share.documents for table, share in found.items()} == {
+        "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
+    }  # fmt: skip
+    assert found["buy"].first == Position(FILE, (0 << BLOCK_SHIFT) + 1)
+
+    plans = {("click",): plan_for("click", [{"type": "click", "n": 1}])}
+    job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), dispatch)
+    source = pickle.dumps(TypedSource(("type", "n")))
+    message = message_of(write_typed([rows], pickle.dumps(job), HERE, BEFORE, source))
+    assert [row["n"] for row in read(tmp_path / "files", message.tables["click"])] == [1, 3]
