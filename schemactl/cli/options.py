@@ -299,6 +299,17 @@ class DataOptions(SparkCommandOptions):
         Setting(in_environment=False),
         Group.INPUT,
     ] = field(default_factory=list)
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="MODULE:CLASS",
+            help="A Pydantic model that states the columns and validates the data (JSON, CSV, TSV, XML); a union with "
+            "a discriminator names the table of each record. The module is imported: its code runs.",
+        ),
+        Setting(in_file=False),
+        Group.INPUT,
+    ] = None
     contract: Annotated[
         str | None,
         typer.Option(
@@ -441,6 +452,7 @@ class DataOptions(SparkCommandOptions):
         Raises:
             InputError: an option is wrong, there is no source, or nothing names the schema.
         """
+        from schemactl.flows.models import find_model
         from schemactl.flows.request import InferRequest
         from schemactl.flows.typing import find_typing
         from schemactl.store.folder import SchemasFolder
@@ -450,6 +462,7 @@ class DataOptions(SparkCommandOptions):
             hint = "name files, folders or patterns, or `--table TABLE=SOURCE`"
             raise InputError("there is no source", hint=hint)
         table, others = parse_tables(self.table)
+        model = find_model(self.model, self.contract) if self.model else None
         is_named = self.name is not None
         return InferRequest(
             sources=tuple(self.sources),
@@ -471,19 +484,24 @@ class DataOptions(SparkCommandOptions):
             typing=find_typing(self.typing, self.typing_errors, SchemasFolder.at(Path(self.schemas)))
             if self.typing
             else None,
-            dispatch=self._dispatch(table),
+            dispatch=self._dispatch(table, model.key if model else None),
+            model=model,
             spark=self.spark(),
         )
 
-    def _dispatch(self, table: str | None) -> Dispatch | None:
-        if self.table_by is None:
+    def _dispatch(self, table: str | None, key: str | None) -> Dispatch | None:
+        """Return which field names tables: the one that is stated, else the one by which a model's variants differ."""
+        from schemactl.inference.paths import format_path, parse_keys
+
+        named = format_path((key,)) if key is not None else None
+        field = self.table_by if self.table_by is not None else named
+        if field is None:
             if self.dispatch:
                 raise InputError("`--dispatch` names tables by a field's values", hint="name the field: `--table-by`")
             return None
-        from schemactl.inference.paths import parse_keys
         from schemactl.kernel.dispatch import Dispatch
 
-        return Dispatch(parse_keys(self.table_by), parse_dispatch(self.dispatch), table)
+        return Dispatch(parse_keys(field), parse_dispatch(self.dispatch), table)
 
 
 def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:

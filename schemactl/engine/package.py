@@ -61,7 +61,7 @@ class WrittenRows:
             others with the same primary key stand in a folder of their own in it (``SUPERSEDED_FOLDER``).
         tally: what became of all rows; where it says that values would be lost, the files must not be loaded.
         rejected: what each violation of a contract kept out, in the plan's order.
-        rejects: those of all plans of the source, written, with its first plan; None where there is nothing.
+        rejects: the same, written; None where there is nothing.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         filled: the columns, by table, in which a row has a value.
         cut: how many texts of columns, by table, have nanoseconds that are not kept.
@@ -106,7 +106,7 @@ def write_rows(
     files.mkdir(parents=True)
     tables = {name: table for plan in plans.values() for name, table in plan.tables.items()}
     compared = {name: _compared(table) for name, table in tables.items() if keeps_one_of_each(table)}
-    job = RowsJob(plans, load, compared, files.as_uri(), scan.dispatch)
+    job = RowsJob(plans, load, compared, files.as_uri(), scan.options, next(iter(scan.tables), None))
     progress("making rows", None)
     parts = _run(spark, scan, job)
     outcomes = _outcomes(parts, plans)
@@ -121,13 +121,12 @@ def write_rows(
             pyarrow.parquet.write_table(schemas[name].empty_table(), target / "part-00000.parquet")
         if name in superseded:
             _take_files(files, superseded[name], target / SUPERSEDED_FOLDER)
-    rejects = _take_rejects(parts, files, folder / "rejects")
-    shutil.rmtree(files, ignore_errors=True)
     written = {}
-    for (names, plan), maker, outcome in zip(plans.items(), makers, outcomes, strict=True):
+    for at, (names, plan) in enumerate(plans.items()):
         own = {name: folders[name] for name in plan.tables}
-        written[names] = replace(_counted(outcome, maker, plan), folders=own, rejects=rejects)
-        rejects = None
+        rejects = _take_rejects([part.message.rejects[at] for part in parts], files, folder / f"rejects-{at}")
+        written[names] = replace(_counted(outcomes[at], makers[at], plan), folders=own, rejects=rejects)
+    shutil.rmtree(files, ignore_errors=True)
     return written
 
 
@@ -135,7 +134,7 @@ def count_rows(
     spark: SparkSession, scan: Scan, tables: Tables, plan: Plan, progress: Progress = lambda *_: None
 ) -> WrittenRows:
     """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
-    job = RowsJob({tables: plan}, LoadTime("", datetime.now(UTC)), {}, None, scan.dispatch)
+    job = RowsJob({tables: plan}, LoadTime("", datetime.now(UTC)), {}, None, scan.options)
     progress("counting the rows that contracts reject", None)
     (outcome,), (maker,) = _outcomes(_run(spark, scan, job), job.plans), job.makers()
     return _counted(outcome, maker, plan)
@@ -168,8 +167,8 @@ def _take_files(files: Path, names: Sequence[str], target: Path) -> None:
         (files / name).rename(target / f"part-{at:05}.parquet")
 
 
-def _take_rejects(parts: Sequence[_Part], files: Path, target: Path) -> WrittenRejects | None:
-    found = [part.message.rejects for part in parts if part.message.rejects is not None]
+def _take_rejects(written: Sequence[WrittenFile | None], files: Path, target: Path) -> WrittenRejects | None:
+    found = [file for file in written if file is not None]
     if not found:
         return None
     _take_files(files, [file.name for file in found], target)
@@ -228,7 +227,7 @@ def _used_keys(job: RowsJob) -> frozenset[str | None] | None:
         return None
     paths: list[tuple[str | None, ...]] = [rows.path for rows in walked]
     paths += [cell.path for rows in walked for cell in (*rows.cells, *rows.own_key)]
-    paths += [job.dispatch.path] if job.dispatch else []
+    paths += [job.options.dispatch.path] if job.options.dispatch else []
     return frozenset(path[0] for path in paths if path)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
@@ -29,8 +29,9 @@ from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
-from schemactl.kernel.dispatch import AS_THEY_ARE, MOST_TABLES, ONE_TABLE, Dispatch, ReadOptions
+from schemactl.kernel.dispatch import MOST_TABLES, ONE_TABLE, Dispatch
 from schemactl.kernel.observation import MOST_LEVELS
+from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import (
     BLOCK_SHIFT,
     MAX_BAD_RECORDS,
@@ -41,11 +42,10 @@ from schemactl.kernel.partitions import (
     Share,
     row_number,
 )
+from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.recount import Absences, Scalars
+from schemactl.schema.contract import Mode
 from schemactl.schema.typing.model import TypingTask
-
-if TYPE_CHECKING:
-    from schemactl.kernel.typing_rows import FieldErrors
 
 _BUCKETS: Final = 1_000_000
 """Records fall into these by their hash; a sample takes the first ones."""
@@ -83,33 +83,31 @@ class Scan:
 
     Attributes:
         tables: evidence by the table that a dispatch names, in the order of the data; one, ``ONE_TABLE``, without.
+        files: what was read, by input.
         stray: the records that go to no table: how many, and the first; None where there are none.
-        dispatch: names the table of each record; None for one table.
+        options: how records were read.
         bad_records: the first ones.
         inputs: all that was read.
         documents: the batches of documents among it.
         typed: the batches of rows that state their types, and of texts that are typed.
-        typing: what is wrong with texts that are typed.
+        typing: what is wrong with texts that are typed, and with documents that a model rejects, by table; of
+            documents that are of no table under ``ONE_TABLE``.
     """
 
     tables: Mapping[str, Evidence]
+    files: Mapping[str, FileEvidence]
     bad_records: tuple[BadRecord, ...]
     inputs: tuple[Input, ...]
     documents: tuple[ReadDocuments, ...] = ()
     typed: tuple[ReadRows, ...] = ()
-    typing: tuple[TypingFinding, ...] = ()
+    typing: Mapping[str, tuple[TypingFinding, ...]] = field(default_factory=dict)
     stray: tuple[int, Position] | None = None
-    dispatch: Dispatch | None = None
+    options: ReadOptions = AS_THEY_ARE
 
     @property
     def evidence(self) -> Evidence:
         """Of all records that were read."""
         return self.tables[ONE_TABLE] if ONE_TABLE in self.tables else merge_all(self.tables.values())
-
-    @property
-    def files(self) -> Mapping[str, FileEvidence]:
-        """What was read, by input."""
-        return self.evidence.files
 
 
 def scan_inputs(
@@ -142,9 +140,12 @@ def scan_inputs(
         return _scan_texts(spark, inputs, batches, options.task)
     documents = [_Records(spark, batch, sample, progress) for batch in batches if isinstance(batch, Documents)]
     progress("reading documents", None)
-    parts = [each.located("observe_partition", dispatch=dispatch) for each in documents]
+    parts = [each.located("observe_partition", options=options) for each in documents]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
+    if typed and options.model is not None:
+        hint = "`--model` validates documents: JSON, CSV, TSV, XML; Parquet, ORC, Avro and tables state their types"
+        raise InputError("a source states its types, and is no documents that a model could validate", hint=hint)
     if typed:
         progress("counting rows", None)
     rows = [each.located(counts_typed or dispatch is not None, dispatch) for each in typed]
@@ -153,13 +154,38 @@ def scan_inputs(
     tables, stray = _tables([*((part, {}) for part in parts), *zip(rows, stated, strict=True)], unread, dispatch)
     return Scan(
         tables,
+        merge_all((unread, *(Evidence(files=each.files()) for each in (*parts, *rows)))).files,
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
         tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True)),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
+        typing=_model_findings(parts),
         stray=stray,
-        dispatch=dispatch,
+        options=options,
     )
+
+
+def _model_findings(found: Sequence[_Located]) -> dict[str, tuple[TypingFinding, ...]]:
+    """Return why documents are rejected by a model, by table."""
+    merged: dict[str, dict[tuple[str, str], FieldErrors]] = {}
+    for located in found:
+        for table, errors in (item for part in located.parts for item in part.errors.items()):
+            known = merged.setdefault(table or ONE_TABLE, {})
+            for key, each in errors.items():
+                at = replace(each, first=located.position(each.first))
+                known[key] = known[key].merged(at) if key in known else at
+    return {
+        table: tuple(
+            TypingFinding(name, each.count, each.first, each.message, _become(contract), True, contract)
+            for (name, contract), each in sorted(errors.items(), key=lambda item: item[1].first)
+        )
+        for table, errors in merged.items()
+    }
+
+
+def _become(contract: str) -> str:
+    """Return what becomes of rows that a contract is broken in, as ``--typing-errors`` calls it."""
+    return "fail" if contract.endswith(f"={Mode.FREEZE}") else "reject"
 
 
 def _tables(
@@ -230,10 +256,11 @@ def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[
     read = merge_all((unread, Evidence(typed=types_of(task)), *(Evidence(files=each.files()) for each in located)))
     return Scan(
         {ONE_TABLE: read},
+        read.files,
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
         typed=tuple(ReadRows(batch, part.before) for batch, part in zip(texts, located, strict=True)),
-        typing=findings_of(task, errors),
+        typing={ONE_TABLE: findings_of(task, errors)},
     )
 
 

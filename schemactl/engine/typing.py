@@ -19,7 +19,8 @@ from schemactl.engine.typed import text_rows
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
-from schemactl.kernel.typing_rows import FieldErrors, TypingPart
+from schemactl.kernel.outcome import FieldErrors
+from schemactl.kernel.typing_rows import TypingPart
 from schemactl.schema.typing.model import (
     ERRORS,
     Array,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from schemactl.errors import InputError
 from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of
+from schemactl.flows.models import with_model
 from schemactl.flows.resolution import fit_to_data, resolve_data, root_table
 from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.evidence import Evidence
@@ -25,7 +26,7 @@ from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import module_of
 from schemactl.schema.hints import with_hints
-from schemactl.schema.judgement import Judgement, judge, leave_out
+from schemactl.schema.judgement import Judgement, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
@@ -97,6 +98,9 @@ def evolve_schema(
     if request.held is not None and after is None:
         before = before.with_rest_of(request.held)
     table = table_of(request.table, request.sources, evidence, request.name)
+    refused: tuple[Violation, ...] = ()
+    if request.model is not None and (model := request.model.of_table(request.dispatch, table)) is not None:
+        before, refused = with_model(before, model, root_table(before, table), request.contract)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
     fitted = fit_to_data(before, table, evidence, request.max_identifier_length)
@@ -107,6 +111,7 @@ def evolve_schema(
     if after is not None:
         _check_apart(resolution)
     judgement = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
+    judgement = replace(judgement, violations=(*refused, *judgement.violations))
     evolved = before if judgement.is_refused else judgement.schema
     hints = (
         _hints(after.hints if after else before, before, evolved, resolution.root) if opened.schema is None else None

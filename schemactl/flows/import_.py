@@ -21,6 +21,7 @@ from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgement import Violation, judge
 from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder, check_name
 from schemactl.store.text import read_bytes, read_text
@@ -38,6 +39,8 @@ class ImportRequest:
         is_check: whether nothing is to be written.
         is_merged: whether tables and columns that no file brings stay; they go otherwise.
         is_strict: whether something that the files say and the schema cannot is an error.
+        model: a Pydantic model, ``MODULE:CLASS``, that brings tables as well; None for none.
+        table: of the model, where it is no union; None for its class's name.
     """
 
     files: tuple[str | Path, ...]
@@ -47,6 +50,8 @@ class ImportRequest:
     is_check: bool = False
     is_merged: bool = False
     is_strict: bool = False
+    model: str | None = None
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +95,26 @@ def import_files(request: ImportRequest) -> Imported:
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
-    content = _merged([(origin, document.schema) for origin, document in found])
+    read = [(origin, document.schema) for origin, document in found]
+    if request.model is not None:
+        read.append((request.model, _of_model(request.model, request)))
+    if not read:
+        raise InputError("there is nothing to import", hint="name files, or `--model MODULE:CLASS`")
+    content = _merged(read)
     imported = import_schema(
         replace(content, name=request.name), request.schemas, is_check=request.is_check, is_merged=request.is_merged
     )
     return replace(imported, losses=losses)
+
+
+def _of_model(stated: str, request: ImportRequest) -> Schema:
+    """Return the tables that a model states, under the names that the stored schema gives them."""
+    from schemactl.flows.models import find_model, schema_of
+
+    stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
+    new = new_schema(request.name)
+    before = new if stored is None else replace(new, normalizers=stored.normalizers)
+    return schema_of(find_model(stated, None), before, None, request.table)
 
 
 def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_merged: bool = False) -> Imported:

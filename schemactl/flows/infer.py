@@ -228,11 +228,11 @@ def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: P
         for part, known in zip(parts, saved, strict=True):
             scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
             check_bad_records(scan, part.request.on_bad_record)
-            check_documents(part.request.sources, merge(known, scan.evidence).files)
+            check_documents(part.request.sources, {**known.files, **scan.files})
             for each in dispatched(part.request, scan, before):
                 is_all = sample.is_full and not part.saved
                 count = partial(count_rows, scan, each.tables) if is_all else None
-                found.append(Data(each.request, merge(known, each.evidence), count, scan.typing))
+                found.append(Data(each.request, merge(known, each.evidence), count, each.typing))
         yield found
 
 

@@ -75,7 +75,7 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
                 check_documents(part.request.sources, scan.files)
                 make = partial(make_rows, spark, scan, load=call.load, progress=progress)
                 found += [
-                    Data(each.request, each.evidence, each.tables, make, scan.typing)
+                    Data(each.request, each.evidence, each.tables, make, each.typing)
                     for each in dispatched(part.request, scan, call.before)
                 ]
             return load(call, found, staging, progress)

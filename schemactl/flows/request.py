@@ -13,7 +13,9 @@ from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
     from schemactl.engine.session.settings import SparkOptions
-    from schemactl.kernel.dispatch import Dispatch, ReadOptions
+    from schemactl.flows.models import ModelOfCall
+    from schemactl.kernel.dispatch import Dispatch
+    from schemactl.kernel.reading import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class InferRequest:
         held: what that destination holds of the schema, and its file has lost.
         typing: how the texts of the data are typed; None where they are not.
         dispatch: names the root table of each record (``--table-by``); None where sources say it.
+        model: validates the data, and states its columns; None where nothing does.
         null_values: texts that stand for null in CSV, TSV and XML.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
     """
@@ -80,15 +83,17 @@ class InferRequest:
     table_per_file: bool = False
     typing: TypingSource | None = None
     dispatch: Dispatch | None = None
+    model: ModelOfCall | None = None
     null_values: tuple[str, ...] = ()
     agrees: Callable[[str], bool] | None = None
 
     @property
     def reading(self) -> ReadOptions:
         """How records are read."""
-        from schemactl.kernel.dispatch import ReadOptions
+        from schemactl.kernel.reading import ReadOptions
 
-        return ReadOptions(self.null_values, self.typing.task if self.typing else None, self.dispatch)
+        task = self.typing.task if self.typing else None
+        return ReadOptions(self.null_values, task, self.dispatch, self.model.task if self.model else None)
 
     @property
     def all_sources(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from schemactl.flows.evidence import find_sources
 from schemactl.flows.resolution import root_table
 from schemactl.flows.typing import with_typing
 from schemactl.inference.evidence import Evidence, merge_all
+from schemactl.kernel.dispatch import ONE_TABLE
 from schemactl.schema.hints import Hints, only_root
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning, table_name
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.scan import Scan
     from schemactl.flows.request import InferRequest
+    from schemactl.inference.report import TypingFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +110,13 @@ class Dispatched:
         request: the call as if it were about this data alone.
         tables: what the scan calls the table: its only one, or values of the field that names tables.
         evidence: of the data.
+        typing: what is wrong with texts that are typed, and with documents that a model rejects.
     """
 
     request: InferRequest
     tables: tuple[str, ...]
     evidence: Evidence
+    typing: tuple[TypingFinding, ...] = ()
 
 
 def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispatched]:
@@ -123,8 +127,11 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
     """
     dispatch = request.dispatch
     if dispatch is None:
-        return [Dispatched(request, tuple(scan.tables), scan.evidence)]
+        return [Dispatched(request, tuple(scan.tables), scan.evidence, scan.typing.get(ONE_TABLE, ()))]
     field = ".".join(dispatch.path)
+    of_none = scan.typing.get(ONE_TABLE, ())
+    if not scan.tables and of_none:
+        raise InputError(f"the model takes no record: {of_none[0].message}", at=of_none[0].first.location)
     if scan.stray is not None:
         count, first = scan.stray
         what = "1 record has" if count == 1 else f"{count:,} records have"
@@ -135,13 +142,15 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
         by_root.setdefault(_root(request, before, name), []).append(name)
     if request.hints is not None and len(by_root) > 1:
         _check_hints(request.hints)
-    return [_of_table(request, tuple(names), scan, before) for names in by_root.values()]
+    found = [_of_table(request, tuple(names), scan, before) for names in by_root.values()]
+    return [replace(found[0], typing=(*of_none, *found[0].typing)), *found[1:]]
 
 
 def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> Dispatched:
     own = replace(request, table=names[0], agrees=None)
     _checked(Part(own, (), (), is_stated=True), before)
-    return Dispatched(own, names, merge_all(scan.tables[name] for name in names))
+    typing = tuple(finding for name in names for finding in scan.typing.get(name, ()))
+    return Dispatched(own, names, merge_all(scan.tables[name] for name in names), typing)
 
 
 def _check_hints(hints: Hints) -> None:

@@ -115,15 +115,17 @@ class ViolationFinding:
 
 @dataclass(frozen=True, slots=True)
 class TypingFinding:
-    """Texts of a column that could not be typed (``--typing``).
+    """Values that could not be typed (``--typing``), or that a model rejects (``--model``).
 
     Attributes:
-        column: the field, as the typing names it.
-        count: how many texts.
+        column: the field, as the typing names it; with a model the place of the value, as Pydantic names it, empty for
+            whole documents.
+        count: how many values.
         first: the first row that has one.
-        message: why, of that row, in Arc's words.
+        message: why, of that row, in Arc's words or Pydantic's.
         mode: what becomes of such rows: ``column``, ``reject`` or ``fail``.
         nullable: False where the typing allows no null, and so no error: nothing is written then.
+        contract: with a model what the contract says of such values, as ``data_type=freeze``; None for a typing.
     """
 
     column: str
@@ -132,6 +134,7 @@ class TypingFinding:
     message: str
     mode: str
     nullable: bool
+    contract: str | None = None
 
     @property
     def stops(self) -> bool:

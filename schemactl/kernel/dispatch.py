@@ -1,4 +1,4 @@
-"""How records are read, and which root table each of one stream goes to, by a field of it (``--table-by``)."""
+"""Which root table each record of one stream goes to, by a field of it (``--table-by``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.inference.evidence import Position
-from schemactl.schema.typing.model import TypingTask
 
 ONE_TABLE: Final = ""
 """What the table of all records is called while they are read."""
@@ -77,24 +76,6 @@ class Dispatch:
         if type(value) is int:
             value = str(value)
         return self.names.get(value, value) if isinstance(value, str) and value else self.rest
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How the records of sources are read.
-
-    Attributes:
-        null_values: texts of CSV, TSV and XML that stand for null.
-        task: how texts are typed; None where they are not.
-        dispatch: names the table of each record; None where all go to one.
-    """
-
-    null_values: tuple[str, ...] = ()
-    task: TypingTask | None = None
-    dispatch: Dispatch | None = None
-
-
-AS_THEY_ARE: Final = ReadOptions()
 
 
 def value_at(document: Any, path: Sequence[str]) -> Any:

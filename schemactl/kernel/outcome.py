@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,6 +26,20 @@ class LoadTime:
 
     id: str
     inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FieldErrors:
+    """How many values of a field are errors, and the first of them: its place, and why."""
+
+    count: int
+    first: Position
+    message: str
+
+    def merged(self, other: FieldErrors) -> FieldErrors:
+        """Return the errors of both."""
+        first = min(self, other, key=lambda each: each.first)
+        return replace(first, count=self.count + other.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,17 @@ import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
 
-from schemactl.kernel.dispatch import ONE_TABLE, Dispatch
+from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
 from schemactl.kernel.partitions import BLOCK_SHIFT, Gaps, RecordReader, read_rows, row_number
+from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, rows_by_table
 from schemactl.normalization.plan import Plan
 
 if TYPE_CHECKING:
+    from schemactl.kernel.models import RejectedDocuments
     from schemactl.kernel.typing_rows import RejectedRows
 
 MESSAGE: Final = "message binary"
@@ -48,14 +50,16 @@ class RowsJob:
         plans: by the tables, as a dispatch names them, whose documents they are for.
         load, compared: as of ``RowMaker``.
         folder: the address of the folder for files; it is there. None where rows are only counted.
-        dispatch: which table each record goes to; None for one table.
+        options: how records are read.
+        stray: the table whose rejects take those documents that are of none.
     """
 
     plans: Mapping[Tables, Plan]
     load: LoadTime
     compared: Mapping[str, Sequence[str]]
     folder: str | None
-    dispatch: Dispatch | None = None
+    options: ReadOptions = AS_THEY_ARE
+    stray: str | None = None
 
     def makers(self) -> list[RowMaker]:
         """Return a row maker for each plan."""
@@ -81,14 +85,14 @@ class Message:
         first: file and number of the first record.
         tables: a file by table; tables without rows are left out.
         places: the same for the places of rows, as ``MadeRows.places``.
-        rejects: None where there are none.
+        rejects: of each plan; None where there are none.
         outcomes: of the rows of each plan.
     """
 
     first: tuple[str, int] | None
     tables: Mapping[str, WrittenFile]
     places: Mapping[str, WrittenFile]
-    rejects: WrittenFile | None
+    rejects: tuple[WrittenFile | None, ...]
     outcomes: tuple[Outcome, ...]
 
     def dump(self) -> bytes:
@@ -97,7 +101,7 @@ class Message:
             "first": self.first,
             "tables": {name: [file.name, file.rows] for name, file in self.tables.items()},
             "places": {name: [file.name, file.rows] for name, file in self.places.items()},
-            "rejects": [self.rejects.name, self.rejects.rows] if self.rejects else None,
+            "rejects": [file and [file.name, file.rows] for file in self.rejects],
             "outcomes": [outcome.to_plain() for outcome in self.outcomes],
         }
         return json.dumps(plain).encode()
@@ -110,7 +114,7 @@ class Message:
             tuple(plain["first"]) if plain["first"] else None,
             {name: WrittenFile(*file) for name, file in plain["tables"].items()},
             {name: WrittenFile(*file) for name, file in plain["places"].items()},
-            WrittenFile(*plain["rejects"]) if plain["rejects"] else None,
+            tuple(file and WrittenFile(*file) for file in plain["rejects"]),
             tuple(map(Outcome.from_plain, plain["outcomes"])),
         )
 
@@ -135,7 +139,7 @@ def write_documents(
         gaps: rows of files that are no records, see ``partitions.row_number``.
     """
     asked: RowsJob = pickle.loads(job)
-    return _write(asked, _document_chunks(batches, folder, before, asked.dispatch), gaps)
+    return _write(asked, _document_chunks(batches, folder, before, asked.options), gaps)
 
 
 def write_typed(
@@ -170,7 +174,7 @@ def write_typed(
             for row in typed_rows(rows, file, before[file, block] + at + 1, asked, typist)
         )
         return _write(rows_job, made, gaps, type_names(asked.task))
-    return _write(rows_job, _row_chunks(batches, folder, before, asked, rows_job.dispatch), gaps)
+    return _write(rows_job, _row_chunks(batches, folder, before, asked, rows_job.options.dispatch), gaps)
 
 
 def _row_chunks(
@@ -195,33 +199,41 @@ def _places(mask: pa.BooleanArray, first: int) -> list[int]:
 
 def _write(
     job: RowsJob,
-    chunks: Iterable[tuple[str, Chunk | RejectedRows]],
+    chunks: Iterable[tuple[str | None, Chunk | RejectedRows | RejectedDocuments]],
     gaps: Gaps | None = None,
     types: Mapping[str, str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     makers = job.makers()
-    by_table = {table: maker for tables, maker in zip(job.plans, makers, strict=True) for table in tables}
+    places = {table: at for at, tables in enumerate(job.plans) for table in tables}
     writer = None if job.folder is None else PartitionWriter(job.folder, makers)
     first = None
     with without_garbage_collection():
         for table, found in chunks:
-            maker, chunk = by_table.get(table), found
-            if maker is None:
+            name = job.stray if table is None else table
+            at, chunk = None if name is None else places.get(name), found
+            if at is None:
                 continue
+            maker = makers[at]
             if gaps is not None:
                 chunk = replace(found, numbers=[row_number(each, found.file, gaps) for each in found.numbers])
             if first is None and len(chunk.numbers):
                 first = (chunk.file, int(chunk.numbers[0]))
-            made = maker.make(chunk) if isinstance(chunk, Chunk) else _reject(chunk, maker, types or {})
+            if isinstance(chunk, Chunk):
+                made = maker.make(chunk)
+            elif table is None:
+                made = MadeRows(rejects=[chunk.describe("", {}, maker.load)])
+            else:
+                made = _reject(chunk, maker, types or {})
             if writer is not None:
-                writer.add(made)
-        tables, places, rejects = writer.close() if writer is not None else ({}, {}, None)
-    message = Message(first, tables, places, rejects, tuple(maker.outcome for maker in makers))
+                writer.add(at, made)
+        files = WrittenFiles({}, {}, {}) if writer is None else writer.close()
+    rejects = tuple(files.rejects.get(at) for at in range(len(makers)))
+    message = Message(first, files.tables, files.places, rejects, tuple(maker.outcome for maker in makers))
     yield pa.RecordBatch.from_arrays([pa.array([message.dump()], pa.binary())], ["message"])
 
 
-def _reject(rows: RejectedRows, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
-    """Count rows that typing rejects, and describe them."""
+def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
+    """Count rows that typing or a model rejects, and describe them."""
     table = maker.plan.rows.table
     counts = maker.outcome.counts(table)
     counts.read += len(rows.numbers)
@@ -233,16 +245,20 @@ def _document_chunks(
     batches: Iterable[pa.RecordBatch],
     folder: str,
     before: Mapping[tuple[str, int], int],
-    dispatch: Dispatch | None,
-) -> Iterator[tuple[str, Chunk]]:
+    options: ReadOptions,
+) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
+    sorter = Sorter(options)
     for piece in RecordReader(folder).read(batches):
         file, first = piece.positions[0].file, piece.positions[0].number
         # The position counts from the beginning of the block.
         offset = before[file, first >> BLOCK_SHIFT] + 1 - (first >> BLOCK_SHIFT << BLOCK_SHIFT)
-        for each in (piece,) if dispatch is None else dispatch.sort(piece):
-            if each.table is not None:
-                numbers = [position.number + offset for position in each.positions]
-                yield each.table, Chunk(file, numbers, each.documents)
+        for each in sorter.sort(piece):
+            part = each if isinstance(each, Piece) else each.piece
+            numbers = [position.number + offset for position in part.positions]
+            if not isinstance(each, Piece):
+                yield part.table, replace(each, numbers=numbers)
+            elif part.table is not None:
+                yield part.table, Chunk(file, numbers, part.documents)
 
 
 # --- files ---
@@ -261,6 +277,15 @@ def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """The files of one attempt: by table, those with places by table, those of rejects by the number of the plan."""
+
+    tables: dict[str, WrittenFile]
+    places: dict[str, WrittenFile]
+    rejects: dict[int, WrittenFile]
+
+
 class PartitionWriter:
     """Writes the rows of one attempt at one partition, a file for each table that has any."""
 
@@ -273,25 +298,26 @@ class PartitionWriter:
         self._writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
         self._rows: dict[str, int] = {}
 
-    def add(self, made: MadeRows) -> None:
-        """Take the rows of a chunk."""
+    def add(self, plan: int, made: MadeRows) -> None:
+        """Take the rows that a chunk has by one of the plans."""
         for kind, batches in (("t", made.tables), ("p", made.places)):
             for table, found in batches.items():
                 self._hold(f"{kind}{self._tables.index(table)}", found)
         if made.rejects:
-            self._hold("r", made.rejects)
+            self._hold(f"r{plan}", made.rejects)
         if self._held_bytes > _MOST_BYTES_HELD:
             self._flush()
 
-    def close(self) -> tuple[dict[str, WrittenFile], dict[str, WrittenFile], WrittenFile | None]:
-        """Return the files by table, those with places, and that of rejects."""
+    def close(self) -> WrittenFiles:
+        """Return what was written."""
         self._flush()
         for writer in self._writers.values():
             writer.close()
         files = {name: WrittenFile(self._file(name), rows) for name, rows in self._rows.items() if rows}
         tables = {table: files[f"t{at}"] for at, table in enumerate(self._tables) if f"t{at}" in files}
         places = {table: files[f"p{at}"] for at, table in enumerate(self._tables) if f"p{at}" in files}
-        return tables, places, files.get("r")
+        rejects = {int(name[1:]): file for name, file in files.items() if name.startswith("r")}
+        return WrittenFiles(tables, places, rejects)
 
     def _hold(self, name: str, batches: Sequence[pa.RecordBatch]) -> None:
         held = self._held.setdefault(name, [])

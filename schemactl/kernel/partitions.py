@@ -6,7 +6,7 @@ import pickle
 from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
@@ -18,7 +18,9 @@ from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
 from schemactl.kernel.dispatch import MOST_TABLES, Dispatch, Piece
 from schemactl.kernel.observation import Observer, without_garbage_collection
+from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.parsing import is_blank, parse_texts
+from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
 
 AT_ONCE: Final = 1000
@@ -144,6 +146,10 @@ class RecordReader:
             yield Piece(parsed.documents, positions, sampled)
 
 
+Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
+"""Errors of a model by table, None where no table is known, and by place and what the contract says of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one partition holds for one table.
@@ -217,6 +223,7 @@ class Part:
         blocks, bad_records: as of ``RecordReader``.
         too_deep: as of ``Observer``.
         too_many: as of ``Shares``.
+        errors: of documents that a model rejects.
     """
 
     found: Any
@@ -224,18 +231,27 @@ class Part:
     bad_records: tuple[BadRecord, ...] = ()
     too_deep: Position | None = None
     too_many: bool = False
+    errors: Errors = field(default_factory=dict)
 
 
 def observe_partition(
-    batches: Iterable[pa.RecordBatch], folder: str, dispatch: Dispatch | None = None
+    batches: Iterable[pa.RecordBatch], folder: str, options: ReadOptions = AS_THEY_ARE
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table."""
-    reader, shares = RecordReader(folder), Shares()
+    reader, shares, sorter = RecordReader(folder), Shares(), Sorter(options)
+    errors: Errors = {}
     for piece in reader.read(batches):
-        for each in (piece,) if dispatch is None else dispatch.sort(piece):
-            shares.add(each)
+        for each in sorter.sort(piece):
+            if isinstance(each, Piece):
+                shares.add(each)
+                continue
+            if each.piece.table is not None:
+                shares.count(each.piece.table, each.file, len(each.errors), each.piece.positions[0])
+            known = errors.setdefault(each.piece.table, {})
+            for key, found in each.found().items():
+                known[key] = known[key].merged(found) if key in known else found
     bad = tuple(reader.bad_records)
-    yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many))
+    yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors))
 
 
 def recount_partition(

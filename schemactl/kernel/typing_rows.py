@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Evidence, Position
-from schemactl.kernel.outcome import REJECTS_SCHEMA, LoadTime
+from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
 from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource, chunks_of
@@ -22,20 +22,6 @@ from schemactl.schema.typing.model import ERRORS, OnError, TypingTask, type_name
 
 TYPING: Final = "typing"
 """The entity of rejects of typing."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldErrors:
-    """How many texts of a field are errors, and the first of them: its place, and why."""
-
-    count: int
-    first: Position
-    message: str
-
-    def merged(self, other: FieldErrors) -> FieldErrors:
-        """Return the errors of both."""
-        first = min(self, other, key=lambda each: each.first)
-        return replace(first, count=self.count + other.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,12 @@ def _null(finding: NullFinding) -> Text:
 
 
 def show_typing(finding: TypingFinding) -> Text:
-    """Return a line on texts that could not be typed."""
+    """Return a line on values that could not be typed, or that a model rejects."""
+    if finding.contract is not None:
+        of = f" of `{escape(finding.column)}`" if finding.column else ""
+        what = f"{counted(finding.count, 'value' if of else 'document')}{of}, first in {escape(str(finding.first))}"
+        label, style = ("model", {"style": ERROR}) if finding.stops else ("rejected", {})
+        return warning(label, f"{what}: {escape(finding.message)} (contract {finding.contract})", **style)
     what = f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
     if finding.stops:
         rule = " (no null allowed)" if not finding.nullable else " (--typing-errors fail)"
@@ -172,9 +177,14 @@ def show_hints(report: InferenceReport) -> list[Text]:
     return [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
 
 
+def _why_untyped(report: InferenceReport) -> str:
+    is_model = any(each.contract for each in report.typing)
+    return "the model does not take the data" if is_model else "texts could not be typed"
+
+
 def _outcome(report: InferenceReport) -> Text:
     if report.is_refused:
-        reason = "the data violates a frozen contract" if report.is_frozen else "texts could not be typed"
+        reason = "the data violates a frozen contract" if report.is_frozen else _why_untyped(report)
         return Text(f"nothing written: {reason}", style=ERROR)
     if report.is_check:
         pending = "nothing written: the schema would change (--check)"

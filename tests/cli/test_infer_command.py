@@ -61,6 +61,7 @@ class Request:
     others: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     dispatch: Any = None
+    model: Any = None
     agrees: Any = None
     typing: Any = None
     null_values: tuple[str, ...] = ()

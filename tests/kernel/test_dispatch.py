@@ -17,6 +17,7 @@ from schemactl.kernel.dispatch import MOST_TABLES, Dispatch
 from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.package import RowsJob, write_documents, write_typed
 from schemactl.kernel.partitions import BLOCK_SHIFT, observe_partition, observe_rows_partition
+from schemactl.kernel.reading import ReadOptions
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
@@ -33,7 +34,7 @@ RECORDS = [(A, 0, json.dumps(event)) for event in EVENTS]
 
 
 def observed(batches, dispatch):
-    (batch,) = observe_partition(batches, HERE, dispatch)
+    (batch,) = observe_partition(batches, HERE, ReadOptions(dispatch=dispatch))
     return pickle.loads(batch.column("part")[0].as_py())
 
 
@@ -92,7 +93,9 @@ def test_rows_of_each_table_keep_their_places(tmp_path):
     (tmp_path / "files").mkdir()
     clicks, buys = plan_for("click", [EVENTS[0], EVENTS[2]]), plan_for("buy", [EVENTS[1], EVENTS[3]])
     plans = {("click",): clicks, ("buy", "Buy"): buys}
-    job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), Dispatch(("type",)))
+    job = RowsJob(
+        plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=Dispatch(("type",)))
+    )
 
     message = message_of(write_documents([lines(*RECORDS)], pickle.dumps(job), HERE, BEFORE))
 
@@ -126,7 +129,7 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
     assert found["buy"].first == Position(FILE, (0 << BLOCK_SHIFT) + 1)
 
     plans = {("click",): plan_for("click", [{"type": "click", "n": 1}])}
-    job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), dispatch)
+    job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=dispatch))
     source = pickle.dumps(TypedSource(("type", "n")))
     message = message_of(write_typed([rows], pickle.dumps(job), HERE, BEFORE, source))
     assert [row["n"] for row in read(tmp_path / "files", message.tables["click"])] == [1, 3]

@@ -14,7 +14,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +22,7 @@ import typer
 
 from schemactl.cli.completing import complete_formats
 from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -37,10 +37,24 @@ class Options(CommonOptions):
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Files, or addresses of destinations; each brings tables of its own."),
-    ]
+    ] = field(default_factory=list)
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
     ]
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="MODULE:CLASS",
+            help="A Pydantic model that brings its table, or the tables of a union's variants. The module is imported: "
+            "its code runs.",
+        ),
+        Setting(in_file=False),
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="TABLE", help="The model's table; by default named after its class."),
+    ] = None
     source: Annotated[
         str | None,
         typer.Option(
@@ -78,6 +92,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_check=options.check or options.dry_run,
         is_merged=options.merge,
         is_strict=options.strict,
+        model=options.model,
+        table=options.table,
     )
     imported = import_files(request)
     if not options.quiet:

@@ -1,0 +1,336 @@
+"""Documents that a Pydantic model validates on their way to tables (``--model``), a batch at once.
+
+What a model makes of a document goes on; documents that it rejects are counted with Pydantic's own reasons, and are
+rejects or stop the command, as the contract says. Modes and ``extra`` stand for one another as in dlt 1.31.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, time
+from importlib import import_module
+from importlib.abc import MetaPathFinder, SourceLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, to_jsonable_python
+
+from schemactl.inference.paths import format_path
+from schemactl.kernel.dispatch import Dispatch, Piece, value_at
+from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
+from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.models import as_model, extra_of, variants_of
+
+_EXTRA: Final = {Mode.EVOLVE: "allow", Mode.DISCARD_VALUE: "ignore"}
+_LONGEST_VALUE: Final = 200
+
+
+# --- the model's way to the workers ---
+
+
+class _SentModules(MetaPathFinder, SourceLoader):  # type: ignore[misc] # as importlib's own file loaders
+    """Modules whose source came with a call: workers need not have their files."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        """Return the spec of a module that came with the call."""
+        file = self._file(fullname)
+        return spec_from_loader(fullname, self, is_package=file.endswith("__init__.py")) if file else None
+
+    def get_filename(self, fullname: str) -> str:
+        """Return the file of a module."""
+        return self._file(fullname) or ""
+
+    def get_data(self, path: str | bytes) -> bytes:
+        """Return the source of a file."""
+        return self._files[path.decode() if isinstance(path, bytes) else path]
+
+    def _file(self, fullname: str) -> str | None:
+        place = fullname.replace(".", "/")
+        return next((file for file in (f"{place}/__init__.py", f"{place}.py") if file in self._files), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model by its place, and the source of its package, which goes to the workers by value.
+
+    Attributes:
+        module, name: of the model.
+        files: source by path (``app/models.py``); none where workers have the module.
+    """
+
+    module: str
+    name: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def load(self) -> type[BaseModel]:
+        """Import the model on a worker, which may have another version of it from a call before."""
+        digest = hashlib.sha256(repr((self.module, self.name, sorted(self.files.items()))).encode()).hexdigest()
+        if digest not in _loaded:
+            if self.files:
+                top = self.module.partition(".")[0]
+                for name in [name for name in sys.modules if name.partition(".")[0] == top]:
+                    del sys.modules[name]
+                sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, _SentModules)]
+                sys.meta_path.insert(0, _SentModules(self.files))
+            _loaded[digest] = as_model(getattr(import_module(self.module), self.name))
+        return _loaded[digest]
+
+
+_loaded: dict[str, type[BaseModel]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """How documents are validated.
+
+    Attributes:
+        source: of the model.
+        columns: what a key does that the model does not know.
+        data_type: what a value does that the model does not take; ``evolve`` takes all.
+    """
+
+    source: ModelSource
+    columns: Mode
+    data_type: Mode
+
+
+# --- validation ---
+
+
+@dataclass(frozen=True, slots=True)
+class ModelError:
+    """Why a model rejects a document.
+
+    Attributes:
+        loc: where, as Pydantic says it.
+        message: why.
+        kind: the type of the error.
+        value: what stands there.
+        entity, mode: of the contract that decides.
+        path: where in the document, as ``$.items[0].qty``.
+    """
+
+    loc: tuple[str | int, ...]
+    message: str
+    kind: str
+    value: Any
+    entity: Entity
+    mode: Mode
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The place, alike for all elements of a list: ``items.qty``; empty where it is the whole document."""
+        return ".".join(step for step in self.loc if isinstance(step, str))
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedDocuments:
+    """Documents that a model rejects.
+
+    Attributes:
+        piece: the documents, and the table that they would go to.
+        errors: of each of them.
+        numbers: of their records in the file.
+    """
+
+    piece: Piece
+    errors: Sequence[Sequence[ModelError]]
+    numbers: Sequence[int] = ()
+
+    @property
+    def file(self) -> str:
+        """The file, as people are shown it."""
+        return self.piece.positions[0].file
+
+    def found(self) -> dict[tuple[str, str], FieldErrors]:
+        """Return the errors by place and by what the contract says (``data_type=freeze``)."""
+        found: dict[tuple[str, str], FieldErrors] = {}
+        for position, errors in zip(self.piece.positions, self.errors, strict=True):
+            for error in errors:
+                key = (error.name, f"{error.entity}={error.mode}")
+                one = FieldErrors(1, position, error.message)
+                found[key] = found[key].merged(one) if key in found else one
+        return found
+
+    def describe(self, table: str, _types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
+        """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it stands in the data."""
+        made = [
+            {
+                "load_id": load.id, "table_name": table, "column_name": ".".join(map(str, error.loc)) or None,
+                "entity": str(error.entity), "mode": "discard_row", "expected": error.kind, "found": error.message,
+                "value": _text(error.value), "path": error.path, "file": self.file, "line": number,
+                "row": text.decode("utf-8", "replace"), "inserted_at": load.inserted_at,
+            }
+            for text, errors, number in zip(self.piece.texts, self.errors, self.numbers, strict=True)
+            for error in errors
+        ]  # fmt: skip
+        return pa.RecordBatch.from_pylist(made, schema=REJECTS_SCHEMA)
+
+
+class Validator:
+    """Validates the documents of one partition."""
+
+    def __init__(self, task: ModelTask) -> None:
+        model = task.source.load()
+        self._task = task
+        variants = variants_of(model)
+        self._variants = None if variants is None else (variants.key, frozenset(variants.models))
+        wanted = _EXTRA.get(task.columns, "forbid")
+        # A model that says so itself is left alone: its inner models may say something else.
+        self._extra: Any = None if wanted == (extra_of(model) or "ignore") else wanted
+        self._known = [each.serialization_alias or each.alias or name for name, each in model.model_fields.items()]
+        self._one, self._all = TypeAdapter(model), TypeAdapter(list[model])  # type: ignore[valid-type]
+
+    def sort(self, piece: Piece, dispatch: Dispatch | None) -> Iterator[Piece | RejectedDocuments]:
+        """Yield what the model makes of documents, and those that it rejects, for each table."""
+        lenient = self._task.data_type is Mode.EVOLVE
+        made, errors = self._leave_be(piece.documents) if lenient else self._validate(piece)
+        kept = [at for at in range(len(piece.documents)) if at not in errors]
+        if kept:
+            good = Piece(made, [piece.positions[at] for at in kept], [piece.texts[at] for at in kept])
+            yield from (good,) if dispatch is None else dispatch.sort(good)
+        if errors:
+            bad = piece.taken(list(errors), piece.table)
+            found = dict(zip(bad.positions, errors.values(), strict=True))
+            for part in (bad,) if dispatch is None else dispatch.sort(bad):
+                described = [[self._error(each) for each in found[position]] for position in part.positions]
+                yield from self._by_variant(part, described)
+
+    def _by_variant(self, piece: Piece, errors: list[list[ModelError]]) -> Iterator[RejectedDocuments]:
+        """Yield rejected documents; those of no variant of a union are of no table."""
+        groups: dict[bool, list[int]] = {}
+        for at, document in enumerate(piece.documents):
+            groups.setdefault(self._has_table(document), []).append(at)
+        for has_table, places in groups.items():
+            table = piece.table if has_table else None
+            yield RejectedDocuments(piece.taken(places, table), [errors[at] for at in places])
+
+    def _has_table(self, document: Any) -> bool:
+        return self._variants is None or str(value_at(document, (self._variants[0],))) in self._variants[1]
+
+    def _validate(self, piece: Piece) -> tuple[list[Any], dict[int, list[ErrorDetails]]]:
+        """Return what the model makes of good documents, and the errors of the others by their places."""
+        errors: dict[int, list[ErrorDetails]] = {}
+        places = list(range(len(piece.documents)))
+        while places:
+            try:
+                joined = b"[" + b",".join([piece.texts[at] for at in places]) + b"]"
+                models = self._all.validate_json(joined, extra=self._extra)
+                break
+            except ValidationError as error:
+                found = [each for each in error.errors(include_url=False) if each["loc"]]
+                if not found:
+                    models, places = self._validate_each(piece, places, errors)
+                    break
+                for each in found:
+                    errors.setdefault(places[int(each["loc"][0])], []).append({**each, "loc": each["loc"][1:]})
+                places = [at for at in places if at not in errors]
+            except Exception:  # a validator of the model may raise anything
+                models, places = self._validate_each(piece, places, errors)
+                break
+        else:
+            models = []
+        return self._dumped(models), dict(sorted(errors.items()))
+
+    def _validate_each(
+        self, piece: Piece, places: Sequence[int], errors: dict[int, list[ErrorDetails]]
+    ) -> tuple[list[Any], list[int]]:
+        models, kept = [], []
+        for at in places:
+            try:
+                models.append(self._one.validate_python(piece.documents[at], extra=self._extra))
+                kept.append(at)
+            except ValidationError as error:
+                errors[at] = error.errors(include_url=False)
+            except Exception as error:  # as above: the document is rejected, and says why
+                message = f"{type(error).__name__}: {error}"
+                errors[at] = [{"type": "value_error", "loc": (), "msg": message, "input": piece.documents[at]}]
+        return models, kept
+
+    def _dumped(self, models: list[Any]) -> list[Any]:
+        """Return models as documents of JSON."""
+        made = self._all.dump_python(models, by_alias=True, warnings=False)
+        if self._extra == "allow":
+            for model, document in zip(models, made, strict=True):
+                _add_extra(model, document)
+        try:
+            documents: list[Any] = orjson.loads(orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS))
+        except TypeError:  # an integer past 64 bits, a time with a zone
+            documents = json.loads(json.dumps(made, default=_plain))
+        return documents
+
+    def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[ErrorDetails]]]:
+        """Return documents with the keys of the model, whatever stands there (``data_type`` evolves)."""
+        made: list[Any] = []
+        errors: dict[int, list[ErrorDetails]] = {}
+        for at, document in enumerate(documents):
+            if self._known == ["root"] or not isinstance(document, dict):
+                made.append(document)
+                continue
+            unknown = [key for key in document if key not in self._known]
+            if unknown and self._task.columns in (Mode.FREEZE, Mode.DISCARD_ROW):
+                errors[at] = [
+                    {"type": "extra_forbidden", "loc": (key,), "msg": "Extra inputs are not permitted", "input": value}
+                    for key, value in document.items()
+                    if key in unknown
+                ]
+                continue
+            known = {key: document.get(key) for key in self._known}
+            made.append(known if self._task.columns is Mode.DISCARD_VALUE else {**known, **document})
+        return made, errors
+
+    def _error(self, found: ErrorDetails) -> ModelError:
+        is_extra = found["type"] == "extra_forbidden"
+        entity, mode = (Entity.COLUMNS, self._task.columns) if is_extra else (Entity.DATA_TYPE, self._task.data_type)
+        loc = found["loc"]
+        # A union puts the variant's name before the place.
+        steps = loc[1:] if self._variants and loc and loc[0] in self._variants[1] else loc
+        path = "".join(f"[{step}]" if isinstance(step, int) else format_path((step,))[1:] for step in steps)
+        return ModelError(loc, found["msg"], found["type"], found.get("input"), entity, mode, f"${path}")
+
+
+def _add_extra(model: Any, made: Any) -> None:
+    """Add the keys that a model does not know to what it was dumped as, at all levels."""
+    if isinstance(model, BaseModel) and isinstance(made, dict):
+        root = getattr(model, "root", None)
+        if isinstance(root, BaseModel):
+            _add_extra(root, made)
+            return
+        for name, field_ in type(model).model_fields.items():
+            key = field_.serialization_alias or field_.alias or name
+            if key in made:
+                _add_extra(getattr(model, name, None), made[key])
+        for key, value in (model.__pydantic_extra__ or {}).items():
+            made.setdefault(key, value)
+    elif isinstance(model, list | tuple) and isinstance(made, list | tuple):
+        for inner, dumped in zip(model, made, strict=False):
+            _add_extra(inner, dumped)
+    elif isinstance(model, dict) and isinstance(made, dict):
+        for key, inner in model.items():
+            _add_extra(inner, made.get(key))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of Python as one of JSON from which the column's type brings it back."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if isinstance(value, date | time) else to_jsonable_python(value)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str, ensure_ascii=False)[:_LONGEST_VALUE]

@@ -1,0 +1,54 @@
+"""How records of sources are read: nulls and types of texts, models that validate, tables that records name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from schemactl.kernel.dispatch import Dispatch, Piece
+from schemactl.schema.typing.model import TypingTask
+
+if TYPE_CHECKING:
+    from schemactl.kernel.models import ModelTask, RejectedDocuments
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How the records of sources are read.
+
+    Attributes:
+        null_values: texts of CSV, TSV and XML that stand for null.
+        task: how texts are typed; None where they are not.
+        dispatch: names the table of each record; None where all go to one.
+        model: validates documents; None where nothing does.
+    """
+
+    null_values: tuple[str, ...] = ()
+    task: TypingTask | None = None
+    dispatch: Dispatch | None = None
+    model: ModelTask | None = None
+
+
+AS_THEY_ARE: Final = ReadOptions()
+
+
+class Sorter:
+    """Takes the documents of one partition to their tables, through a model where there is one."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._dispatch, self._validator = options.dispatch, None
+        if options.model is not None:
+            # Pydantic takes a quarter of a second to load.
+            from schemactl.kernel.models import Validator
+
+            self._validator = Validator(options.model)
+
+    def sort(self, piece: Piece) -> Iterator[Piece | RejectedDocuments]:
+        """Yield the documents of each table, and those that the model rejects."""
+        if self._validator is not None:
+            yield from self._validator.sort(piece, self._dispatch)
+        elif self._dispatch is not None:
+            yield from self._dispatch.sort(piece)
+        else:
+            yield piece

@@ -1,0 +1,210 @@
+"""Pydantic models as tables: the columns that a model states, as dlt 1.31 makes them (``dlt.common.libs.pydantic``).
+
+Where dlt looks away, more is said: ``max_digits`` and ``decimal_places`` of a decimal are its precision and scale, and
+the types of computed fields are stated. Models within models are columns of JSON, as with dlt; under
+``skip_nested_types`` their fields are columns and nested tables, whose types are stated here and inferred by dlt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, is_dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel, RootModel
+from pydantic.fields import FieldInfo
+
+from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.types import DataType, Properties
+
+# Which way a type goes is decided by the first one that it derives from: a datetime is a date, too.
+_TYPES: Final = (
+    (bool, DataType.BOOL), ((dict, list), DataType.JSON), (Decimal, DataType.DECIMAL), (datetime, DataType.TIMESTAMP),
+    (date, DataType.DATE), (time, DataType.TIME), (str, DataType.TEXT), (float, DataType.DOUBLE),
+    (int, DataType.BIGINT), (bytes, DataType.BINARY), ((Mapping, Sequence, AbstractSet), DataType.JSON),
+)  # fmt: skip
+
+Step = str | None
+"""A key; None for the elements of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelField:
+    """A column that a model states: the keys to its values, and its properties."""
+
+    path: tuple[Step, ...]
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """The models of a discriminated union.
+
+    Attributes:
+        key: of the discriminator in the data.
+        models: by its values.
+    """
+
+    key: str
+    models: Mapping[str, type[BaseModel]]
+
+
+def as_model(of: Any) -> type[BaseModel]:
+    """Return a model; what is none but a type that Pydantic takes, as a union of models, is made the root of one."""
+    return of if isinstance(of, type) and issubclass(of, BaseModel) else cast(type[BaseModel], RootModel[of])
+
+
+def config(model: type[BaseModel], key: str) -> Any:
+    """Return an option of a model's ``dlt_config``; None where it states none."""
+    return (getattr(model, "dlt_config", None) or {}).get(key)
+
+
+def variants_of(model: type[BaseModel]) -> Variants | None:
+    """Return the variants of a root model that is a union with a discriminator of texts; None for other models."""
+    root = model.model_fields.get("root") if issubclass(model, RootModel) else None
+    if root is None or not isinstance(root.discriminator, str):
+        return None
+    name, found = root.discriminator, dict[str, type[BaseModel]]()
+    members = [each for each in get_args(_bare(root.annotation)) if isinstance(each, type)]
+    key = name
+    for member in members:
+        field = member.model_fields.get(name) if issubclass(member, BaseModel) else None
+        if field is not None:
+            key = field.alias or name
+            values = get_args(_bare(field.annotation)) or (field.default,)
+            found.update({str(each.value if isinstance(each, Enum) else each): member for each in values})
+    return Variants(key, found) if found else None
+
+
+def contract_of(model: type[BaseModel]) -> dict[str, str]:
+    """Return the contract that holds for a model's table where none is stated: dlt's, by the model's ``extra``."""
+    columns = {"forbid": Mode.FREEZE, "allow": Mode.EVOLVE}.get(extra_of(model) or "ignore", Mode.DISCARD_VALUE)
+    modes = {Entity.TABLES: Mode.EVOLVE, Entity.COLUMNS: columns, Entity.DATA_TYPE: Mode.FREEZE}
+    return {str(entity): str(mode) for entity, mode in modes.items()}
+
+
+def extra_of(model: type[BaseModel]) -> str | None:
+    """Return what a model states of keys that it does not know."""
+    return model.model_config.get("extra")
+
+
+def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
+    """Return the columns that a model states, in order; of a discriminated union those that all variants have."""
+    variants = variants_of(model)
+    if variants is None:
+        return tuple(_fields(_unrooted(model), skips=bool(_skips(model))))
+    first, *others = [fields_of(each) for each in dict.fromkeys(variants.models.values())]
+    shared = set.intersection(*({field.path for field in each} for each in (first, *others)))
+    return tuple(field for field in first if field.path in shared)
+
+
+def _skips(model: type[BaseModel]) -> Any:
+    stated = config(model, "skip_nested_types")
+    return config(model, "skip_complex_types") if stated is None else stated
+
+
+def _unrooted(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the model that is the root of a root model, which is what its data looks like."""
+    if not issubclass(model, RootModel):
+        return model
+    inner = _bare(model.model_fields["root"].annotation)
+    return _unrooted(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else BaseModel
+
+
+def _fields(model: type[BaseModel], *, skips: bool, is_inferred: bool = False) -> Iterator[ModelField]:
+    for name, field in model.model_fields.items():
+        key = field.serialization_alias or field.alias or name
+        yield from _columns((key,), field.annotation, field.metadata, skips=skips, is_inferred=is_inferred)
+    for name, computed in model.model_computed_fields.items():
+        yield from _columns((computed.alias or name,), computed.return_type, (), skips=skips, is_optional=True)
+
+
+def _columns(
+    path: tuple[Step, ...],
+    annotation: Any,
+    notes: Sequence[Any],
+    *,
+    skips: bool,
+    is_optional: bool = False,
+    is_inferred: bool = False,
+) -> Iterator[ModelField]:
+    """Yield the columns of a value; ``is_inferred`` where dlt leaves them to the data, below lists that are skipped."""
+    of, is_null, notes = _inner(annotation, notes)
+    is_optional |= is_null
+    if of is Any or of is None:
+        return
+    if skips and isinstance(of, type) and issubclass(of, BaseModel) and not issubclass(of, RootModel):
+        # As in dlt, a model within another one says itself whether it skips what is nested in it.
+        for field in _fields(of, skips=is_inferred or bool(_skips(of)), is_inferred=is_inferred):
+            nullable = is_optional or field.properties["nullable"]
+            yield ModelField((*path, *field.path), {**field.properties, "nullable": nullable})
+        return
+    data_type = _data_type(of)
+    if skips and data_type is DataType.JSON:
+        element = next(iter(get_args(of)), None)
+        if element is not None and _is_list(of):
+            below = (*path, None) if _is_model(element) else (*path, None, "value")
+            for field in _columns(below, element, (), skips=True, is_inferred=True):
+                # What rows of a nested table lack is not for their model to say: dlt infers such tables.
+                yield ModelField(field.path, {**field.properties, "nullable": True})
+        return
+    sizes = _sizes(notes) if data_type is DataType.DECIMAL else {}
+    yield ModelField(path, {"data_type": str(data_type), "nullable": is_optional, **sizes})
+
+
+def _is_model(of: Any) -> bool:
+    inner = _inner(of, ())[0]
+    return isinstance(inner, type) and issubclass(inner, BaseModel)
+
+
+def _is_list(of: Any) -> bool:
+    origin = get_origin(of)
+    return (
+        isinstance(origin, type) and issubclass(origin, Sequence | AbstractSet) and not issubclass(origin, str | bytes)
+    )
+
+
+def _inner(of: Any, notes: Sequence[Any]) -> tuple[Any, bool, Sequence[Any]]:
+    """Return what stands in an annotation, whether null may, and the notes (``Annotated``) on it."""
+    if get_origin(of) is Annotated:
+        return _inner(of.__origin__, (*notes, *of.__metadata__))
+    if get_origin(of) in (Union, UnionType):
+        parts = [each for each in get_args(of) if each is not type(None)]
+        inner, is_null, found = _inner(parts[0], notes)
+        return inner, is_null or len(parts) < len(get_args(of)), found
+    if get_origin(of) is Literal:
+        values = [value for value in get_args(of) if value is not None]
+        return (type(values[0]) if values else Any), len(values) < len(get_args(of)), notes
+    for attribute in ("__supertype__", "__value__"):  # NewType, and `type X = ...`
+        if hasattr(of, attribute) and not isinstance(of, type):
+            return _inner(getattr(of, attribute), notes)
+    return of, of is type(None), notes
+
+
+def _bare(annotation: Any) -> Any:
+    """Return an annotation without ``Annotated``."""
+    return _bare(annotation.__origin__) if get_origin(annotation) is Annotated else annotation
+
+
+def _data_type(of: Any) -> DataType:
+    """Return the type of a column as dlt finds it; what is unknown to it is text."""
+    base = get_origin(of) or of
+    if not isinstance(base, type):
+        return DataType.TEXT
+    if issubclass(base, BaseModel) or is_dataclass(base):
+        return DataType.JSON
+    known = (data_type for python, data_type in _TYPES if issubclass(base, python))
+    return next(known, DataType.TEXT)
+
+
+def _sizes(notes: Sequence[Any]) -> dict[str, int]:
+    """Return precision and scale as ``Field(max_digits=..., decimal_places=...)`` states them."""
+    flat = [each for note in notes for each in (note.metadata if isinstance(note, FieldInfo) else (note,))]
+    digits = next((each.max_digits for each in flat if getattr(each, "max_digits", None) is not None), None)
+    places = next((each.decimal_places for each in flat if getattr(each, "decimal_places", None) is not None), 0)
+    return {} if digits is None else {"precision": digits, "scale": places}

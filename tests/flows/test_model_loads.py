@@ -1,0 +1,260 @@
+"""``--model``: Pydantic models state tables and validate data; dlt's loads of the same models beside them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import dlt
+import duckdb
+import pytest
+from loading_shop import Shop
+
+from schemactl.errors import CommandWarning, InputError
+from schemactl.flows.import_ import ImportRequest, import_files
+from schemactl.flows.models import find_model
+from schemactl.flows.schemas import open_schemas
+from schemactl.kernel.dispatch import Dispatch
+from schemactl.normalization.report import Outcome, Stop
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
+
+SOURCE = """
+    from datetime import date, datetime
+    from decimal import Decimal
+    from typing import Annotated, Any, ClassVar, Literal
+    from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+    class Line(BaseModel):
+        sku: str
+        qty: int
+        at: datetime | None = None
+
+    class Customer(BaseModel):
+        name: str
+        since: date | None = None
+
+    class Order(BaseModel):
+        id: int
+        at: datetime
+        amount: Decimal = Decimal("1.50")
+        tag: Literal["a", "b"] = "a"
+        customer: Customer | None = None
+        lines: list[Line] = []
+        raw: bytes = b"abc"
+        free: Any = None
+
+    class Flat(Order):
+        dlt_config: ClassVar = {"skip_nested_types": True}
+
+    class Open(Order):
+        model_config = ConfigDict(extra="allow")
+
+    class Click(BaseModel):
+        kind: Literal["click"]
+        x: int
+
+    class Buy(BaseModel):
+        kind: Literal["buy"]
+        total: float
+
+    class Event(RootModel[Annotated[Click | Buy, Field(discriminator="kind")]]):
+        pass
+
+    class Wider(Order):
+        more: int | None = None
+
+    class Told(Wider):
+        dlt_config: ClassVar = {"is_authoritative_model": True}
+
+    NUMBER = 3
+"""
+ORDERS = [
+    {
+        "id": "1", "at": "2024-01-01T00:00:00Z", "customer": {"name": "ann", "since": "2024-01-02", "x": 1},
+        "lines": [{"sku": "a", "qty": "2", "at": "2024-01-01T05:00:00+02:00"}, {"sku": "b", "qty": 1}],
+        "raw": "text", "free": {"z": [1, 2]}, "unknown": 1,
+    },
+    {"id": 2, "at": 1700000000, "amount": "10.25", "tag": "b"},
+]  # fmt: skip
+EVENTS = [{"kind": "click", "x": 1, "y": 2}, {"kind": "buy", "total": 3}, {"kind": "click", "x": "2"}]
+
+
+@pytest.fixture(autouse=True)
+def _models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    Path("order_models.py").write_text(dedent(SOURCE))
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("order_models", None)
+    sys.path_importer_cache.pop(str(tmp_path), None)
+
+
+def load(shop: Shop, model: str, documents: list[Any], contract: str | None = None, **asked: Any) -> Any:
+    shop.write("orders.jsonl", *documents)
+    found = find_model(f"order_models:{model}", contract)
+    if found.key is not None:
+        asked = {"dispatch": Dispatch((found.key,)), "table": None, **asked}
+    return shop.load("orders.jsonl", model=found, contract=contract, to="duckdb:///ours.duckdb", **asked)
+
+
+def stored() -> Schema:
+    schema = open_schemas(SchemasFolder.at(Path("schemas")), "shop").schema
+    assert schema is not None
+    return schema
+
+
+def tables(schema: Any) -> dict[str, Any]:
+    """What a schema says of the tables of data: contracts, and columns in order."""
+    return {
+        name: (
+            table.get("schema_contract"),
+            [(each["name"], each["data_type"], each.get("nullable")) for each in table["columns"].values()],
+        )
+        for name, table in schema["tables"].items()
+        if not name.startswith("_dlt")
+    }
+
+
+def rows(file: str, table: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(file) as connection:
+        [(dataset,)] = connection.execute(
+            "SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_name = ?", [table]
+        ).fetchall()
+        described = connection.execute(f'SELECT * FROM "{dataset}"."{table}" LIMIT 0').description
+        names = sorted(f'"{column[0]}"' for column in described if not column[0].startswith("_dlt"))
+        return sorted(connection.execute(f'SELECT {", ".join(names)} FROM "{dataset}"."{table}"').fetchall(), key=repr)
+
+
+def load_by_dlt(model: str, documents: list[Any], folder: Path, **asked: Any) -> Any:
+    module = importlib.import_module("order_models")
+    pipeline = dlt.pipeline(
+        "shop", pipelines_dir=str(folder / "dlt"), destination=dlt.destinations.duckdb(str(folder / "theirs.duckdb"))
+    )
+    pipeline.run(dlt.resource(documents, **{"name": "orders", "columns": getattr(module, model), **asked}))
+    return pipeline.default_schema.to_dict()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("model", ["Order", "Flat", "Open"])
+def test_a_load_is_that_of_dlt(shop: Shop, model: str, tmp_path: Path) -> None:
+    report = load(shop, model, ORDERS)
+    assert report.outcome is Outcome.LOADED
+    sys.path.append(str(tmp_path))
+    try:
+        theirs = load_by_dlt(model, ORDERS, tmp_path)
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert tables(stored().to_dict()) == tables(theirs)
+    for name in tables(theirs):
+        assert rows("ours.duckdb", name) == rows("theirs.duckdb", name)
+
+
+@pytest.mark.spark
+def test_rows_that_the_model_rejects_are_kept_with_its_reasons(shop: Shop) -> None:
+    wrong = [{"id": 3, "at": "soon", "lines": [{"sku": "a", "qty": "x"}]}, {"at": "2024-01-01"}]
+    report = load(shop, "Order", [*ORDERS, *wrong], "data_type=discard_row", rejects=Path("rejects"))
+    assert (report.outcome, report.rows_loaded) == (Outcome.LOADED, 4)
+    assert [(each.name, each.read, each.rejected) for each in report.tables][:1] == [("orders", 4, 2)]
+    assert report.inference is not None
+    assert [
+        (each.column, each.count, str(each.first), each.mode, each.contract) for each in report.inference.typing
+    ] == [
+        ("at", 1, "orders.jsonl:3", "reject", "data_type=discard_row"),
+        ("lines.qty", 1, "orders.jsonl:3", "reject", "data_type=discard_row"),
+        ("id", 1, "orders.jsonl:4", "reject", "data_type=discard_row"),
+    ]
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            "SELECT table_name, column_name, entity, expected, value, path, file, line, row "
+            "FROM 'rejects/*.parquet' ORDER BY line, path"
+        ).fetchall()
+    assert [row[:8] for row in found] == [
+        ("orders", "at", "data_type", "datetime_from_date_parsing", "soon", "$.at", "orders.jsonl", 3),
+        ("orders", "lines.0.qty", "data_type", "int_parsing", "x", "$.lines[0].qty", "orders.jsonl", 3),
+        ("orders", "id", "data_type", "missing", '{"at": "2024-01-01"}', "$.id", "orders.jsonl", 4),
+    ]
+    assert json.loads(found[0][8]) == wrong[0]
+
+
+@pytest.mark.spark
+def test_a_frozen_model_stops_the_load(shop: Shop) -> None:
+    report = load(shop, "Order", [*ORDERS, {"id": "x", "at": "2024-01-01"}])
+    assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.TYPING,))
+    assert "ours.duckdb" not in shop.files()
+    frozen = load(shop, "Order", ORDERS, "columns=freeze")
+    assert [(each.column, each.contract) for each in frozen.inference.typing] == [
+        ("customer.x", "columns=freeze"), ("unknown", "columns=freeze")
+    ]  # fmt: skip
+
+
+@pytest.mark.spark
+def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
+    report = load(shop, "Event", EVENTS)
+    assert report.outcome is Outcome.LOADED
+    assert {name: [each[0] for each in of[1]] for name, of in tables(stored().to_dict()).items()} == {
+        "click": ["kind", "x", "_dlt_load_id", "_dlt_id"], "buy": ["kind", "total", "_dlt_load_id", "_dlt_id"]
+    }  # fmt: skip
+    assert rows("ours.duckdb", "click") == [("click", 1), ("click", 2)]
+
+    odd = [*EVENTS, {"kind": "view"}, {"kind": "buy", "total": "a lot"}]
+    again = load(shop, "Event", odd, "data_type=discard_row", rejects=Path("rejects"))
+    assert (again.outcome, again.rows_loaded) == (Outcome.LOADED, 3)
+    with duckdb.connect() as connection:
+        found = connection.execute("SELECT table_name, line, found FROM 'rejects/*.parquet' ORDER BY line").fetchall()
+    assert [row[:2] for row in found] == [("", 4), ("buy", 5)]
+    assert found[0][2].startswith("Input tag 'view' found using 'kind' does not match")
+    assert load(shop, "Event", odd).stops == (Stop.TYPING,)
+    with pytest.raises(InputError, match="the model takes no record"):
+        load(shop, "Event", [{"kind": "view"}], "data_type=discard_row")
+    view = [*EVENTS, {"kind": "view"}]
+    assert load(shop, "Event", view, "data_type=evolve,columns=evolve").outcome is Outcome.LOADED
+    assert "view" in stored().tables
+
+
+@pytest.mark.spark
+def test_a_model_that_grows_is_judged_by_the_contract(shop: Shop) -> None:
+    load(shop, "Order", ORDERS)
+    refused = load(shop, "Wider", [{**ORDERS[1], "more": 1}], "columns=freeze")
+    assert refused.stops == (Stop.CONTRACT,)
+    violation = refused.inference.violations[0]
+    assert (violation.table, violation.column, violation.mode) == ("orders", "more", "freeze")
+    assert "more" not in stored().tables["orders"].columns
+    assert load(shop, "Told", [{**ORDERS[1], "more": 1}], "columns=freeze").outcome is Outcome.LOADED
+    assert "more" in stored().tables["orders"].columns
+
+
+def test_models_are_imported_as_tables() -> None:
+    import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Order", table="orders"))
+    assert stored().tables["orders"].properties["schema_contract"]["columns"] == "discard_value"
+    assert stored().tables["orders"].columns["amount"].properties["data_type"] == "decimal"
+    import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Event", is_merged=True))
+    assert {"orders", "click", "buy"} <= stored().tables.keys()
+
+
+@pytest.mark.parametrize(
+    ("stated", "contract", "message"),
+    [
+        ("no_such:Order", None, "there is no module `no_such`"),
+        ("order_models", None, "names no model"),
+        ("order_models:Ordr", None, "names no model"),
+        ("order_models:NUMBER", None, "is no Pydantic model"),
+        ("order_models:Order", "data_type=discard_value", "a model cannot leave out single values"),
+        ("broken_models:Order", None, "does not import"),
+    ],
+)
+def test_models_that_cannot_be_used(stated: str, contract: str | None, message: str) -> None:
+    Path("broken_models.py").write_text("import nothing_of_this_name\n")
+    importlib.invalidate_caches()
+    with pytest.raises(InputError, match=message):
+        find_model(stated, contract)
+
+
+def test_a_contract_that_contradicts_the_model_is_warned_of() -> None:
+    with pytest.warns(CommandWarning, match=r"the contract `columns=freeze` goes before `extra='allow'`"):
+        find_model("order_models:Open", "columns=freeze")
