@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,11 +21,13 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from schemactl.engine.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
+from schemactl.engine.input_formats import Documents
 from schemactl.engine.scan import Scan
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
+from schemactl.inference.evidence import Position
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
 from schemactl.kernel.package import MESSAGE, Message, RowsJob, Tables, WrittenFile
 from schemactl.kernel.rows import RowMaker
@@ -175,14 +177,39 @@ def _take_rejects(written: Sequence[WrittenFile | None], files: Path, target: Pa
     return WrittenRejects(target, sum(file.rows for file in found))
 
 
+def find_records(spark: SparkSession, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
+    """Return some records of a scan as JSON; texts that are typed are left out."""
+    places = {(position.file, position.number) for position in wanted}
+    messages: list[Any] = []
+    arguments = {"folder": str(Path.cwd()), "wanted": places}
+    for read in scan.documents:
+        if any(file in {key[0] for key in read.before} for file, _ in places):
+            find = _worker(spark, "find_records", **arguments, before=read.before, gaps=read.documents.gaps)
+            messages += _documents(read.documents).mapInArrow(find, MESSAGE).collect()
+    for typed in scan.typed:
+        if typed.batch.task is None and any(file in {key[0] for key in typed.before} for file, _ in places):
+            rows = typed_rows(typed.batch)
+            source = TypedSource(rows.names, {}, rows.whole)
+            find = _worker(
+                spark, "find_records", **arguments, before=typed.before, source=source, gaps=typed.batch.gaps
+            )
+            messages += rows.frame.mapInArrow(find, MESSAGE).collect()
+    found = (record for row in messages for record in json.loads(bytes(row["message"])))
+    return {Position(file, number): record for file, number, record in found}
+
+
+def _documents(documents: Documents) -> DataFrame:
+    text = F.col("text").cast("binary").alias("text")
+    return documents.frame.select("file", "block", text, F.lit(True).alias("sampled"))
+
+
 # --- partitions ---
 
 
 def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
     messages: list[Message] = []
     for read in scan.documents:
-        text = F.col("text").cast("binary").alias("text")
-        texts = read.documents.frame.select("file", "block", text, F.lit(True).alias("sampled"))
+        texts = _documents(read.documents)
         places = {"folder": str(Path.cwd()), "before": read.before, "gaps": read.documents.gaps}
         write = _worker(spark, "write_documents", job=pickle.dumps(job), **places)
         messages += _collect(texts, write)

@@ -5,14 +5,20 @@ Sources are scanned elsewhere (``engine.scan``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.examples import shown
+from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge
+from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import is_evidence_file, read_evidence
+from schemactl.schema.personal import is_personal
+from schemactl.schema.types import Schema
 from schemactl.store.sources import table_name
 from schemactl.store.text import read_text
 
@@ -114,6 +120,39 @@ def bad_records_error(found: Records) -> InputError:
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
     hint = "fix the data, or skip them with `--on-bad-record skip`"
     return InputError(what, hint=hint, problems=tuple(problems))
+
+
+FindRecords: TypeAlias = Callable[[Set[Position]], Mapping[Position, str]]
+"""Reads some records again, as JSON."""
+
+_LONGEST_RECORD: Final = 1_000
+
+
+def with_records(report: InferenceReport, find: FindRecords | None, schema: Schema) -> InferenceReport:
+    """Return a report of a frozen contract with the records that violate it, shown as examples are.
+
+    Args:
+        report: of one root table's data.
+        find: reads records; None where they are not all at hand.
+        schema: marks columns as personal; where one is, records are masked.
+    """
+    frozen = {each.first for each in report.violations if each.mode == "freeze" and each.first is not None}
+    if find is None or not frozen:
+        return report
+    records = find(frozen)
+    is_of_person = any(
+        is_personal(schema, table.name, name) for table in schema.tables.values() for name in table.columns
+    )
+
+    def item(first: Position | None) -> str | None:
+        text = records.get(first) if first else None
+        whole = next(iter(shown((json.loads(text),), is_of_person)), None) if text else None
+        return None if whole is None else json.dumps(whole, ensure_ascii=False)[:_LONGEST_RECORD]
+
+    violations = tuple(
+        replace(each, data_item=item(each.first)) if each.mode == "freeze" else each for each in report.violations
+    )
+    return replace(report, violations=violations)
 
 
 def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:

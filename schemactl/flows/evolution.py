@@ -25,12 +25,13 @@ from schemactl.inference.fitting import Fitted
 from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import module_of
+from schemactl.schema.contract import Entity, stated_contract
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgement import Judgement, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def evolve_schema(
         tables=find_tables(before, judgement.schema, resolution, evidence),
         collisions=find_collisions(resolution),
         nulls=find_nulls(resolution, evidence),
-        violations=find_violations(judgement.violations, resolution, evidence),
+        violations=find_violations(judgement.violations, resolution, evidence, before, request.contract),
         before_hash=stored.version_hash if stored else None,
         before_version=stored.version if stored else None,
         after_hash=saved.version_hash,
@@ -140,6 +141,7 @@ def evolve_schema(
             *_say_fitted(fitted, limit),
             *_say_detection(before, start, root),
             *_say_numbers(request, start, resolution, evidence),
+            *_say_contracts(before, judgement.schema, request.contract),
         ),
     )
     return Evolution(report, before, evolved, saved, hints, resolution, judgement)
@@ -198,6 +200,42 @@ def _say_numbers(request: InferRequest, start: Schema, resolution: Resolution, e
         more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
         listed = ", ".join(found[:MOST_NAMES])
         yield f"texts of {listed}{more} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+
+
+def _say_contracts(before: Schema, after: Schema, override: str | None) -> Iterator[str]:
+    """Report contracts that go before that of the call, and what evolved as the contract leaves it out."""
+    stated = replace(before, tables={**after.tables, **before.tables})
+    open_ones: dict[str, list[str]] = {}
+    is_first = all(name.startswith("_dlt") for name in before.tables)
+    for name, table in after.tables.items():
+        known, contract = before.tables.get(name), stated_contract(stated, name, override)
+        if table == known or not contract.entities:
+            continue
+        if override and contract.level != "call":
+            yield f"the contract of {_in_words(contract.level)} goes before `--contract` for table `{name}`"
+        for entity, place in _evolved(known, table):
+            if entity not in contract.entities and not (is_first and entity == Entity.TABLES):
+                open_ones.setdefault(f"the contract of {_in_words(contract.level)} leaves out `{entity}`", []).append(
+                    place
+                )
+    for what, places in open_ones.items():
+        more = f" and {len(places) - MOST_NAMES} more" if len(places) > MOST_NAMES else ""
+        yield f"{what}, which evolves: {', '.join(places[:MOST_NAMES])}{more}"
+
+
+def _in_words(level: str) -> str:
+    kind, _, name = level.partition(" ")
+    return f"table `{name}`" if name else f"the {kind}"
+
+
+def _evolved(known: Table | None, table: Table) -> Iterator[tuple[str, str]]:
+    """Yield what is new in a table, by the entity of contracts that decides on it."""
+    if known is None or known.is_new:
+        yield Entity.TABLES, f"`{table.name}`"
+        return
+    for column in table.columns.values():
+        if column.name not in known.columns and not column.name.startswith("_dlt"):
+            yield Entity.DATA_TYPE if column.is_variant else Entity.COLUMNS, f"`{table.name}.{column.name}`"
 
 
 def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
-from schemactl.flows.evidence import check_bad_records, check_documents, read_saved
+from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
 from schemactl.flows.loading import find_destination
 from schemactl.flows.migrate.lost_versions import with_lost
@@ -23,7 +23,7 @@ from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
 from schemactl.flows.unfilled import CountedRows, CountRows, without_unfilled
-from schemactl.inference.evidence import Evidence, merge, merge_all
+from schemactl.inference.evidence import Evidence, Position, merge, merge_all
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
@@ -112,12 +112,14 @@ class Data:
         evidence: of all of it.
         count: counts its rows; None where they cannot all be made: of a sample, and of saved evidence.
         typing: what is wrong with texts that are typed.
+        find: reads records again; None as for ``count``.
     """
 
     request: InferRequest
     evidence: Evidence
     count: CountRows | None = None
     typing: tuple[TypingFinding, ...] = ()
+    find: FindRecords | None = None
 
     def evolve(self, opened: Opened, after: Evolution | None) -> Evolution:
         """Return what becomes of a schema, without what only rejected rows ask for."""
@@ -151,7 +153,12 @@ def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
         evolutions: list[Evolution] = []
         for each in parts:
             evolutions.append(each.evolve(opened, evolutions[-1] if evolutions else None))
-        report = merge_reports([evolution.report for evolution in evolutions])
+        report = merge_reports(
+            [
+                with_records(evolution.report, part.find, evolution.resolution.schema)
+                for part, evolution in zip(parts, evolutions, strict=True)
+            ]
+        )
         if request.is_check or report.is_refused:
             return report
         last = evolutions[-1]
@@ -224,6 +231,11 @@ def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: P
 
             return count_rows(spark, scan, tables, plan, progress)
 
+        def find_records(scan: Scan, wanted: Set[Position]) -> Mapping[Position, str]:
+            from schemactl.engine.package import find_records
+
+            return find_records(spark, scan, wanted)
+
         found: list[Data] = []
         for part, known in zip(parts, saved, strict=True):
             scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
@@ -231,8 +243,9 @@ def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: P
             check_documents(part.request.sources, {**known.files, **scan.files})
             for each in dispatched(part.request, scan, before):
                 is_all = sample.is_full and not part.saved
+                find = partial(find_records, scan) if is_all else None
                 count = partial(count_rows, scan, each.tables) if is_all else None
-                found.append(Data(each.request, merge(known, each.evidence), count, each.typing))
+                found.append(Data(each.request, merge(known, each.evidence), count, each.typing, find))
         yield found
 
 

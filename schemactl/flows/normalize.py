@@ -58,6 +58,7 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
     if isinstance(call, NormalizeReport):
         return call
     from schemactl.engine import session
+    from schemactl.engine.package import find_records
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session.settings import SparkOptions
 
@@ -74,8 +75,9 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
                 check_bad_records(scan, request.inference.on_bad_record)
                 check_documents(part.request.sources, scan.files)
                 make = partial(make_rows, spark, scan, load=call.load, progress=progress)
+                find = partial(find_records, spark, scan)
                 found += [
-                    Data(each.request, each.evidence, each.tables, make, each.typing)
+                    Data(each.request, each.evidence, each.tables, make, find, each.typing)
                     for each in dispatched(part.request, scan, call.before)
                 ]
             return load(call, found, staging, progress)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.destinations import LoadPackage
+from schemactl.flows.evidence import FindRecords, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema
 from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import describe_lineage, save_lineage
@@ -46,6 +47,7 @@ class Data:
         evidence: of all of it.
         tables: what its scan calls the root table.
         make: makes its rows; data that is read together has one, and its rows are made together.
+        find: reads records again.
         typing: what is wrong with texts that are typed.
     """
 
@@ -53,6 +55,7 @@ class Data:
     evidence: Evidence
     tables: Tables
     make: MakeRows
+    find: FindRecords
     typing: tuple[TypingFinding, ...] = ()
 
 
@@ -124,6 +127,9 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path)
             report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
             if report.stops and is_refused_by_size(basis.evolution):
                 report = _with_unfit_counted(opened, bases[: at + 1], report, staging / "unfit")
+            if report.stops and report.inference is not None:
+                schema = basis.evolution.resolution.schema
+                report = replace(report, inference=with_records(report.inference, basis.data.find, schema))
             reports.append(report)
             if report.stops:
                 return _stopped(merge_reports(reports))

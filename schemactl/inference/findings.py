@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations, count
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from schemactl.inference.report import (
 from schemactl.inference.resolve import Origin, Resolution, type_of_texts
 from schemactl.inference.taking import Seen, Taking, variant_bases
 from schemactl.schema.collisions import BLANK, numbered
+from schemactl.schema.contract import Entity, Stated, stated_contract
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.personal import is_personal
@@ -226,16 +228,39 @@ def find_nulls(resolution: Resolution, evidence: Evidence) -> tuple[NullFinding,
 
 
 def find_violations(
-    violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence
+    violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence, before: Schema, override: Stated
 ) -> tuple[ViolationFinding, ...]:
-    """Return contract violations with the values that they are about."""
+    """Return contract violations with the values that they are about, and who stated the contract.
+
+    Args:
+        violations: by the contracts of ``before``.
+        resolution: what the data asks for.
+        evidence: of the data.
+        before: the schema as it was.
+        override: the contract of the call.
+    """
     if not violations:
         return ()
     seen = Taking(resolution, evidence)
     columns: dict[str, list[Origin]] = {}
     for origin in resolution.taken:
         columns.setdefault(origin[0], []).append(origin)
-    return tuple(_find_violation(violation, columns.get(violation.table, []), seen) for violation in violations)
+    stated = replace(before, tables={**resolution.schema.tables, **before.tables})
+    found = (_find_violation(each, columns.get(each.table, []), seen) for each in violations)
+    return tuple(_with_facts(finding, stated, before, override) for finding in found)
+
+
+def _with_facts(finding: ViolationFinding, stated: Schema, before: Schema, override: Stated) -> ViolationFinding:
+    """Return a violation with what dlt's ``DataValidationError`` carries, and the level of each mode."""
+    found = stated_contract(stated, finding.table, override)
+    modes = {str(entity): str(getattr(found.contract, entity)) for entity in Entity}
+    known = before.tables.get(finding.table)
+    return replace(
+        finding,
+        schema_name=before.name,
+        table_schema=known.to_dict() if known else None,
+        schema_contract={entity: {"mode": mode, "level": found.level_of(entity)} for entity, mode in modes.items()},
+    )
 
 
 def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -> ViolationFinding:

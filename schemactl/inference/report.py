@@ -99,6 +99,11 @@ class ViolationFinding:
         expected, found: data types (or "no new column" ...), for a person.
         values: number of values concerned.
         variant_of: the column whose values of another type the contract refuses; None for other violations.
+        schema_name: of the schema.
+        table_schema: the table as it is stored; None where it is new.
+        schema_contract: mode and level by entity; a level is ``call``, ``settings``, ``table NAME`` or ``default``.
+        data_item: the record with the first such value, as JSON of a thousand characters at most; None where the
+            contract does not freeze (``_rejects`` has such records whole), and of samples and saved evidence.
     """
 
     table: str
@@ -111,6 +116,10 @@ class ViolationFinding:
     first: Position | None
     example: str | None
     variant_of: str | None = None
+    schema_name: str = ""
+    table_schema: Mapping[str, Any] | None = None
+    schema_contract: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    data_item: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import pickle
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,6 +18,7 @@ import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
 
+from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
@@ -259,6 +260,39 @@ def _document_chunks(
                 yield part.table, replace(each, numbers=numbers)
             elif part.table is not None:
                 yield part.table, Chunk(file, numbers, part.documents)
+
+
+def find_records(
+    batches: Iterable[pa.RecordBatch],
+    folder: str,
+    before: Mapping[tuple[str, int], int],
+    wanted: Set[tuple[str, int]],
+    source: TypedSource | None = None,
+    gaps: Gaps | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield a message with the records of these files and numbers, as JSON.
+
+    Args:
+        batches: as of ``write_documents``, or as of ``partitions.read_rows``.
+        folder: as of ``write_documents``.
+        before: as of ``write_documents``.
+        wanted: files, as people are shown them, and numbers of records.
+        source: what rows of stated types are; None for documents.
+        gaps: as of ``write_documents``.
+    """
+    found: list[tuple[str, int, str]] = []
+    chunks: Iterable[tuple[str | None, Any]] = (
+        _document_chunks(batches, folder, before, AS_THEY_ARE)
+        if source is None
+        else _row_chunks(batches, folder, before, source, None)
+    )
+    for _, chunk in chunks:
+        for at, number in enumerate(chunk.numbers):
+            place = (chunk.file, row_number(number, chunk.file, gaps) if gaps is not None else number)
+            if place in wanted:
+                record = json.dumps(chunk.whole_documents[at], default=text_of, ensure_ascii=False)
+                found.append((*place, record))
+    yield pa.RecordBatch.from_arrays([pa.array([json.dumps(found).encode()], pa.binary())], ["message"])
 
 
 # --- files ---

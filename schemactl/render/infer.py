@@ -108,6 +108,10 @@ def show_violation(finding: ViolationFinding) -> Text:
         example = f": {shown(finding.example)}" if finding.example is not None else ""
         what += f", first in {escape(str(finding.first))}{example}"
     contract = f"contract {finding.entity}={finding.mode}"
+    level = finding.schema_contract.get(finding.entity, {}).get("level")
+    if level:
+        kind, _, name = level.partition(" ")
+        contract += f" of table {show_name(name)}" if name else f" of the {kind}"
     if finding.mode == "freeze":
         return warning("violation", f"{what} ({contract})", ERROR)
     return warning("rejected", f"{what} ({contract})")

@@ -64,7 +64,31 @@ class Contract:
         return cls(**{entity: _mode(mode) for entity, mode in (stated or {}).items()})
 
 
+@dataclass(frozen=True, slots=True)
+class StatedContract:
+    """The contract of a table, and where it is stated.
+
+    Attributes:
+        contract: the modes.
+        level: ``call``, ``settings`` or ``table NAME``; ``default`` where none is stated.
+        entities: those that are stated; the others evolve.
+    """
+
+    contract: Contract
+    level: str
+    entities: frozenset[str]
+
+    def level_of(self, entity: str) -> str:
+        """Return where the mode of an entity is stated."""
+        return self.level if entity in self.entities else "default"
+
+
 def contract_for(schema: Schema, table: str, override: Stated = None) -> Contract:
+    """Return the contract of a table, as ``stated_contract`` finds it."""
+    return stated_contract(schema, table, override).contract
+
+
+def stated_contract(schema: Schema, table: str, override: Stated = None) -> StatedContract:
     """Return the contract of a table; the first level that states one decides alone (docs/dlt.md §7.1).
 
     The levels: a nested table itself, its nested parents, ``override``, the root table, the settings.
@@ -78,8 +102,15 @@ def contract_for(schema: Schema, table: str, override: Stated = None) -> Contrac
         InputError: a contract on the way is not one.
     """
     if table.startswith(system_prefix(naming_of(schema))):
-        return Contract()
-    return Contract.of(_stated_for(schema, table, override))
+        return StatedContract(Contract(), "default", frozenset())
+    stated, level = _stated_for(schema, table, override)
+    return StatedContract(Contract.of(stated), level, _entities(stated))
+
+
+def _entities(stated: Stated) -> frozenset[str]:
+    if isinstance(stated, str):
+        return frozenset(_split(stated)) if "=" in stated else frozenset(Entity)
+    return frozenset(stated or ())
 
 
 def _mode(text: Any) -> Mode:
@@ -104,11 +135,12 @@ def system_prefix(naming: Naming) -> str:
     return naming.normalize_table_identifier("_dlt")
 
 
-def _stated_for(schema: Schema, name: str, override: Stated) -> Stated:
+def _stated_for(schema: Schema, name: str, override: Stated) -> tuple[Stated, str]:
     for level in chain_of(schema, name):
         table = schema.tables.get(level) or Table(level)
         if override and not table.is_nested:
-            return override
+            return override, "call"
         if "schema_contract" in table.properties:
-            return cast(Stated, table.properties["schema_contract"])
-    return Settings.of(schema.settings).schema_contract
+            return cast(Stated, table.properties["schema_contract"]), f"table {level}"
+    stated = Settings.of(schema.settings).schema_contract
+    return stated, "settings" if stated else "default"

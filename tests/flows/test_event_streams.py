@@ -17,6 +17,7 @@ from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.tables import part_by_table
+from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import MOST_TABLES, Dispatch
 from schemactl.normalization.report import Outcome
 from schemactl.schema.templates import new_schema
@@ -99,6 +100,11 @@ def test_a_contract_refuses_tables_of_a_stream(shop: Shop) -> None:
 
     frozen = shop.load("more.jsonl", table=None, dispatch=Dispatch(("kind",)), contract="tables=freeze")
     assert frozen.outcome is Outcome.STOPPED
+    assert frozen.inference is not None
+    [violation] = frozen.inference.violations
+    assert (violation.table, violation.table_schema, violation.first) == ("view", None, Position("more.jsonl", 2))
+    assert violation.data_item == '{"kind": "view", "x": 1}'
+    assert violation.schema_contract["tables"] == {"mode": "freeze", "level": "call"}
     report = shop.load("more.jsonl", table=None, dispatch=Dispatch(("kind",)), contract="tables=discard_row")
 
     assert report.outcome is Outcome.LOADED

@@ -123,8 +123,14 @@ def test_violations_are_reported_with_the_values_that_cause_them(mode):
     evidence = evidence_of([{"a": 1}, {"b": "x"}, {"b": "x"}])
     resolution = resolve(evidence, before, "data")
     judgement = judge(before, resolution.schema, f"columns={mode}")
-    (found,) = find_violations(judgement.violations, resolution, evidence)
+    (found,) = find_violations(judgement.violations, resolution, evidence, before, f"columns={mode}")
     assert (found.column, found.values, found.first, found.example) == ("b", 2, Position("data.jsonl", 2), "x")
+    assert (found.schema_name, found.table_schema) == (before.name, before.tables["data"].to_dict())
+    assert found.schema_contract == {
+        "tables": {"mode": "evolve", "level": "default"},
+        "columns": {"mode": mode, "level": "call"},
+        "data_type": {"mode": "evolve", "level": "default"},
+    }
 
 
 def test_files_are_reported_by_path():
