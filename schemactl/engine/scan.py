@@ -29,11 +29,10 @@ from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
-from schemactl.kernel.dispatch import MOST_TABLES, ONE_TABLE, Dispatch
+from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch
 from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import (
-    BLOCK_SHIFT,
     MAX_BAD_RECORDS,
     BadRecord,
     BlockCounts,

@@ -13,7 +13,7 @@ from schemactl.errors import InputError, Location
 from schemactl.flows.catalogues import comparable, reported
 from schemactl.flows.pairs import Pair, find_pairs
 from schemactl.flows.progress import Progress
-from schemactl.flows.references import Referred
+from schemactl.flows.references import Referred, find_schema
 from schemactl.formats._collector import paused_collector
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
@@ -27,6 +27,7 @@ from schemactl.review.severity import Severity
 from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
+from schemactl.schema.hints import only_root
 from schemactl.schema.nested_types import NestedType, structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
@@ -52,6 +53,9 @@ class DiffRequest:
         today: silences that ended before it do not hold.
         settings: what the head makes of the settings by which it is judged.
         data: what decides the changes that depend on the rows; None where nothing was named.
+        model: a Pydantic model, ``MODULE:CLASS``, that the base is compared with: what a load with it would make of
+            the schema; None for none.
+        table: of the model, where it is no union; None for the schema's only root table.
     """
 
     base: str | None
@@ -64,6 +68,8 @@ class DiffRequest:
     silences: tuple[Silence, ...] = ()
     settings: tuple[SettingChange, ...] = ()
     data: DataRequest | None = None
+    model: str | None = None
+    table: str | None = None
 
 
 def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Report:
@@ -74,7 +80,11 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
         EngineError: Spark failed, which is only started for data.
     """
     with paused_collector():  # of 1,000 tables: a quarter of the time
-        pairs = find_pairs(request.base, request.head, SchemasFolder.at(request.schemas))
+        folder = SchemasFolder.at(request.schemas)
+        if request.model is not None:
+            pairs: tuple[Pair, ...] = (_with_model(request, request.model, folder),)
+        else:
+            pairs = find_pairs(request.base, request.head, folder)
         if request.data is not None and len(pairs) > 1:
             names = ", ".join(f"`{pair.name}`" for pair in pairs)
             raise InputError(
@@ -82,6 +92,19 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
             )
         reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
         return _report((*_review_settings(request), *reviews), request)
+
+
+def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair:
+    """Return a schema, and what it is with the columns of a model."""
+    from schemactl.flows.models import find_model, schema_of
+
+    if request.base is None or request.head is not None:
+        raise InputError("`--model` is compared with one schema", hint=f"`schemactl diff NAME --model {model}`")
+    base = find_schema(request.base, folder)
+    if base.destination is not None:
+        raise InputError("a destination's catalog cannot be compared with a model", hint="name a schema")
+    table = request.table or only_root(base.schema)
+    return Pair(base, Referred(schema_of(find_model(model, None), base.schema, None, table), model))
 
 
 def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:

@@ -38,6 +38,7 @@ class ExportRequest:
         table: the only table to export, with what is nested in it; None for all.
         is_nested: whether nested tables are folded back into documents.
         is_strict: whether a loss is an error.
+        data: CSV or TSV whose texts say how an Arc schema types them; None for the usual patterns.
     """
 
     reference: str
@@ -49,6 +50,7 @@ class ExportRequest:
     table: str | None = None
     is_nested: bool = False
     is_strict: bool = False
+    data: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
             be written.
     """
     target = FORMATS[request.to]
+    if request.data is not None and request.to != "arc":
+        raise InputError("`--data` finds the patterns of an Arc schema", hint="`--to arc`")
     schemas = [_selected(schema, request) for schema in _find(request)]
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
@@ -117,6 +121,10 @@ def _selected(schema: Schema, request: ExportRequest) -> Schema:
         if table.is_nested:
             properties = {key: value for key, value in table.properties.items() if key != "parent"}
             schema = schema.with_table(replace(table, properties=properties))
+    if request.data is not None:
+        from schemactl.flows.typing import with_proposals
+
+        schema = with_proposals(schema, request.data)
     return fold(schema) if request.is_nested else schema
 
 

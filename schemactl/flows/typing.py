@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,19 +11,20 @@ from schemactl.flows.request import InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats._arc_fields import read_typing
 from schemactl.formats.arc import table_columns, typing_of
+from schemactl.redaction import redact, redact_text
 from schemactl.schema.hints import ColumnHint, Hints, only_root
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import Schema
-from schemactl.schema.typing.model import ERRORS, ERRORS_COLUMN, OnError, TypingTask
+from schemactl.schema.types import Column, Schema
+from schemactl.schema.typing.model import ERRORS, ERRORS_COLUMN, OnError, Typing, TypingTask
 from schemactl.store.folder import SchemasFolder, list_names
-from schemactl.store.text import read_text
+from schemactl.store.text import MAX_BYTES, decode, read_text
 
 
 def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSource:
     """Read the typing that a call names.
 
     Args:
-        stated: a file, or the name of a schema of the folder.
+        stated: a file, the address of one in an object store, or the name of a schema of the folder.
         on_error: a value of ``OnError``.
         folder: of schemas.
 
@@ -31,6 +33,8 @@ def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSour
     """
     if Path(stated).is_file():
         typing = read_typing(read_text(Path(stated)), stated)
+    elif "://" in stated:
+        typing = read_typing(_read_address(stated), stated)
     elif stated.isidentifier() and (schema := open_schemas(folder, stated).schema) is not None:
         root = only_root(schema)
         if root is None:
@@ -43,6 +47,67 @@ def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSour
     if ERRORS in names:
         raise InputError(f"a field cannot be called `{ERRORS}`: errors have a column of that name", hint="rename it")
     return TypingSource(stated, TypingTask(typing, OnError(on_error)))
+
+
+def _read_address(address: str) -> str:
+    """Return the text of a file in a store that pyarrow reaches: S3, Google Cloud Storage, Azure, HDFS, `file://`.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.fs
+
+    try:
+        # Spark calls S3 by the name of its client.
+        system, path = pyarrow.fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", address))
+        with system.open_input_stream(path) as stream:
+            return decode(stream.read(MAX_BYTES + 1), redact(address))
+    except (OSError, pa.ArrowInvalid) as error:
+        reason = redact_text(str(error)).splitlines()[0]
+        raise InputError(f"cannot read the typing `{redact(address)}`: {reason}") from error
+
+
+def with_proposals(schema: Schema, file: Path) -> Schema:
+    """Return a schema whose root table states how the texts of a file can be typed (``export --to arc --data``).
+
+    Args:
+        schema: with one root table.
+        file: CSV or TSV with a header.
+
+    Raises:
+        InputError: the file cannot be read, or its columns are not those of the table.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+
+    from schemactl.kernel.typing_proposal import propose
+
+    root = only_root(schema)
+    if root is None:
+        raise InputError(f"the schema `{schema.name}` has several root tables, or none", hint="name one with `--table`")
+    delimiter = "	" if file.name.lower().endswith((".tsv", ".tab")) else ","
+    parsing = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    try:
+        with pyarrow.csv.open_csv(file, parse_options=parsing) as stream:
+            names = stream.schema.names
+        types = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+        texts = pyarrow.csv.read_csv(file, parse_options=parsing, convert_options=types)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"cannot read `{file}`: {str(error).splitlines()[0]}", hint="CSV or TSV with a header"
+        ) from error
+    naming, table = naming_of(schema), schema.tables[root]
+    known = [name for name in names if naming.normalize_identifier(name) in table.columns]
+    if not known:
+        raise InputError(f"`{file}` has no column of the table `{root}`")
+    fields = tuple(propose(name, texts.column(name).combine_chunks()) for name in known)
+    proposed = table_columns(Typing(fields), naming, str(file))
+    columns = {
+        name: Column(name, {**column.properties, **proposed[name].properties}) if name in proposed else column
+        for name, column in table.columns.items()
+    }
+    return schema.with_table(replace(table, columns=columns))
 
 
 def with_typing(request: InferRequest, before: Schema) -> InferRequest:

@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from schemactl.inference.evidence import Position
 
+BLOCK_SHIFT: Final = 44
+"""A position within a partition: where the block begins in the file, shifted by this, and the record in the block."""
+
 ONE_TABLE: Final = ""
 """What the table of all records is called while they are read."""
 
@@ -76,6 +79,53 @@ class Dispatch:
         if type(value) is int:
             value = str(value)
         return self.names.get(value, value) if isinstance(value, str) and value else self.rest
+
+
+_ENOUGH: Final = 1_000
+"""Documents of a table that are worked on at once: fewer cost more each."""
+
+_MOST_HELD: Final = 1 << 24
+"""Bytes of texts that wait for more of their table."""
+
+
+class Gathering:
+    """Holds the documents of each table, of one block of a file, until there are enough to work on them at once."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str | None, str, int], list[Piece]] = {}
+        self._documents: dict[tuple[str | None, str, int], int] = {}
+        self._bytes = 0
+
+    def add(self, piece: Piece) -> Iterator[Piece]:
+        """Take documents of a table; yield those that are enough."""
+        first = piece.positions[0]
+        key = (piece.table, first.file, first.number >> BLOCK_SHIFT)
+        self._held.setdefault(key, []).append(piece)
+        self._documents[key] = self._documents.get(key, 0) + len(piece.documents)
+        self._bytes += sum(map(len, piece.texts))
+        if self._documents[key] >= _ENOUGH:
+            yield self._taken(key)
+        elif self._bytes >= _MOST_HELD:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Piece]:
+        """Yield what is left."""
+        for key in list(self._held):
+            yield self._taken(key)
+        self._bytes = 0
+
+    def _taken(self, key: tuple[str | None, str, int]) -> Piece:
+        pieces = self._held.pop(key)
+        self._documents.pop(key)
+        self._bytes -= sum(len(text) for piece in pieces for text in piece.texts)
+        if len(pieces) == 1:
+            return pieces[0]
+        return Piece(
+            [each for piece in pieces for each in piece.documents],
+            [each for piece in pieces for each in piece.positions],
+            [each for piece in pieces for each in piece.texts],
+            key[0],
+        )
 
 
 def value_at(document: Any, path: Sequence[str]) -> Any:

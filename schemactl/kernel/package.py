@@ -19,10 +19,10 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from schemactl.kernel.coercion import text_of
-from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece
+from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import BLOCK_SHIFT, Gaps, RecordReader, read_rows, row_number
+from schemactl.kernel.partitions import Gaps, RecordReader, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, rows_by_table
@@ -248,18 +248,16 @@ def _document_chunks(
     before: Mapping[tuple[str, int], int],
     options: ReadOptions,
 ) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
-    sorter = Sorter(options)
-    for piece in RecordReader(folder).read(batches):
+    for each in Sorter(options).sort(RecordReader(folder).read(batches)):
+        piece = each if isinstance(each, Piece) else each.piece
         file, first = piece.positions[0].file, piece.positions[0].number
         # The position counts from the beginning of the block.
         offset = before[file, first >> BLOCK_SHIFT] + 1 - (first >> BLOCK_SHIFT << BLOCK_SHIFT)
-        for each in sorter.sort(piece):
-            part = each if isinstance(each, Piece) else each.piece
-            numbers = [position.number + offset for position in part.positions]
-            if not isinstance(each, Piece):
-                yield part.table, replace(each, numbers=numbers)
-            elif part.table is not None:
-                yield part.table, Chunk(file, numbers, part.documents)
+        numbers = [position.number + offset for position in piece.positions]
+        if not isinstance(each, Piece):
+            yield piece.table, replace(each, numbers=numbers)
+        elif piece.table is not None:
+            yield piece.table, Chunk(file, numbers, piece.documents)
 
 
 def find_records(

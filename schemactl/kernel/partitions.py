@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
-from schemactl.kernel.dispatch import MOST_TABLES, Dispatch, Piece
+from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, Piece
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.parsing import is_blank, parse_texts
@@ -27,9 +27,6 @@ AT_ONCE: Final = 1000
 """Records that are parsed together: what they become stays in the processor's cache."""
 
 MOST_BYTES_AT_ONCE: Final = 1 << 22
-
-BLOCK_SHIFT: Final = 44
-"""A position within a partition: where the block begins in the file, shifted by this, and the record in the block."""
 
 MAX_BAD_RECORDS: Final = 20
 """Bad records that are shown; all are counted."""
@@ -240,16 +237,15 @@ def observe_partition(
     """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table."""
     reader, shares, sorter = RecordReader(folder), Shares(), Sorter(options)
     errors: Errors = {}
-    for piece in reader.read(batches):
-        for each in sorter.sort(piece):
-            if isinstance(each, Piece):
-                shares.add(each)
-                continue
-            if each.piece.table is not None:
-                shares.count(each.piece.table, each.file, len(each.errors), each.piece.positions[0])
-            known = errors.setdefault(each.piece.table, {})
-            for key, found in each.found().items():
-                known[key] = known[key].merged(found) if key in known else found
+    for each in sorter.sort(reader.read(batches)):
+        if isinstance(each, Piece):
+            shares.add(each)
+            continue
+        if each.piece.table is not None:
+            shares.count(each.piece.table, each.file, len(each.errors), each.piece.positions[0])
+        known = errors.setdefault(each.piece.table, {})
+        for key, found in each.found().items():
+            known[key] = known[key].merged(found) if key in known else found
     bad = tuple(reader.bad_records)
     yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors))
 

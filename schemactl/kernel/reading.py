@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from schemactl.kernel.dispatch import Dispatch, Piece
+from schemactl.kernel.dispatch import Dispatch, Gathering, Piece
 from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
@@ -44,8 +44,22 @@ class Sorter:
 
             self._validator = Validator(options.model)
 
-    def sort(self, piece: Piece) -> Iterator[Piece | RejectedDocuments]:
-        """Yield the documents of each table, and those that the model rejects."""
+    def sort(self, pieces: Iterable[Piece]) -> Iterator[Piece | RejectedDocuments]:
+        """Yield the documents of each table, in its order, and those that the model rejects."""
+        if self._dispatch is None:
+            for piece in pieces:
+                yield from self._validated(piece)
+            return
+        gathering = Gathering()
+        for piece in pieces:
+            for each in self._validated(piece):
+                if isinstance(each, Piece):
+                    yield from gathering.add(each)
+                else:
+                    yield each
+        yield from gathering.rest()
+
+    def _validated(self, piece: Piece) -> Iterator[Piece | RejectedDocuments]:
         if self._validator is not None:
             yield from self._validator.sort(piece, self._dispatch)
         elif self._dispatch is not None:

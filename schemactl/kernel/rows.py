@@ -22,7 +22,7 @@ from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
 from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, describe_rejects
-from schemactl.kernel.stored import arrow_type
+from schemactl.kernel.stored import arrow_type, notes_of, spark_notes
 from schemactl.kernel.structures import build
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema.coercion import coerce
@@ -123,9 +123,10 @@ class RowMaker:
 
 
 def table_schema(table: Table, plan: Plan) -> pa.Schema:
-    """Return the stored columns of a table, complete ones only."""
+    """Return the stored columns of a table, complete ones only, with the notes that footers of files hold."""
     complete = (column for column in table.columns.values() if column.is_complete)
-    return pa.schema([pa.field(column.name, arrow_type(column, table.name, plan)) for column in complete])
+    fields = [pa.field(each.name, arrow_type(each, table.name, plan), metadata=notes_of(each)) for each in complete]
+    return pa.schema(fields, metadata=spark_notes(fields))
 
 
 # --- values ---

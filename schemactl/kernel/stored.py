@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
@@ -75,6 +76,56 @@ def stored_type(column: Column) -> pa.DataType:
             raise ValueError(f"the column `{column.name}` has no data type yet")
         case data_type:
             return _FIXED_TYPES[data_type]
+
+
+_SPARK: Final[tuple[tuple[pa.DataType, str], ...]] = (
+    (pa.string(), "string"), (pa.int64(), "long"), (pa.int32(), "integer"), (pa.int16(), "short"), (pa.int8(), "byte"),
+    (pa.float64(), "double"), (pa.bool_(), "boolean"), (pa.binary(), "binary"), (pa.date32(), "date"),
+    (INSTANT, "timestamp"), (NAIVE, "timestamp_ntz"),
+)  # fmt: skip
+_ROW_METADATA: Final = "org.apache.spark.sql.parquet.row.metadata"
+"""Where Spark looks in the footer of a Parquet file for its own form of the schema."""
+
+
+def notes_of(column: Column) -> dict[str, str] | None:
+    """Return what a column states for people and tools: its description, Arc's ``x-metadata``; None for nothing."""
+    stated = column.properties.get("x-metadata")
+    notes = {str(key): value for key, value in stated.items()} if isinstance(stated, Mapping) else {}
+    if column.properties.get("description"):
+        notes = {"description": column.properties["description"], **notes}
+    return {key: each if isinstance(each, str) else json.dumps(each) for key, each in notes.items()} or None
+
+
+def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
+    """Return the entry of a footer by which Spark gives its columns the notes as metadata, description as ``comment``.
+
+    None where there are no notes, and where a column is of a type that Spark keeps in another form.
+    """
+    if not any(field.metadata for field in fields):
+        return None
+    made = []
+    for field in fields:
+        name = (
+            f"decimal({field.type.precision},{field.type.scale})"
+            if pa.types.is_decimal(field.type)
+            else next((name for of, name in _SPARK if of == field.type), None)
+        )
+        if name is None:
+            return None
+        notes = {key.decode(): _note(value.decode()) for key, value in (field.metadata or {}).items()}
+        if "description" in notes:
+            notes["comment"] = notes["description"]
+        made.append({"name": field.name, "type": name, "nullable": True, "metadata": notes})
+    return {_ROW_METADATA: json.dumps({"type": "struct", "fields": made})}
+
+
+def _note(text: str) -> Any:
+    """Return a note as it was stated: numbers, truth values and lists were written as JSON."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, str | dict | None) else value
 
 
 def is_naive(column: Column) -> bool:

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Evidence, Position
+from schemactl.kernel.dispatch import BLOCK_SHIFT
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
-from schemactl.kernel.partitions import BLOCK_SHIFT, MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
+from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource, chunks_of
 from schemactl.kernel.typing import Typist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from loading_shop import Shop
 
 from schemactl.errors import CommandWarning, InputError
+from schemactl.flows.export import ExportRequest, export
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.schemas import open_schemas
@@ -78,6 +80,13 @@ def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
     ]
     assert report.inference is not None
     found = report.inference.typing
+    footer = pyarrow.parquet.read_schema(next(iter(Path("warehouse/customer").glob("*.parquet"))))
+    assert footer.field("id").metadata == {b"description": b"Key"}
+    assert footer.field("born").metadata == {b"pii": b"true"}
+    read = shop.spark.read.parquet(str(shop.folder / "warehouse/customer")).schema
+    assert read["id"].metadata == {"description": "Key", "comment": "Key"}
+    assert (read["born"].metadata, read["amount"].metadata) == ({"pii": True}, {})
+    assert [read[name].dataType.simpleString() for name in ("amount", "seen")] == ["decimal(10,2)", "timestamp"]
     assert [(each.column, each.count, each.first, each.stops) for each in found] == [
         ("amount", 1, Position("customer.csv", 4), False),
         ("seen", 1, Position("customer.csv", 4), False),
@@ -200,3 +209,38 @@ def test_a_field_cannot_have_the_name_of_the_errors(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="a field cannot be called `_errors`"):
         stated(fields=[{"name": "_errors", "type": "string", "nullable": True}])
+
+
+def test_a_typing_is_read_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    stated()
+    folder = SchemasFolder.at(Path("schemas"))
+    found = find_typing((tmp_path / "customer.arc.json").as_uri(), "column", folder)
+    assert [field.name for field in found.task.typing.fields] == ["id", "born", "amount", "seen"]
+    with pytest.raises(InputError, match="cannot read the typing `file:///no/such"):
+        find_typing("file:///no/such.arc.json", "column", folder)
+    with pytest.raises(InputError, match="cannot read the typing `nothing://bucket"):
+        find_typing("nothing://bucket/a.json", "column", folder)
+
+
+def test_an_arc_schema_states_the_patterns_of_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    stated(
+        fields=[{"id": name, "name": name, "type": "string", "nullable": True} for name in ("id", "born", "Full Name")]
+    )
+    import_files(ImportRequest(("customer.arc.json",), "arc", "crm", Path("schemas")))
+    Path("data.csv").write_text('id,born,Full Name,new\n1,31/12/1999,"Ann, B.",x\n2,N/A,Bob,y\n')
+    call = ExportRequest("crm", "arc", None, Path("schemas"))
+    (exported,) = export(replace(call, data=Path("data.csv")))
+    fields = {field["id"]: field for field in json.loads(exported.text)}
+    assert {name: (field["name"], field["type"]) for name, field in fields.items()} == {
+        "id": ("id", "long"), "born": ("born", "date"), "Full Name": ("Full Name", "string")
+    }  # fmt: skip
+    assert (fields["born"]["formatters"], fields["born"]["nullableValues"]) == (["dd/MM/uuuu"], ["N/A"])
+    with pytest.raises(InputError, match="`--data` finds the patterns of an Arc schema"):
+        export(replace(call, to="avro", data=Path("data.csv")))
+    with pytest.raises(InputError, match="cannot read `nothing"):
+        export(replace(call, data=Path("nothing.csv")))
+    Path("other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="has no column of the table"):
+        export(replace(call, data=Path("other.csv")))

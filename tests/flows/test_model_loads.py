@@ -6,6 +6,8 @@ import importlib
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -16,11 +18,13 @@ import pytest
 from loading_shop import Shop
 
 from schemactl.errors import CommandWarning, InputError
+from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.models import find_model
 from schemactl.flows.schemas import open_schemas
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.report import Outcome, Stop
+from schemactl.schema.changes import ColumnAdded
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
@@ -235,6 +239,18 @@ def test_models_are_imported_as_tables() -> None:
     assert stored().tables["orders"].columns["amount"].properties["data_type"] == "decimal"
     import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Event", is_merged=True))
     assert {"orders", "click", "buy"} <= stored().tables.keys()
+
+
+def test_a_schema_is_compared_with_a_model() -> None:
+    import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Order", table="orders"))
+    asked = DiffRequest(base="shop", head=None, schemas=Path("schemas"), today=date(2026, 1, 1))
+    assert not diff_schemas(replace(asked, model="order_models:Order")).findings
+    found = diff_schemas(replace(asked, model="order_models:Wider")).reviews[0]
+    [change] = found.changes
+    assert isinstance(change, ColumnAdded)
+    assert (change.table, change.column.name) == ("orders", "more")
+    with pytest.raises(InputError, match="is compared with one schema"):
+        diff_schemas(replace(asked, base=None, model="order_models:Wider"))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from schemactl.inference.evidence import Position
+from schemactl.kernel.dispatch import BLOCK_SHIFT
 from schemactl.kernel.outcome import LoadTime
-from schemactl.kernel.partitions import BLOCK_SHIFT, BlockCounts
+from schemactl.kernel.partitions import BlockCounts
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource
 from schemactl.kernel.typing import Typist

@@ -105,9 +105,24 @@ class Options(SparkCommandOptions):
         typer.Option("--data", metavar="SOURCE", help="Count in this data, with Spark, what a change would lose."),
         Group.INPUT,
     ] = field(default_factory=list)
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="MODULE:CLASS",
+            help="Compare BASE with what a load with this Pydantic model would make of it. The module is imported: its "
+            "code runs.",
+        ),
+        Setting(in_file=False),
+        Group.INPUT,
+    ] = None
     table: Annotated[
         str | None,
-        typer.Option("--table", metavar="TABLE", help="The data's root table; by default named after the source."),
+        typer.Option(
+            "--table",
+            metavar="TABLE",
+            help="The root table: of the data, by default named after the source; of a model, by default the only one.",
+        ),
         Group.INPUT,
     ] = None
     sample: Annotated[
@@ -253,6 +268,8 @@ def make_request(options: Options) -> DiffRequest:
         silences=_silences(_accepted(options, files)),
         settings=_changed_settings(options, files),
         data=_data(options),
+        model=options.model,
+        table=options.table,
     )
 
 

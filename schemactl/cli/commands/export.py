@@ -73,6 +73,14 @@ class Options(CommonOptions):
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where the format cannot say all that the schema does.")
     ] = False
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="With `--to arc`: CSV or TSV whose texts say which types and formatters columns have.",
+        ),
+    ] = None
     format: Annotated[
         Literal["text", "json"],
         typer.Option("--format", help="Changes nothing here: what is printed is the schema, as `--to` says."),
@@ -97,6 +105,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         table=options.table,
         is_nested=options.nested,
         is_strict=options.strict,
+        data=Path(options.data) if options.data else None,
     )
     for exported in export(request):
         if not options.quiet:

@@ -1,0 +1,87 @@
+"""What a column of texts looks like: the type and the patterns by which all of them can be typed (docs/arc.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemactl.kernel.typing import TextColumn
+from schemactl.schema.typing.model import Boolean, Date, Decimal, Field, FieldType, Long, String, Timestamp
+
+_NULLS: Final = ("", "N/A", "n/a", "NA", "NULL", "null", "None", "-")
+"""Texts that stand for null where the others of a column are numbers, dates or truth values."""
+
+_WORDS: Final = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Y", "N"), ("t", "f"))
+_NUMBERS: Final = (None, ("#,##0.###",), ("#,##0.###;(#,##0.###)",), ("#,##0.###;#,##0.###-",))
+_DATES: Final = (
+    "uuuu-MM-dd", "dd/MM/uuuu", "MM/dd/uuuu", "dd.MM.uuuu", "uuuu/MM/dd", "dd-MM-uuuu", "d/M/uuuu", "M/d/uuuu",
+    "d.M.uuuu", "uuuuMMdd", "dd MMM uuuu", "d MMMM uuuu", "MMM d, uuuu",
+)  # fmt: skip
+_CLOCKS: Final = ("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm:ss.SSSSSS", "HH:mm", "h:mm a")
+_MOMENTS: Final = (
+    *(f"uuuu-MM-dd'T'{clock}{zone}" for zone in ("XXX", "") for clock in _CLOCKS),
+    *(f"{date} {clock}{zone}" for zone in ("", "XXX", "Z") for date in _DATES for clock in _CLOCKS),
+)
+_LEADING_ZERO: Final = r"^\s*[+-]?0\d"
+_FRACTION: Final = r"\.(?P<digits>\d+)\D*$"
+_MOST_PATTERNS: Final = 3
+
+
+def propose(name: str, texts: pa.Array) -> Field:
+    """Return the field by which all texts of a column are typed without an error; of text where nothing else fits.
+
+    Where day and month could change places (all texts are like ``01/02/2020``), the day comes first.
+
+    Args:
+        name: of the column.
+        texts: of the column, nulls among them or not.
+    """
+    distinct = pc.unique(texts.drop_null())
+    stripped = pc.utf8_trim_whitespace(distinct)
+    nulls = tuple(each for each in _NULLS if pc.any(pc.equal(stripped, each)).as_py())
+    values = distinct.filter(pc.invert(pc.is_in(stripped, value_set=pa.array(nulls, pa.string()))))
+    found = _type_of(values) if len(values) else None
+    nullable = bool(texts.null_count or nulls)
+    if found is None:
+        return Field(name=name, type=String(), nullable=True)
+    return Field(name=name, type=found, nullable=nullable, trim=True, nullable_values=nulls)
+
+
+def _type_of(values: pa.Array) -> FieldType | None:
+    for words in _WORDS:
+        if pc.all(pc.is_in(pc.utf8_trim_whitespace(values), value_set=pa.array(words))).as_py():
+            return Boolean(*((word,) for word in words))
+    if not pc.any(pc.match_substring_regex(values, _LEADING_ZERO)).as_py():
+        digits = pc.struct_field(pc.extract_regex(values, _FRACTION), "digits")
+        scale = pc.max(pc.utf8_length(digits)).as_py() or 0
+        for patterns in _NUMBERS:
+            number = Decimal(38, min(scale, 38), patterns) if scale else Long(patterns)
+            if _typed(values, number).null_count == 0:
+                return number
+    if (dates := _cover(values, _DATES, lambda pattern: Date((pattern,)))) is not None:
+        return Date(dates)
+    moments = _cover(values, _MOMENTS, lambda pattern: Timestamp((pattern,), "UTC"))
+    return None if moments is None else Timestamp(moments, "UTC")
+
+
+def _typed(values: pa.Array, of: FieldType) -> pa.Array:
+    return TextColumn(Field(name="", type=of, nullable=True, trim=True)).run(values).values
+
+
+def _cover(values: pa.Array, patterns: Sequence[str], of: Callable[[str], FieldType]) -> tuple[str, ...] | None:
+    """Return the fewest patterns, those that fit most texts first, that type all texts; None where none do."""
+    found: list[str] = []
+    # A look at a few texts leaves out the patterns that none of them has.
+    few = values.slice(0, 50)
+    likely = [pattern for pattern in patterns if _typed(few, of(pattern)).null_count < len(few)]
+    while len(values) and len(found) < _MOST_PATTERNS:
+        left = {pattern: _typed(values, of(pattern)).is_null() for pattern in likely if pattern not in found}
+        best = min(left, key=lambda pattern: left[pattern].true_count, default=None)
+        if best is None or left[best].true_count == len(values):
+            return None
+        found.append(best)
+        values = values.filter(left[best])
+    return None if len(values) else tuple(found)
