@@ -89,6 +89,7 @@ class Scan:
         inputs: all that was read.
         documents: the batches of documents among it.
         typed: the batches of rows that state their types, and of texts that are typed.
+        rejected: records of no table that a model rejects: how many, by input.
         typing: what is wrong with texts that are typed, and with documents that a model rejects, by table; of
             documents that are of no table under ``ONE_TABLE``.
     """
@@ -101,6 +102,7 @@ class Scan:
     typed: tuple[ReadRows, ...] = ()
     typing: Mapping[str, tuple[TypingFinding, ...]] = field(default_factory=dict)
     stray: tuple[int, Position] | None = None
+    rejected: Mapping[str, int] = field(default_factory=dict)
     options: ReadOptions = AS_THEY_ARE
 
     @property
@@ -159,6 +161,7 @@ def scan_inputs(
         tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True)),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
         typing=_model_findings(parts),
+        rejected=_rejected(parts),
         stray=stray,
         options=options,
     )
@@ -180,6 +183,14 @@ def _model_findings(found: Sequence[_Located]) -> dict[str, tuple[TypingFinding,
         )
         for table, errors in merged.items()
     }
+
+
+def _rejected(found: Sequence[_Located]) -> dict[str, int]:
+    """Return how many records a model rejects that are of no table, by input."""
+    counts: Counter[str] = Counter()
+    for part in (part for located in found for part in located.parts):
+        counts.update(part.rejected)
+    return dict(sorted(counts.items()))
 
 
 def _become(contract: str) -> str:
@@ -222,7 +233,7 @@ def _tables(
     for name in names:
         tables[name] = merge_all((tables[name], *(_evidence(located, name) for located, _ in found)))
     if names:
-        # What could not be read is of no table: it is told once.
+        # What could not be read is of no table: it is reported once.
         bad = merge_all(Evidence(files=located.bad_files()) for located, _ in found)
         tables[names[0]] = merge_all((tables[names[0]], bad))
     count = sum(sum(share.documents.values()) for located, _ in found for table, share in located.shares() if not table)

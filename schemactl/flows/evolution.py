@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -22,13 +22,13 @@ from schemactl.inference.findings import (
     find_violations,
 )
 from schemactl.inference.fitting import Fitted
-from schemactl.inference.report import InferenceReport, TypingFinding
+from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import module_of
-from schemactl.schema.contract import Entity, stated_contract
+from schemactl.schema.contract import Entity, stated_contract, system_prefix
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgement import Judgement, Violation, judge, leave_out
-from schemactl.schema.naming import convention_name
+from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
 from schemactl.schema.types import Schema, Table
@@ -69,9 +69,10 @@ class Evolution:
     resolution: Resolution
     judgement: Judgement
 
-    def with_typing(self, found: tuple[TypingFinding, ...]) -> Evolution:
-        """Return the same with what is wrong with texts that are typed, which may refuse it."""
-        return replace(self, report=replace(self.report, typing=found))
+    def with_typing(self, found: tuple[TypingFinding, ...], rejected: Mapping[str, int]) -> Evolution:
+        """Return the same with what is wrong with rows, which may refuse it, and with rejected records of no table."""
+        files = (FileFinding(path, count, count, 0, None, "") for path, count in rejected.items())
+        return replace(self, report=replace(self.report, typing=found, files=(*self.report.files, *files)))
 
 
 def evolve_schema(
@@ -98,6 +99,7 @@ def evolve_schema(
     before = after.schema if after else schema_before(opened, request.naming, request.normalizer)
     if request.held is not None and after is None:
         before = before.with_rest_of(request.held)
+    known = before
     table = table_of(request.table, request.sources, evidence, request.name)
     refused: tuple[Violation, ...] = ()
     if request.model is not None and (model := request.model.of_table(request.dispatch, table)) is not None:
@@ -124,7 +126,7 @@ def evolve_schema(
         table=resolution.root,
         sample=request.sample,
         files=find_files(evidence, resolution.root),
-        tables=find_tables(before, judgement.schema, resolution, evidence),
+        tables=find_tables(known, judgement.schema, resolution, evidence),
         collisions=find_collisions(resolution),
         nulls=find_nulls(resolution, evidence),
         violations=find_violations(judgement.violations, resolution, evidence, before, request.contract),
@@ -206,14 +208,15 @@ def _say_contracts(before: Schema, after: Schema, override: str | None) -> Itera
     """Report contracts that go before that of the call, and what evolved as the contract leaves it out."""
     stated = replace(before, tables={**after.tables, **before.tables})
     open_ones: dict[str, list[str]] = {}
-    is_first = all(name.startswith("_dlt") for name in before.tables)
+    prefix = system_prefix(naming_of(before))
+    is_first = all(name.startswith(prefix) for name in before.tables)
     for name, table in after.tables.items():
         known, contract = before.tables.get(name), stated_contract(stated, name, override)
         if table == known or not contract.entities:
             continue
         if override and contract.level != "call":
             yield f"the contract of {_in_words(contract.level)} goes before `--contract` for table `{name}`"
-        for entity, place in _evolved(known, table):
+        for entity, place in _evolved(known, table, prefix):
             if entity not in contract.entities and not (is_first and entity == Entity.TABLES):
                 open_ones.setdefault(f"the contract of {_in_words(contract.level)} leaves out `{entity}`", []).append(
                     place
@@ -228,13 +231,13 @@ def _in_words(level: str) -> str:
     return f"table `{name}`" if name else f"the {kind}"
 
 
-def _evolved(known: Table | None, table: Table) -> Iterator[tuple[str, str]]:
+def _evolved(known: Table | None, table: Table, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield what is new in a table, by the entity of contracts that decides on it."""
     if known is None or known.is_new:
         yield Entity.TABLES, f"`{table.name}`"
         return
     for column in table.columns.values():
-        if column.name not in known.columns and not column.name.startswith("_dlt"):
+        if column.name not in known.columns and not column.name.startswith(prefix):
             yield Entity.DATA_TYPE if column.is_variant else Entity.COLUMNS, f"`{table.name}.{column.name}`"
 
 

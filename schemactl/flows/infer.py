@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,6 +113,7 @@ class Data:
         count: counts its rows; None where they cannot all be made: of a sample, and of saved evidence.
         typing: what is wrong with texts that are typed.
         find: reads records again; None as for ``count``.
+        rejected: records of no table that a model rejects, by input.
     """
 
     request: InferRequest
@@ -120,13 +121,14 @@ class Data:
     count: CountRows | None = None
     typing: tuple[TypingFinding, ...] = ()
     find: FindRecords | None = None
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
     def evolve(self, opened: Opened, after: Evolution | None) -> Evolution:
         """Return what becomes of a schema, without what only rejected rows ask for."""
 
         def without(unfilled: Unfilled) -> Evolution:
             evolution = evolve_schema(self.request, opened, self.evidence, unfilled=unfilled, after=after)
-            return evolution.with_typing(self.typing)
+            return evolution.with_typing(self.typing, self.rejected)
 
         evolution = without(frozenset())
         return without_unfilled(evolution, self.evidence, self.count, without) if self.count else evolution
@@ -245,7 +247,7 @@ def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: P
                 is_all = sample.is_full and not part.saved
                 find = partial(find_records, scan) if is_all else None
                 count = partial(count_rows, scan, each.tables) if is_all else None
-                found.append(Data(each.request, merge(known, each.evidence), count, each.typing, find))
+                found.append(Data(each.request, merge(known, each.evidence), count, each.typing, find, each.rejected))
         yield found
 
 

@@ -136,7 +136,8 @@ def _working_folder() -> Iterator[None]:
 def _models_in(module: ModuleType) -> list[str]:
     from pydantic import BaseModel
 
-    return [name for name, of in vars(module).items() if isinstance(of, type) and issubclass(of, BaseModel)]
+    own = ((name, of) for name, of in vars(module).items() if isinstance(of, type) and of.__module__ == module.__name__)
+    return [name for name, of in own if issubclass(of, BaseModel)]
 
 
 def _source_of(module: ModuleType) -> Mapping[str, bytes]:

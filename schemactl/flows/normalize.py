@@ -77,7 +77,7 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
                 make = partial(make_rows, spark, scan, load=call.load, progress=progress)
                 find = partial(find_records, spark, scan)
                 found += [
-                    Data(each.request, each.evidence, each.tables, make, find, each.typing)
+                    Data(each.request, each.evidence, each.tables, make, find, each.typing, each.rejected)
                     for each in dispatched(part.request, scan, call.before)
                 ]
             return load(call, found, staging, progress)

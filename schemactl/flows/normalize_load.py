@@ -6,7 +6,7 @@ All of it is done again where another command has changed the schema meanwhile.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +48,8 @@ class Data:
         tables: what its scan calls the root table.
         make: makes its rows; data that is read together has one, and its rows are made together.
         find: reads records again.
-        typing: what is wrong with texts that are typed.
+        typing: what is wrong with texts that are typed, and with documents that a model rejects.
+        rejected: documents of no table that a model rejects, by input.
     """
 
     request: InferRequest
@@ -57,6 +58,7 @@ class Data:
     make: MakeRows
     find: FindRecords
     typing: tuple[TypingFinding, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,7 @@ def _evolve_all(opened: Opened, asked: Sequence[tuple[Data, Unfilled]]) -> list[
 
 def _evolve(opened: Opened, data: Data, unfilled: Unfilled, after: Evolution | None) -> _Basis:
     evolution = evolve_schema(data.request, opened, data.evidence, is_loaded=True, unfilled=unfilled, after=after)
-    return _Basis(data, evolution.with_typing(data.typing), unfilled)
+    return _Basis(data, evolution.with_typing(data.typing, data.rejected), unfilled)
 
 
 def _with_room(opened: Opened, bases: Sequence[_Basis], made: Made) -> _Basis | None:

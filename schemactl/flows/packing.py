@@ -17,7 +17,7 @@ from schemactl.examples import shown
 from schemactl.flows.evolution import Evolution
 from schemactl.flows.progress import Progress
 from schemactl.inference.paths import format_path
-from schemactl.inference.report import ViolationFinding
+from schemactl.inference.report import InferenceReport, ViolationFinding
 from schemactl.inference.values import room_for
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
@@ -115,7 +115,7 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: M
     return replace(
         report,
         inference=replace(evolution.report, violations=violations),
-        tables=_counts(tally, evolution.resolution.schema, plan),
+        tables=(*_counts(tally, evolution.resolution.schema, plan), *_of_no_table(evolution.report)),
         unfit=tuple(_unfit(each, evolution.resolution.schema) for each in tally.unfit),
         overwrites=tuple(_overwritten(each) for each in tally.overwritten),
     )
@@ -166,6 +166,13 @@ def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
         if rows.read or name == plan.rows.table
     )
     return tuple(sorted(found, key=lambda table: len(ancestors(asked, table.name))))
+
+
+def _of_no_table(report: InferenceReport) -> Iterator[TableCounts]:
+    """Yield the records that a model rejects and that are of no table, in a line of their own."""
+    count = sum(file.documents for file in report.files if not file.table)
+    if count:
+        yield TableCounts("", None, "append", read=count, loaded=0, rejected=count, is_written=False)
 
 
 def _disposition(schema: Schema, table: str) -> str:

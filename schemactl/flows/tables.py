@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
@@ -111,12 +111,14 @@ class Dispatched:
         tables: what the scan calls the table: its only one, or values of the field that names tables.
         evidence: of the data.
         typing: what is wrong with texts that are typed, and with documents that a model rejects.
+        rejected: documents that a model rejects and that are of no table: how many, by input; with the first table.
     """
 
     request: InferRequest
     tables: tuple[str, ...]
     evidence: Evidence
     typing: tuple[TypingFinding, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispatched]:
@@ -128,7 +130,7 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
     dispatch = request.dispatch
     if dispatch is None:
         return [Dispatched(request, tuple(scan.tables), scan.evidence, scan.typing.get(ONE_TABLE, ()))]
-    field = ".".join(dispatch.path)
+    stated = ".".join(dispatch.path)
     of_none = scan.typing.get(ONE_TABLE, ())
     if not scan.tables and of_none:
         raise InputError(f"the model takes no record: {of_none[0].message}", at=of_none[0].first.location)
@@ -136,14 +138,14 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
         count, first = scan.stray
         what = "1 record has" if count == 1 else f"{count:,} records have"
         hint = "`--table TABLE` names a table for such records"
-        raise InputError(f"{what} no text in `{field}` (--table-by)", at=first.location, hint=hint)
+        raise InputError(f"{what} no text in `{stated}` (--table-by)", at=first.location, hint=hint)
     by_root: dict[str, list[str]] = {}
     for name in scan.tables:
         by_root.setdefault(_root(request, before, name), []).append(name)
     if request.hints is not None and len(by_root) > 1:
         _check_hints(request.hints)
     found = [_of_table(request, tuple(names), scan, before) for names in by_root.values()]
-    return [replace(found[0], typing=(*of_none, *found[0].typing)), *found[1:]]
+    return [replace(found[0], typing=(*of_none, *found[0].typing), rejected=scan.rejected), *found[1:]]
 
 
 def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> Dispatched:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from array import array
 from bisect import bisect, bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -221,6 +222,7 @@ class Part:
         too_deep: as of ``Observer``.
         too_many: as of ``Shares``.
         errors: of documents that a model rejects.
+        rejected: how many of these are of no table, by file.
     """
 
     found: Any
@@ -229,6 +231,7 @@ class Part:
     too_deep: Position | None = None
     too_many: bool = False
     errors: Errors = field(default_factory=dict)
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 def observe_partition(
@@ -237,17 +240,20 @@ def observe_partition(
     """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table."""
     reader, shares, sorter = RecordReader(folder), Shares(), Sorter(options)
     errors: Errors = {}
+    rejected: Counter[str] = Counter()
     for each in sorter.sort(reader.read(batches)):
         if isinstance(each, Piece):
             shares.add(each)
             continue
-        if each.piece.table is not None:
+        if each.piece.table is None:
+            rejected[each.file] += len(each.errors)
+        else:
             shares.count(each.piece.table, each.file, len(each.errors), each.piece.positions[0])
         known = errors.setdefault(each.piece.table, {})
         for key, found in each.found().items():
             known[key] = known[key].merged(found) if key in known else found
     bad = tuple(reader.bad_records)
-    yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors))
+    yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected))
 
 
 def recount_partition(

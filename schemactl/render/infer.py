@@ -73,7 +73,7 @@ def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
 def _show_files_of(table: str, files: Sequence[FileFinding], asked: str, look: Look) -> Iterator[RenderableType]:
     read = _read_of(sum(file.documents for file in files), sum(file.records for file in files))
     sample = "" if asked == "full" else f" (sample {escape(asked)})"
-    line = f"read {read}{sample} for table {show_name(table)}"
+    line = f"read {read}{sample} for {f'table {show_name(table)}' if table else 'no table'}"
     if len(files) == 1:
         yield Text(f"{line} from {escape(files[0].path)}")
         return

@@ -101,7 +101,8 @@ def _rows(tables: Sequence[TableCounts]) -> Table:
         grid.add_column(name, justify="right", overflow="fold")
     for at, depth in _nested(tables):
         table = tables[at]
-        name = "  " * depth + show_name(table.name) + ("" if table.is_written else " (no table)")
+        name = f"{'  ' * depth}{show_name(table.name)}{'' if table.is_written else ' (no table)'}"
+        name = name if table.name else "(no table)"
         grid.add_row(name, *(f"{column[at]:,}" for column in shown.values()))
     return grid
 

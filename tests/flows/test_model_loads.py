@@ -209,6 +209,9 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     odd = [*EVENTS, {"kind": "view"}, {"kind": "buy", "total": "a lot"}]
     again = load(shop, "Event", odd, "data_type=discard_row", rejects=Path("rejects"))
     assert (again.outcome, again.rows_loaded) == (Outcome.LOADED, 3)
+    assert [(each.name, each.read, each.loaded, each.rejected) for each in again.tables] == [
+        ("click", 2, 2, 0), ("", 1, 0, 1), ("buy", 2, 1, 1)
+    ]  # fmt: skip
     with duckdb.connect() as connection:
         found = connection.execute("SELECT table_name, line, found FROM 'rejects/*.parquet' ORDER BY line").fetchall()
     assert [row[:2] for row in found] == [("", 4), ("buy", 5)]
