@@ -10,7 +10,7 @@ from pathlib import Path
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import Referred, find_schemas
-from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table
+from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect
 from schemactl.formats._fields import own_tables
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import describe_loss
@@ -38,6 +38,8 @@ class ExportRequest:
         table: the only table to export, with what is nested in it; None for all.
         is_nested: whether nested tables are folded back into documents.
         is_strict: whether a loss is an error.
+        dialect: of SQL; None for PostgreSQL.
+        has_foreign_keys: whether SQL states references as foreign keys.
         data: CSV or TSV whose texts say how an Arc schema types them; None for the usual patterns.
     """
 
@@ -51,6 +53,8 @@ class ExportRequest:
     is_nested: bool = False
     is_strict: bool = False
     data: Path | None = None
+    dialect: str | None = None
+    has_foreign_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
             its naming convention is unknown, it has no such table, something is lost that may not be, or a file cannot
             be written.
     """
-    target = FORMATS[request.to]
+    target = in_dialect(FORMATS[request.to], request.to, request.dialect, has_references=request.has_foreign_keys)
     if request.data is not None and request.to != "arc":
         raise InputError("`--data` finds the patterns of an Arc schema", hint="`--to arc`")
     schemas = [_selected(schema, request) for schema in _find(request)]

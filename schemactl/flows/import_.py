@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from schemactl.destinations import find_address
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import find_schemas
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
-from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, is_binary, is_readable
+from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
 from schemactl.formats._fields import Record, own_tables, schema_of, table_properties
 from schemactl.formats._losses import PROCESSING, describe_loss
 from schemactl.schema.changes import Change
@@ -39,6 +40,7 @@ class ImportRequest:
         is_check: whether nothing is to be written.
         is_merged: whether tables and columns that no file brings stay; they go otherwise.
         is_strict: whether something that the files say and the schema cannot is an error.
+        dialect: of SQL; None for PostgreSQL.
         model: a Pydantic model, ``MODULE:CLASS``, that brings tables as well; None for none.
         table: of the model, where it is no union; None for its class's name.
     """
@@ -52,6 +54,7 @@ class ImportRequest:
     is_strict: bool = False
     model: str | None = None
     table: str | None = None
+    dialect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def import_files(request: ImportRequest) -> Imported:
             folder cannot be read or written.
     """
     check_name(request.name)
-    found = [each for file in request.files for each in read_source(file, request.source, request.schemas)]
+    asked = (request.source, request.schemas, request.dialect)
+    found = [each for file in request.files for each in read_source(file, *asked)]
     losses = tuple(loss for _, document in found for loss in document.losses)
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
@@ -158,13 +162,16 @@ def _marked(table: Table, stored: Table | None) -> Table:
     return replace(table, properties={**table.properties, **marks}) if marks else table
 
 
-def read_source(file: str | Path, source: str | None, schemas: Path) -> tuple[tuple[str, Document], ...]:
+def read_source(
+    file: str | Path, source: str | None, schemas: Path, dialect: str | None = None
+) -> tuple[tuple[str, Document], ...]:
     """Return what a file of a format says, or a destination, with where it stands.
 
     Args:
         file: a path or a destination's address.
         source: name of a format; None as in ``ImportRequest``.
         schemas: as in ``ImportRequest``.
+        dialect: as in ``ImportRequest``.
 
     Raises:
         InputError: the file cannot be read or is not of its format; the address is wrong.
@@ -175,9 +182,11 @@ def read_source(file: str | Path, source: str | None, schemas: Path) -> tuple[tu
         if source is not None:
             raise InputError("`--from` names the format of a file, and this is a destination", hint="leave it out")
         return _read_destination(str(file), schemas)
+    if dialect is not None and source is None:
+        source = "sql"
     readable = {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
     if source is not None:
-        module = _named(source, readable)
+        module = cast(ReadableFormat, in_dialect(_named(source, readable), source, dialect))
     else:
         binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
         if len(binary) != 1:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeGuard
 
+from schemactl.errors import InputError
 from schemactl.formats._losses import Loss as Loss
 from schemactl.formats._losses import losses_between
 from schemactl.registry import Registry
@@ -59,6 +60,18 @@ class ReadableFormat(Format, Protocol):
         ...
 
 
+class DialectFormat(Format, Protocol):
+    """A module whose files have dialects."""
+
+    def in_dialect(self, name: str | None, *, has_references: bool = False) -> ReadableFormat:
+        """Return the format in a dialect; None for its usual one.
+
+        Raises:
+            InputError: there is no such dialect.
+        """
+        ...
+
+
 class LossyFormat(Format, Protocol):
     """A module that says itself what it loses."""
 
@@ -75,6 +88,21 @@ def is_readable(module: Format) -> TypeGuard[ReadableFormat]:
 def holds_one_table(module: Format) -> bool:
     """Return whether files of a format hold one table each."""
     return bool(getattr(module, "ONE_TABLE", False))
+
+
+def in_dialect(module: Format, name: str, dialect: str | None, *, has_references: bool = False) -> Format:
+    """Return a format in a dialect; None for its usual one.
+
+    Raises:
+        InputError: the format has no dialects, or not this one.
+    """
+    if dialect is None and not has_references:
+        return module
+    if not hasattr(module, "in_dialect"):
+        option = "--foreign-keys" if dialect is None else "--dialect"
+        raise InputError(f"the format `{name}` has no dialects (`{option}`)", hint="SQL has some: `sql`")
+    found: Format = module.in_dialect(dialect, has_references=has_references)
+    return found
 
 
 def is_binary(module: Format) -> bool:

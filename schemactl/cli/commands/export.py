@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.completing import complete_formats
+from schemactl.cli.completing import complete_dialects, complete_formats
 from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import CommonOptions, Group
 from schemactl.cli.terminal import Terminal
@@ -73,6 +73,18 @@ class Options(CommonOptions):
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where the format cannot say all that the schema does.")
     ] = False
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="DIALECT",
+            help="With `--to sql`: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
+            autocompletion=complete_dialects,
+        ),
+    ] = None
+    foreign_keys: Annotated[
+        bool, typer.Option("--foreign-keys", help="With `--to sql`: state references as foreign keys.")
+    ] = False
     data: Annotated[
         str | None,
         typer.Option(
@@ -106,6 +118,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_nested=options.nested,
         is_strict=options.strict,
         data=Path(options.data) if options.data else None,
+        dialect=options.dialect,
+        has_foreign_keys=options.foreign_keys,
     )
     for exported in export(request):
         if not options.quiet:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.completing import complete_formats
+from schemactl.cli.completing import complete_dialects, complete_formats
 from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import CommonOptions, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
@@ -64,6 +64,15 @@ class Options(CommonOptions):
             autocompletion=complete_formats,
         ),
     ] = None
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="DIALECT",
+            help="Of files of SQL: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
+            autocompletion=complete_dialects,
+        ),
+    ] = None
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
     ] = False
@@ -94,6 +103,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_strict=options.strict,
         model=options.model,
         table=options.table,
+        dialect=options.dialect,
     )
     imported = import_files(request)
     if not options.quiet:

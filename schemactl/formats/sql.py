@@ -1,0 +1,529 @@
+"""SQL's CREATE TABLE in any dialect that sqlglot knows; PostgreSQL's where none is named.
+
+Types are those that dlt's destination for the dialect gives columns (``schema.sql_types``). Descriptions are comments
+of the database, hints that an engine has words for are clauses; what SQL does not say stands in comments ``-- x-dlt``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+
+from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    Record,
+    field_of,
+    hints_of,
+    joined,
+    own_tables,
+    restored,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
+from schemactl.formats._losses import Document, Loss
+from schemactl.formats._relations import relations_of
+from schemactl.schema.sql_types import type_in
+from schemactl.schema.types import Column, Schema, Table
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+ENDINGS: Final = (".sql", ".ddl")
+DEFAULT: Final = "postgres"
+
+_STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\}})\s*$", re.DOTALL)
+_COMMENTS_ON: Final = frozenset(("postgres", "duckdb", "snowflake", "redshift", "oracle", "trino", "dremio"))
+"""Who has ``COMMENT ON``."""
+_COMMENTS_BESIDE: Final = frozenset(("databricks", "spark", "hive", "mysql", "clickhouse", "athena"))
+"""Who has ``COMMENT`` in the definition."""
+_KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
+_KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
+
+_TEXTS: Final = frozenset(
+    (
+        *("TEXT", "VARCHAR", "NVARCHAR", "CHAR", "NCHAR", "BPCHAR", "NAME", "UUID", "ENUM", "FIXEDSTRING", "STRING"),
+        *("TINYTEXT", "MEDIUMTEXT", "LONGTEXT", "LOWCARDINALITY"),
+    )
+)
+_INTEGERS: Final = {
+    "TINYINT": 8, "INT8": 8, "UTINYINT": 16, "SMALLINT": 16, "USMALLINT": 32, "INT": 32, "MEDIUMINT": 32, "SERIAL": 32,
+    "INT128": 128, "INT256": 128, "UBIGINT": None, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16,
+}  # fmt: skip
+_PLAIN: Final = {
+    name: data_type
+    for data_type, names in (
+        ("double", "DOUBLE FLOAT UDOUBLE"), ("bool", "BOOLEAN BIT"), ("date", "DATE DATE32"),
+        ("json", "JSON JSONB VARIANT SUPER OBJECT ARRAY STRUCT MAP NESTED"),
+    )
+    for name in names.split()
+}  # fmt: skip
+_BINARY: Final = frozenset(("BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BYTES", "ROWVERSION"))
+_DECIMALS: Final = frozenset(("DECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256", "BIGDECIMAL", "MONEY"))
+_INSTANTS: Final = frozenset(("TIMESTAMPTZ", "TIMESTAMPLTZ"))
+_LOCAL: Final = {
+    "TIMESTAMP": None, "TIMESTAMPNTZ": None, "DATETIME": None, "DATETIME2": None, "DATETIME64": None,
+    "SMALLDATETIME": 0, "TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9,
+}  # fmt: skip
+_TIMES: Final = frozenset(("TIME", "TIMETZ"))
+_WEI: Final = ((156, 78), (78, 0), (76, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDialect:
+    """The format in one dialect.
+
+    Attributes:
+        name: sqlglot's.
+        has_references: whether references are written as foreign keys, which the engine then sees to.
+    """
+
+    name: str = DEFAULT
+    has_references: bool = False
+
+    ENDINGS = ENDINGS
+
+    def write(self, schema: Schema, path: str | None = None) -> str:  # noqa: ARG002 - one form for all endings
+        """Return the statements that make the tables of a schema."""
+        hints = schema_hints(schema)
+        parts = [f"-- {HINTS} schema: {json.dumps(hints)}\n"] if hints else []
+        parts += [self._table(table, schema) for table in own_tables(schema)]
+        return "\n".join(parts)
+
+    def read(self, text: str, path: str) -> Document:
+        """Return the schema of the tables that a file makes.
+
+        Raises:
+            InputError: it is no SQL of the dialect, or makes no table.
+        """
+        from sqlglot import exp, parse
+        from sqlglot.errors import SqlglotError
+
+        try:
+            statements = [each for each in parse(text, read=self.name) if each is not None]
+            stated = self._hints(text)
+        except SqlglotError as error:
+            raise _no_sql(error, path, self.name) from error
+        losses: list[Loss] = []
+        made: dict[str, _Table] = {}
+        for statement in statements:
+            if _makes_table(statement):
+                table = _Table(statement, self, path, stated.tables.get(len(made), {}))
+                if table.name in made:
+                    raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
+                made[table.name] = table
+                losses += table.losses()
+            elif isinstance(statement, exp.Comment) and (table_ := _commented(statement, made)) is not None:
+                table_.comment(statement)
+            elif isinstance(statement, exp.Alter) and (altered := made.get(statement.this.name)) is not None:
+                losses += altered.alter(statement)
+            else:
+                losses.append(Loss("", "statement", statement.sql(self.name)[:80]))
+        if not made:
+            raise InputError("there is no CREATE TABLE with columns", at=Location(path))
+        return Document(schema_of([table.record() for table in made.values()], stated.schema, path), tuple(losses))
+
+    def recognises(self, text: str) -> bool:
+        """Return whether a text makes a table."""
+        return re.search(r"\bcreate\s+(?:or\s+replace\s+)?(?:\w+\s+)?table\b", text, re.IGNORECASE) is not None
+
+    # --- writing ---
+
+    def _table(self, table: Table, schema: Schema) -> str:
+        fields = [field_of(column) for column in table.columns.values()]
+        references = list(_references(table, schema)) if self.has_references else []
+        description = table.properties.get("description")
+        native = table_properties(table.name, description if self._keeps_notes else None)
+        native |= {"references": references} if references else {}
+        keys = [field.name for field in fields if self.codec.write(field).get("primary_key")]
+        lines = [f"  {line}" for line in self._lines(fields, keys, references)]
+        after = "".join(f"\n{clause}" for clause in self._clauses(table))
+        made = f"{self._comment(table_hints(table, native))}CREATE TABLE {self._name(table.name)} (\n"
+        made += ",\n".join(lines) + f"\n){after};\n"
+        return made + "".join(f"{each};\n" for each in self._comments(table))
+
+    def _lines(self, fields: list[Field], keys: list[str], references: list[dict[str, Any]]) -> Iterator[str]:
+        for field in fields:
+            written = self.codec.write(field)
+            unique = " UNIQUE" if written.get("unique") else ""
+            null = " NOT NULL" if written.get("not_null") else ""
+            note = self._note(written.get("comment"))
+            hints = self._comment(hints_of(field, self.codec), "  ").lstrip()
+            yield f"{hints}{'  ' if hints else ''}{self._name(field.name)} {self._word(field)}{null}{unique}{note}"
+        if keys:
+            noted = " NOT ENFORCED" if self.name == "bigquery" else ""
+            yield f"PRIMARY KEY ({', '.join(map(self._name, keys))}){noted}"
+        for each in references:
+            columns, others = (", ".join(map(self._name, each[key])) for key in ("columns", "referenced_columns"))
+            yield f"FOREIGN KEY ({columns}) REFERENCES {self._name(each['referenced_table'])} ({others})"
+
+    @property
+    def _keeps_notes(self) -> bool:
+        """Whether the engine has words for descriptions."""
+        return self.name in _COMMENTS_ON or self.name in _COMMENTS_BESIDE or self.name == "bigquery"
+
+    def _note(self, text: str | None) -> str:
+        """Return how the definition of a column says its description."""
+        if text and self.name == "bigquery":
+            return f" OPTIONS (description={_text(text, self.name)})"
+        return f" COMMENT {_text(text, self.name)}" if text and self.name in _COMMENTS_BESIDE else ""
+
+    def _clauses(self, table: Table) -> Iterator[str]:  # noqa: C901, PLR0912 - a case for each dialect
+        """Yield what a dialect says of partitions, clusters and order."""
+        named = {
+            hint: [self._name(each.name) for each in table.columns.values() if each.properties.get(hint)]
+            for hint in ("partition", "cluster", "sort")
+        }
+        partition, cluster, sort = (named[hint] for hint in ("partition", "cluster", "sort"))
+        match self.name:
+            case "bigquery":
+                if partition:
+                    of = next(each for each in table.columns.values() if each.properties.get("partition"))
+                    yield f"PARTITION BY {partition[0] if str(of.data_type) == 'date' else f'DATE({partition[0]})'}"
+                if cluster:
+                    yield f"CLUSTER BY {', '.join(cluster)}"
+            case "snowflake" if cluster:
+                yield f"CLUSTER BY ({', '.join(cluster)})"
+            case "databricks" | "spark" | "hive" | "athena":
+                if partition:
+                    yield f"PARTITIONED BY ({', '.join(partition)})"
+                elif cluster and self.name == "databricks":
+                    yield f"CLUSTER BY ({', '.join(cluster)})"
+            case "redshift":
+                if cluster:
+                    yield f"DISTKEY ({cluster[0]})"
+                if sort:
+                    yield f"SORTKEY ({', '.join(sort)})"
+            case "clickhouse":
+                yield "ENGINE = MergeTree"
+                if partition:
+                    yield f"PARTITION BY ({', '.join(partition)})"
+                yield f"ORDER BY ({', '.join(sort)})" if sort else "ORDER BY tuple()"
+        description = table.properties.get("description")
+        if description and self.name in _COMMENTS_BESIDE:
+            equals = "= " if self.name == "mysql" else ""
+            yield f"COMMENT {equals}{_text(description, self.name)}"
+        if description and self.name == "bigquery":
+            yield f"OPTIONS (description={_text(description, self.name)})"
+
+    def _comments(self, table: Table) -> list[str]:
+        """Return the statements that describe a table and its columns."""
+        if self.name not in _COMMENTS_ON:
+            return []
+        name = self._name(table.name)
+        described = [("TABLE", name, table.properties.get("description"))]
+        described += [
+            ("COLUMN", f"{name}.{self._name(each.name)}", each.properties.get("description"))
+            for each in table.columns.values()
+        ]
+        return [f"COMMENT ON {kind} {place} IS {_text(text, self.name)}" for kind, place, text in described if text]
+
+    def _comment(self, hints: dict[str, Any], indent: str = "") -> str:
+        return f"{indent}-- {HINTS}: {json.dumps(hints)}\n" if hints else ""
+
+    def _name(self, name: str) -> str:
+        return _quoted(name, self.name)
+
+    @property
+    def codec(self) -> Codec[dict[str, Any]]:
+        """How a column is said."""
+        return Codec(self._write, self._read)
+
+    def _word(self, field: Field) -> str:
+        """Return the type of a column; without its size where dlt refuses that, text where it has none."""
+        column, plain = Column(field.name, field.properties), Column(field.name, {"data_type": str(field.data_type)})
+        return type_in(column, self.name) or type_in(plain, self.name) or "text"
+
+    def _write(self, field: Field) -> dict[str, Any]:
+        is_key = field.properties.get("primary_key") is True and self.name in _KEEPS_KEYS
+        is_unique = field.properties.get("unique") is True and self.name in _KEEPS_UNIQUE
+        return {
+            "type": _canonical(self._word(field), self.name),
+            **({"not_null": True} if not field.nullable else {}),
+            **({"primary_key": True} if is_key and not field.nullable else {}),
+            **({"unique": True} if is_unique else {}),
+            **({"comment": field.description} if field.description and self._keeps_notes else {}),
+        }
+
+    def _read(self, name: str, native: dict[str, Any]) -> Field:
+        of = _type_of(native["type"], self.name) or {"data_type": "text"}
+        properties: dict[str, Any] = {**of, "nullable": not native.get("not_null")}
+        properties |= {"primary_key": True} if native.get("primary_key") else {}
+        properties |= {"unique": True} if native.get("unique") else {}
+        properties |= {"description": native["comment"]} if native.get("comment") else {}
+        return Field(name, properties)
+
+    # --- reading ---
+
+    def _hints(self, text: str) -> _Hints:
+        """Return what our own comments state, by table and column."""
+        from sqlglot.dialects.dialect import Dialect
+
+        schema: Any = None
+        tables: dict[int, dict[str | None, Any]] = {}
+        number = -1
+        for token in Dialect.get_or_raise(self.name).tokenize(text):
+            is_create = token.token_type.name == "CREATE"
+            number += is_create
+            for comment in token.comments:
+                stated = _STATED.match(comment)
+                if stated is None:
+                    continue
+                hints = json.loads(stated["hints"])
+                if stated["schema"]:
+                    schema = hints
+                else:
+                    key = None if is_create else token.text
+                    tables.setdefault(number, {})[key] = hints
+        return _Hints(schema, tables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hints:
+    """What comments state of a schema, and of tables (by number; None for the table itself) and their columns."""
+
+    schema: Any
+    tables: dict[int, dict[str | None, Any]]
+
+
+class _Table:
+    """A table that a file makes, as far as it was read."""
+
+    def __init__(self, created: exp.Create, dialect: SqlDialect, path: str, hints: dict[str | None, Any]) -> None:
+        from sqlglot import exp
+
+        self._dialect, self._path, self._hints = dialect, path, hints
+        self._losses: list[Loss] = []
+        self.name = created.this.this.name
+        self._note: str | None = None
+        self._references: list[dict[str, Any]] = []
+        self._natives: dict[str, dict[str, Any]] = {}
+        for each in created.this.expressions:
+            if isinstance(each, exp.ColumnDef):
+                self._natives[each.name] = self._column(each)
+            else:
+                self._constrain(each)
+        for each in created.args.get("properties") or ():
+            if isinstance(each, exp.SchemaCommentProperty):
+                self._note = each.this.name
+            elif each.name.lower() == "description":
+                self._note = each.args["value"].name
+
+    def _column(self, stated: exp.ColumnDef) -> dict[str, Any]:
+        from sqlglot import exp
+
+        place = f"{self.name}.{stated.name}"
+        kind = stated.args.get("kind")
+        native: dict[str, Any] = {"type": kind.sql(self._dialect.name) if kind is not None else "text"}
+        if kind is None or _properties_of(kind) is None:
+            self._losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
+        for constraint in stated.constraints:
+            match constraint.kind:
+                case exp.NotNullColumnConstraint() as null:
+                    native |= {} if null.args.get("allow_null") else {"not_null": True}
+                case exp.PrimaryKeyColumnConstraint():
+                    native |= {"primary_key": True, "not_null": True}
+                case exp.UniqueColumnConstraint():
+                    native["unique"] = True
+                case exp.CommentColumnConstraint() as note:
+                    native["comment"] = note.this.name
+                case exp.Reference() as reference:
+                    self._refer([stated.name], reference)
+                case exp.Properties() as properties if (note_ := _option(properties)) is not None:
+                    native["comment"] = note_
+                case other:
+                    self._losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
+        return native
+
+    def _constrain(self, stated: exp.Expression) -> None:
+        from sqlglot import exp
+
+        if isinstance(stated, exp.Constraint):
+            for each in stated.expressions:
+                self._constrain(each)
+            return
+        names = [each.name for each in stated.expressions] if not isinstance(stated, exp.UniqueColumnConstraint) else []
+        match stated:
+            case exp.PrimaryKey():
+                for name in names:
+                    self._natives.get(name, {}).update(primary_key=True, not_null=True)
+            case exp.UniqueColumnConstraint() if len(columns := list(stated.find_all(exp.Identifier))) == 1:
+                self._natives.get(columns[0].name, {}).update(unique=True)
+            case exp.ForeignKey():
+                self._refer(names, stated.args.get("reference"))
+            case _:
+                self._losses.append(Loss(self.name, "constraint", stated.sql(self._dialect.name)))
+
+    def _refer(self, columns: list[str], reference: exp.Expression | None) -> None:
+        from sqlglot import exp
+
+        target = reference.this if reference is not None else None
+        if isinstance(target, exp.Schema):
+            others = [each.name for each in target.expressions]
+            table = target.this.name
+        elif isinstance(target, exp.Table):
+            others, table = list(columns), target.name
+        else:
+            return
+        stated = {"columns": columns, "referenced_table": table, "referenced_columns": others}
+        self._references.append(stated)
+
+    def comment(self, stated: exp.Comment) -> None:
+        """Take what ``COMMENT ON`` says of the table or a column."""
+        text = stated.expression.name
+        if str(stated.args.get("kind")).upper() == "TABLE":
+            self._note = text
+        elif stated.this.name in self._natives:
+            self._natives[stated.this.name]["comment"] = text
+
+    def alter(self, stated: exp.Alter) -> Iterator[Loss]:
+        """Take the constraints that ``ALTER TABLE`` adds; yield what it says besides."""
+        from sqlglot import exp
+
+        for action in stated.args.get("actions") or ():
+            if isinstance(action, exp.AddConstraint):
+                for each in action.expressions:
+                    self._constrain(each)
+            else:
+                yield Loss(self.name, "statement", stated.sql(self._dialect.name)[:80])
+
+    def losses(self) -> list[Loss]:
+        """What the table says and no schema does."""
+        return self._losses
+
+    def record(self) -> Record:
+        """Return the table as formats take it."""
+        codec, hints = self._dialect.codec, self._hints
+        columns = tuple(
+            (name, restored(name, native, hints.get(name), codec, self._path)) for name, native in self._natives.items()
+        )
+        known = table_properties(self.name, self._note)
+        known |= {"references": self._references} if self._references else {}
+        own = hints.get(None)
+        return Record(self.name, columns, joined(known, own if isinstance(own, dict) else {}))
+
+
+def _makes_table(statement: Any) -> TypeGuard[exp.Create]:
+    from sqlglot import exp
+
+    is_table = isinstance(statement, exp.Create) and statement.kind == "TABLE"
+    return is_table and isinstance(statement.this, exp.Schema)
+
+
+def _commented(statement: exp.Comment, made: dict[str, _Table]) -> _Table | None:
+    place = statement.this
+    is_table = str(statement.args.get("kind")).upper() == "TABLE"
+    return made.get(place.name if is_table else place.table)
+
+
+def _option(properties: exp.Properties) -> str | None:
+    """Return the description that BigQuery's OPTIONS state."""
+    found = (each for each in properties.expressions if each.name.lower() == "description")
+    stated = next(found, None)
+    return None if stated is None else stated.args["value"].name
+
+
+def _references(table: Table, schema: Schema) -> Iterator[dict[str, Any]]:
+    for each in relations_of(schema):
+        if each.table == table.name and each.columns and len(each.columns) == len(each.other_columns):
+            others = list(each.other_columns)
+            yield {"columns": list(each.columns), "referenced_table": each.other, "referenced_columns": others}
+
+
+@cache
+def _quoted(name: str, dialect: str) -> str:
+    from sqlglot import exp
+
+    return exp.to_identifier(name, quoted=True).sql(dialect)
+
+
+def _text(text: str, dialect: str) -> str:
+    from sqlglot import exp
+
+    return exp.Literal.string(text).sql(dialect)
+
+
+@cache
+def _canonical(text: str, dialect: str) -> str:
+    """Return a type as sqlglot spells it, whoever wrote it."""
+    from sqlglot import exp
+
+    return exp.DataType.build(text, dialect=dialect).sql(dialect)
+
+
+@cache
+def _type_of(text: str, dialect: str) -> dict[str, Any] | None:
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return _properties_of(exp.DataType.build(text, dialect=dialect))
+    except (SqlglotError, ValueError):
+        return None
+
+
+def _properties_of(kind: exp.DataType) -> dict[str, Any] | None:  # noqa: C901, PLR0911 - a case for each type
+    """Return the properties of a column of a type; None for a type that is not known."""
+    from sqlglot import exp
+
+    name = kind.this.name if isinstance(kind.this, exp.DataType.Type) else str(kind.this)
+    sizes = [int(each.name) for each in kind.expressions if isinstance(each, exp.DataTypeParam) and each.name.isdigit()]
+    sized = {"precision": sizes[0]} if sizes else {}
+    if name == "NULLABLE" and kind.expressions:
+        return _properties_of(kind.expressions[0])
+    if name in _TEXTS:
+        return {"data_type": "text", **(sized if name not in ("UUID", "ENUM") else {})}
+    if name in _INTEGERS:
+        bits = _INTEGERS[name]
+        return {"data_type": "bigint", **({"precision": bits} if bits else {})}
+    if name in _PLAIN:
+        return {"data_type": _PLAIN[name]}
+    if name in _BINARY:
+        return {"data_type": "binary", **sized}
+    if name in _DECIMALS:
+        if tuple(sizes) in _WEI or (name == "BIGDECIMAL" and not sizes):
+            return {"data_type": "wei"}
+        if sizes == [19, 0]:
+            return {"data_type": "bigint"}
+        return {"data_type": "decimal", **({**sized, "scale": sizes[1] if len(sizes) > 1 else 0} if sizes else {})}
+    if name in _INSTANTS or (name == "DATETIME64" and len(kind.expressions) > 1):
+        return {"data_type": "timestamp", **sized}
+    if name in _LOCAL:
+        size = {"precision": _LOCAL[name]} if _LOCAL[name] is not None else sized
+        return {"data_type": "timestamp", "timezone": False, **size}
+    return {"data_type": "time", **sized} if name in _TIMES else None
+
+
+def _no_sql(error: Exception, path: str, dialect: str) -> InputError:
+    details = getattr(error, "errors", None) or [{}]
+    line = details[0].get("line") or None
+    reason = details[0].get("description") or str(error).splitlines()[0]
+    return InputError(
+        f"this is no SQL of `{dialect}`: {reason}", at=Location(path, line), hint="name another `--dialect`"
+    )
+
+
+_POSTGRES: Final = SqlDialect()
+write, read, recognises = _POSTGRES.write, _POSTGRES.read, _POSTGRES.recognises
+
+
+def in_dialect(name: str | None, *, has_references: bool = False) -> SqlDialect:
+    """Return the format in a dialect; None for PostgreSQL.
+
+    Raises:
+        InputError: sqlglot knows no such dialect.
+    """
+    from sqlglot.dialects.dialect import Dialect
+
+    known = sorted(each for each in Dialect.classes if each)
+    if name is not None and name not in known:
+        raise InputError(f"there is no dialect `{name}`", hint=nearest_or_all(name, known))
+    return SqlDialect(name or DEFAULT, has_references)

@@ -1,0 +1,186 @@
+"""SQL's types of columns by dialect: the words of dlt 1.31's type mappers, for export and for scripts of migrations.
+
+A dialect is sqlglot's name for an engine's SQL. What dlt has no destination for is written in standard SQL's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.types import Column, DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How an engine says dlt's types; ``{}`` stands for a size.
+
+    Attributes:
+        text, binary: without a size; ``sized_text`` and ``sized_binary`` with one, None where it keeps none.
+        integers: by bits, ascending; larger ones are refused, unless ``any_integer``.
+        timestamp, naive: with and without a time zone; ``{}`` stands for the precision in brackets, or for nothing.
+        time: as ``timestamp``.
+        precision: the form of a precision; empty where the engine keeps none.
+        most: the largest precision; beyond it the largest is taken, or None is returned where ``refuses``.
+        naive_words: of timestamps without a zone by precision, in place of ``naive``.
+        decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
+    """
+
+    text: str
+    double: str
+    boolean: str
+    integers: tuple[tuple[int, str], ...]
+    timestamp: str
+    naive: str
+    date: str
+    time: str
+    binary: str
+    json: str
+    decimal: str
+    wei: str
+    sized_text: str | None = None
+    sized_binary: str | None = None
+    any_integer: bool = False
+    precision: str = ""
+    default: str = ""
+    most: int = 9
+    refuses: bool = False
+    naive_words: Mapping[int, str] = field(default_factory=dict)
+    wide: str | None = None
+
+
+_BITS: Final = ((16, "smallint"), (32, "integer"), (64, "bigint"))
+_SMALL: Final = ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))
+_TSQL: Final = Words(
+    text="nvarchar(max)", sized_text="nvarchar({})", double="float", boolean="bit", integers=_SMALL,
+    timestamp="datetimeoffset{}", naive="datetime2{}", precision="({})", most=7, date="date", time="time{}",
+    binary="varbinary(max)", sized_binary="varbinary({})", json="json", decimal="decimal({},{})", wei="decimal(38,0)",
+)  # fmt: skip
+_DATABRICKS: Final = Words(
+    text="STRING", double="DOUBLE", boolean="BOOLEAN", integers=tuple((bits, word.upper()) for bits, word in _SMALL),
+    timestamp="TIMESTAMP", naive="TIMESTAMP_NTZ", date="DATE", time="STRING", binary="BINARY", json="STRING",
+    decimal="DECIMAL({},{})", wei="DECIMAL(38,0)",
+)  # fmt: skip
+
+DIALECTS: Final[Mapping[str, Words]] = {
+    "postgres": Words(
+        text="varchar", sized_text="varchar({})", double="double precision", boolean="boolean", integers=_BITS,
+        timestamp="timestamp{} with time zone", naive="timestamp{} without time zone", precision=" ({})", most=6,
+        refuses=True, date="date", time="time{} without time zone", binary="bytea", json="jsonb",
+        decimal="numeric({},{})", wei="numeric(156,78)",
+    ),
+    "duckdb": Words(
+        text="VARCHAR", double="DOUBLE", boolean="BOOLEAN",
+        integers=((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"), (128, "HUGEINT")),
+        timestamp="TIMESTAMP WITH TIME ZONE", naive="TIMESTAMP",
+        naive_words={0: "TIMESTAMP_S", 3: "TIMESTAMP_MS", 9: "TIMESTAMP_NS"}, date="DATE", time="TIME", binary="BLOB",
+        json="JSON", decimal="DECIMAL({},{})", wei="DECIMAL(38,0)",
+    ),
+    "snowflake": Words(
+        text="VARCHAR", sized_text="VARCHAR({})", double="FLOAT", boolean="BOOLEAN", integers=((64, "NUMBER(19,0)"),),
+        any_integer=True, timestamp="TIMESTAMP_LTZ{}", naive="TIMESTAMP_NTZ{}", precision="({})", date="DATE",
+        time="TIME{}", binary="BINARY", json="VARIANT", decimal="NUMBER({},{})", wei="NUMBER(38,0)",
+    ),
+    "bigquery": Words(
+        text="STRING", sized_text="STRING({})", double="FLOAT64", boolean="BOOL", integers=((64, "INT64"),),
+        any_integer=True, timestamp="TIMESTAMP", naive="TIMESTAMP", date="DATE", time="TIME", binary="BYTES",
+        sized_binary="BYTES({})", json="JSON", decimal="NUMERIC({},{})", wide="BIGNUMERIC({},{})", wei="BIGNUMERIC",
+    ),
+    "redshift": Words(
+        text="varchar(max)", sized_text="varchar({})", double="double precision", boolean="boolean", integers=_BITS,
+        timestamp="timestamp with time zone", naive="timestamp without time zone", date="date",
+        time="time without time zone", binary="varbinary", sized_binary="varbinary({})", json="super",
+        decimal="numeric({},{})", wei="numeric(38,0)",
+    ),
+    "tsql": _TSQL,
+    "fabric": replace(_TSQL, most=6, json="nvarchar(max)"),
+    "databricks": _DATABRICKS,
+    "spark": _DATABRICKS,
+    "clickhouse": Words(
+        text="String", double="Float64", boolean="Boolean",
+        integers=((8, "Int8"), (16, "Int16"), (32, "Int32"), (64, "Int64")), timestamp="DateTime64({},'UTC')",
+        naive="DateTime64({})", precision="{}", default="6", most=6, date="Date", time="String", binary="String",
+        json="String", decimal="Decimal({},{})", wei="Decimal(76,0)",
+    ),
+    "athena": Words(
+        text="string", double="double", boolean="boolean", integers=_SMALL, timestamp="timestamp", naive="timestamp",
+        date="date", time="string", binary="binary", json="string", decimal="decimal({},{})", wei="decimal(38,0)",
+    ),
+    "dremio": Words(
+        text="VARCHAR", double="DOUBLE", boolean="BOOLEAN", integers=((64, "BIGINT"),), any_integer=True,
+        timestamp="TIMESTAMP", naive="TIMESTAMP", date="DATE", time="TIME", binary="VARBINARY", json="VARCHAR",
+        decimal="DECIMAL({},{})", wei="DECIMAL(38,0)",
+    ),
+}  # fmt: skip
+
+_STANDARD: Final = Words(
+    text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
+    integers=((16, "SMALLINT"), (32, "INT"), (64, "BIGINT")), timestamp="TIMESTAMPTZ", naive="TIMESTAMP", date="DATE",
+    time="TIME", binary="VARBINARY", sized_binary="VARBINARY({})", json="JSON", decimal="DECIMAL({},{})",
+    wei="DECIMAL(38,0)",
+)  # fmt: skip
+_OWN: Final[Mapping[str, Mapping[DataType, str]]] = {
+    "mysql": {DataType.TEXT: "LONGTEXT", DataType.BINARY: "LONGBLOB"},
+    "hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
+}
+"""Where an engine's own word is meant, and sqlglot's for a standard type is another."""
+
+_NARROW: Final = (29, 9)
+"""Digits before and after the point that BigQuery's NUMERIC has."""
+
+
+def type_in(column: Column, dialect: str) -> str | None:
+    """Return a column's type in a dialect; None where it has no type, or one that dlt refuses there."""
+    words = DIALECTS.get(dialect)
+    if words is None:
+        return _standard(column, dialect)
+    return _type(column, words)
+
+
+def _standard(column: Column, dialect: str) -> str | None:
+    from sqlglot import exp
+
+    kind = column.data_type
+    own = _OWN.get(dialect, {}).get(kind) if kind is not None else None
+    if own is not None and column.properties.get("precision") is None:
+        return own
+    word = _type(column, _STANDARD)
+    return None if word is None else exp.DataType.build(word).sql(dialect)
+
+
+def _type(column: Column, words: Words) -> str | None:
+    size = column.properties.get("precision")
+    match column.data_type:
+        case DataType.TEXT:
+            return words.sized_text.format(size) if size and words.sized_text else words.text
+        case DataType.BINARY:
+            return words.sized_binary.format(size) if size and words.sized_binary else words.binary
+        case DataType.BIGINT:
+            bits = 64 if size is None else size
+            largest = words.integers[-1][1] if words.any_integer else None
+            return next((word for limit, word in words.integers if bits <= limit), largest)
+        case DataType.TIMESTAMP if column.properties.get("timezone") is False:
+            word = words.naive_words.get(size, words.naive) if size is not None else words.naive
+            return _precise(word, size, words)
+        case DataType.TIMESTAMP:
+            return _precise(words.timestamp, size, words)
+        case DataType.TIME:
+            return _precise(words.time, size, words)
+        case DataType.DECIMAL:
+            precision, scale = (size, column.properties.get("scale") or 0) if size else DEFAULT_DECIMAL
+            is_wide = words.wide is not None and (precision - scale > _NARROW[0] or scale > _NARROW[1])
+            return (words.wide if is_wide and words.wide else words.decimal).format(precision, scale)
+        case None:
+            return None
+    return {"double": words.double, "bool": words.boolean, "date": words.date, "json": words.json, "wei": words.wei}[
+        column.data_type
+    ]
+
+
+def _precise(word: str, size: int | None, words: Words) -> str | None:
+    if size is not None and size > words.most and words.refuses and "{}" in word:
+        return None
+    stated = words.default if size is None else str(min(size, words.most))
+    return word.format(words.precision.format(stated) if stated else "")

@@ -1,0 +1,196 @@
+"""SQL as a format: round trips in many dialects, engines that run what is written, files that others wrote."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from features import FEATURES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_round_trips import schemas
+
+from schemactl.errors import InputError
+from schemactl.formats import sql
+from schemactl.formats._fields import own_tables
+from schemactl.formats._losses import losses_between
+from schemactl.schema.types import Schema
+
+DIALECTS = (
+    *("postgres", "duckdb", "snowflake", "bigquery", "redshift", "databricks", "tsql", "clickhouse", "sqlite", "mysql"),
+    *("athena", "spark", "trino", "oracle"),
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_what_schemas_state_comes_back(dialect: str, feature: str) -> None:
+    format_, schema = sql.in_dialect(dialect), FEATURES[feature]
+    document = format_.read(format_.write(schema), "shop.sql")
+    assert losses_between(schema, document.schema) == ()
+    assert document.losses == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(schemas(), st.sampled_from(DIALECTS), st.booleans())
+def test_whole_schemas_come_back(schema: Schema, dialect: str, has_references: bool) -> None:
+    format_ = sql.in_dialect(dialect, has_references=has_references)
+    assert losses_between(schema, format_.read(format_.write(schema), "shop.sql").schema) == ()
+
+
+def assert_same_columns(schema: Schema, found: list[tuple[Any, ...]]) -> None:
+    """Compare tables, columns and nulls as a catalog tells them with those of a schema."""
+    assert sorted(found) == sorted(
+        (table.name, column.name, column.nullable) for table in own_tables(schema) for column in table.columns.values()
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(schemas())
+def test_duckdb_runs_it(schema: Schema) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(sql.in_dialect("duckdb").write(schema))
+        columns = connection.execute(
+            "SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns"
+        )
+        assert_same_columns(schema, columns.fetchall())
+        described = connection.execute("SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL").fetchall()
+    stated = [each.properties.get("description") for table in own_tables(schema) for each in table.columns.values()]
+    assert sorted(text for (text,) in described) == sorted(text for text in stated if text)
+
+
+@settings(max_examples=40, deadline=None)
+@given(schemas())
+def test_sqlite_runs_it(schema: Schema) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(sql.in_dialect("sqlite").write(schema))
+    names = [table.name for table in own_tables(schema)]
+    rows = [(name, row) for name in names for row in connection.execute(f"PRAGMA table_info('{name}')")]
+    assert_same_columns(schema, [(name, row[1], not row[3]) for name, row in rows])
+
+
+OTHERS = """
+-- made by hand
+CREATE TABLE IF NOT EXISTS shop.customers (
+    id          SERIAL PRIMARY KEY,
+    "Full Name" VARCHAR(80) NOT NULL UNIQUE,
+    born        DATE,
+    balance     NUMERIC(12, 2) DEFAULT 0 CHECK (balance >= 0),
+    seen        TIMESTAMPTZ(3),
+    local       TIMESTAMP,
+    tags        TEXT[],
+    place       GEOMETRY
+);
+CREATE TABLE orders (
+    a INT, b SMALLINT, customer INT REFERENCES shop.customers (id),
+    CONSTRAINT pk PRIMARY KEY (a, b),
+    FOREIGN KEY (a) REFERENCES lines (x)
+);
+CREATE TABLE lines (x INT UNIQUE);
+ALTER TABLE lines ADD CONSTRAINT f FOREIGN KEY (x) REFERENCES orders (a);
+COMMENT ON TABLE orders IS 'All of them';
+COMMENT ON COLUMN orders.a IS 'It''s a key';
+CREATE INDEX i ON orders (b);
+"""
+
+
+def test_a_file_of_others() -> None:
+    document = sql.read(OTHERS, "shop.sql")
+    customers, orders = document.schema.tables["customers"], document.schema.tables["orders"]
+    assert {name: dict(each.properties) for name, each in customers.columns.items()} == {
+        "id": {"data_type": "bigint", "precision": 32, "nullable": False, "primary_key": True},
+        "full_name": {"data_type": "text", "precision": 80, "nullable": False, "unique": True},
+        "born": {"data_type": "date", "nullable": True},
+        "balance": {"data_type": "decimal", "precision": 12, "scale": 2, "nullable": True},
+        "seen": {"data_type": "timestamp", "precision": 3, "nullable": True},
+        "local": {"data_type": "timestamp", "timezone": False, "nullable": True},
+        "tags": {"data_type": "json", "nullable": True},
+        "place": {"data_type": "text", "nullable": True},
+    }
+    assert orders.properties["description"] == "All of them"
+    assert orders.columns["a"].properties["description"] == "It's a key"
+    assert [name for name, each in orders.columns.items() if each.properties.get("primary_key")] == ["a", "b"]
+    assert orders.properties["references"] == [
+        {"columns": ["customer"], "referenced_table": "customers", "referenced_columns": ["id"]},
+        {"columns": ["a"], "referenced_table": "lines", "referenced_columns": ["x"]},
+    ]
+    assert document.schema.tables["lines"].properties["references"][0]["referenced_table"] == "orders"
+    assert [(loss.place, loss.what) for loss in document.losses] == [
+        ("customers.balance", "constraint"), ("customers.balance", "constraint"), ("customers.place", "type"),
+        ("", "statement"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "properties"),
+    [
+        ("snowflake", "NUMBER(38,0)", {"data_type": "decimal", "precision": 38, "scale": 0}),
+        ("snowflake", "NUMBER(19,0)", {"data_type": "bigint"}),
+        ("snowflake", "TIMESTAMP_NTZ(3)", {"data_type": "timestamp", "timezone": False, "precision": 3}),
+        ("bigquery", "TIMESTAMP", {"data_type": "timestamp"}),
+        ("bigquery", "DATETIME", {"data_type": "timestamp", "timezone": False}),
+        ("bigquery", "BIGNUMERIC", {"data_type": "wei"}),
+        ("bigquery", "ARRAY<STRUCT<a INT64>>", {"data_type": "json"}),
+        ("tsql", "NVARCHAR(20)", {"data_type": "text", "precision": 20}),
+        ("tsql", "DATETIMEOFFSET", {"data_type": "timestamp"}),
+        ("clickhouse", "Nullable(Int32)", {"data_type": "bigint", "precision": 32}),
+        ("mysql", "TINYINT", {"data_type": "bigint", "precision": 8}),
+        ("redshift", "SUPER", {"data_type": "json"}),
+    ],
+)
+def test_types_of_dialects(dialect: str, kind: str, properties: dict[str, Any]) -> None:
+    schema = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind})", "t.sql").schema
+    assert {"nullable": True, **properties} == dict(schema.tables["t"].columns["c"].properties)
+
+
+def test_hints_are_clauses_where_an_engine_has_words_for_them() -> None:
+    hinted = FEATURES["other hints of dlt on columns"]
+    assert sql.in_dialect("bigquery").write(hinted).endswith(")\nCLUSTER BY `a`;\n")
+    assert sql.in_dialect("redshift").write(hinted).endswith(')\nDISTKEY ("a")\nSORTKEY ("a");\n')
+    described = sql.in_dialect("databricks").write(FEATURES["`description` of a column"])
+    assert "`a` STRING COMMENT 'A \"word\", or two'" in described
+
+
+def test_references_are_foreign_keys_where_asked() -> None:
+    schema = FEATURES["`references`"]
+    assert "FOREIGN KEY" not in sql.write(schema)
+    text = sql.in_dialect("postgres", has_references=True).write(schema)
+    assert 'FOREIGN KEY ("id") REFERENCES "orders" ("id")' in text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE TABLE a.t (x int); CREATE TABLE b.t (y int)", "two statements make a table `t`"),
+        ("CREATE TABLE (", "this is no SQL of `postgres`"),
+        ("SELECT 1", "there is no CREATE TABLE"),
+        ("", "there is no"),
+    ],
+)
+def test_what_is_no_schema_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sql.read(text, "shop.sql")
+
+
+def test_dialects_that_nobody_knows() -> None:
+    with pytest.raises(InputError, match="there is no dialect `postgre`") as caught:
+        sql.in_dialect("postgre")
+    assert "postgres" in (caught.value.hint or "")
+
+
+@pytest.mark.destinations
+def test_postgresql_runs_it(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for at, schema in enumerate(FEATURES.values()):
+            connection.execute(f"CREATE SCHEMA made_{at}")
+            connection.execute(f"SET search_path TO made_{at}")
+            connection.execute(sql.write(schema))
+            rows = connection.execute(
+                "SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns "
+                "WHERE table_schema = %s",
+                [f"made_{at}"],
+            )
+            assert_same_columns(schema, rows.fetchall())

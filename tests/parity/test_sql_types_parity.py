@@ -1,0 +1,43 @@
+"""Types of columns in SQL's dialects: those of dlt's type mappers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dlt.destinations
+import pytest
+from dlt.common.exceptions import TerminalValueError
+
+from schemactl.schema.sql_types import DIALECTS, type_in
+from schemactl.schema.types import Column
+
+pytestmark = pytest.mark.parity
+
+NAMES = {"tsql": "mssql", "fabric": "synapse"}
+STATED: list[dict[str, Any]] = [
+    *({"data_type": of} for of in ("text", "double", "bool", "bigint", "timestamp", "date", "time", "binary", "json")),
+    {"data_type": "decimal"}, {"data_type": "wei"}, {"data_type": "text", "precision": 20},
+    {"data_type": "binary", "precision": 8},
+    *({"data_type": "bigint", "precision": bits} for bits in (8, 16, 32, 64, 128)),
+    *({"data_type": "timestamp", "precision": size} for size in (0, 3, 6, 9)),
+    *({"data_type": "timestamp", "timezone": False, "precision": size} for size in (0, 3, 6, 9)),
+    {"data_type": "timestamp", "timezone": False}, {"data_type": "time", "precision": 3},
+    *({"data_type": "decimal", "precision": size, "scale": scale} for size, scale in ((10, 2), (38, 18), (38, 0))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name != "spark"])
+def test_types_are_those_of_dlt(dialect: str) -> None:
+    factory = getattr(dlt.destinations, NAMES.get(dialect, dialect))
+    capabilities = factory()._raw_capabilities()
+    mapper = capabilities.type_mapper(capabilities)
+
+    def by_dlt(stated: dict[str, Any]) -> str | None:
+        try:
+            found: str = mapper.to_destination_type({"name": "c", **stated}, {"name": "t", "columns": {}})
+        except TerminalValueError:
+            return None
+        return found
+
+    ours = {str(stated): type_in(Column("c", stated), dialect) for stated in STATED}
+    assert ours == {str(stated): by_dlt(stated) for stated in STATED}
