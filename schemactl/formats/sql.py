@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
@@ -31,6 +31,7 @@ from schemactl.formats._fields import (
 )
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import relations_of
+from schemactl.schema.naming import naming_of
 from schemactl.schema.sql_types import type_in
 from schemactl.schema.types import Column, Schema, Table
 
@@ -84,15 +85,19 @@ class SqlDialect:
     Attributes:
         name: sqlglot's.
         has_references: whether references are written as foreign keys, which the engine then sees to.
+        folds: whether names are written in upper case, as dlt writes them for Snowflake.
     """
 
     name: str = DEFAULT
     has_references: bool = False
+    folds: bool = False
 
     ENDINGS = ENDINGS
 
-    def write(self, schema: Schema, path: str | None = None) -> str:  # noqa: ARG002 - one form for all endings
+    def write(self, schema: Schema, path: str | None = None) -> str:
         """Return the statements that make the tables of a schema."""
+        if self.name == "snowflake" and not self.folds and naming_of(schema).normalize_identifier("A") == "a":
+            return replace(self, folds=True).write(schema, path)
         hints = schema_hints(schema)
         parts = [f"-- {HINTS} schema: {json.dumps(hints)}\n"] if hints else []
         parts += [self._table(table, schema) for table in own_tables(schema)]
@@ -230,7 +235,7 @@ class SqlDialect:
         return f"{indent}-- {HINTS}: {json.dumps(hints)}\n" if hints else ""
 
     def _name(self, name: str) -> str:
-        return _quoted(name, self.name)
+        return _quoted(name.upper() if self.folds else name, self.name)
 
     @property
     def codec(self) -> Codec[dict[str, Any]]:

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from schemactl.errors import InputError
 from schemactl.flows.migrate.dialects import abilities_of, render_for
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.steps import (
@@ -127,3 +128,24 @@ def test_engine_that_takes_no_expression_with_a_retype_gets_a_new_column():
 
     assert retype(column("id", "double"), column("id", "bigint")) is Way.NONE
     assert retype(column("id", "bigint"), column("id", "text")) is Way.REWRITE
+
+
+@pytest.mark.parametrize(
+    ("dialect", "properties", "word"),
+    [
+        ("postgres", {"data_type": "text", "precision": 20}, "varchar(20)"),
+        ("postgres", {"data_type": "timestamp", "precision": 3}, "timestamp (3) with time zone"),
+        ("redshift", {"data_type": "bigint", "precision": 16}, "smallint"),
+        ("bigquery", {"data_type": "wei"}, "BIGNUMERIC"),
+        ("snowflake", {"data_type": "bigint"}, "NUMBER(19,0)"),
+        ("mysql", {"data_type": "text", "precision": 20}, "VARCHAR(20)"),
+    ],
+)
+def test_new_columns_have_the_types_and_sizes_that_dlt_gives_them(dialect, properties, word):
+    (statement,) = render_for(dialect)(AddColumn("t", Column("c", properties)), None)
+    assert word in statement
+
+
+def test_sizes_that_dlt_refuses_are_refused():
+    with pytest.raises(InputError, match="`postgres` has no bigint of precision 128"):
+        render_for("postgres")(AddColumn("t", Column("c", {"data_type": "bigint", "precision": 128})), None)

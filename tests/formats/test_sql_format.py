@@ -194,3 +194,11 @@ def test_postgresql_runs_it(postgres_url: str) -> None:
                 [f"made_{at}"],
             )
             assert_same_columns(schema, rows.fetchall())
+
+
+def test_names_are_those_that_dlt_gives_tables_in_snowflake() -> None:
+    assert 'CREATE TABLE "ORDERS" (\n  "ID" NUMBER(19,0) NOT NULL' in sql.in_dialect("snowflake").write(
+        FEATURES["type text"]
+    )
+    kept = sql.in_dialect("snowflake").write(FEATURES["naming convention"])
+    assert 'CREATE TABLE "Orders" (\n  "Id"' in kept

@@ -37,6 +37,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.sql_types import DIALECTS, type_in
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties, Table
 
@@ -241,7 +242,10 @@ class _Writer:
                 is_kept = exp.Or(this=exp.Is(this=source, expression=exp.Null()), expression=fits)
                 # The statement fails, and its message shows the value.
                 using = exp.Case().when(is_kept, using).else_(exp.Cast(this=described, to=kind))
-        return exp.AlterColumn(this=self._name(step.after.name), dtype=kind, using=using)
+        # A text or an integer that has no room fails; times would be rounded to a stated precision without a word.
+        is_sized = step.after.data_type in (DataType.TEXT, DataType.BIGINT, DataType.BINARY)
+        dtype = self._word(step.after) if is_sized else kind
+        return exp.AlterColumn(this=self._name(step.after.name), dtype=dtype, using=using)
 
     def _update(self, step: Backfill | FillColumn, table: Table | None) -> exp.Expression:
         from sqlglot import exp
@@ -291,7 +295,7 @@ class _Writer:
         from sqlglot import exp
 
         required = [] if column.nullable else [exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())]
-        return exp.ColumnDef(this=self._name(column.name), kind=self.type_of(column), constraints=required)
+        return exp.ColumnDef(this=self._name(column.name), kind=self._word(column), constraints=required)
 
     def _name(self, name: str) -> exp.Identifier:
         from sqlglot import exp
@@ -309,8 +313,26 @@ class _Writer:
 
         return exp.Table(this=self._name(name))
 
+    def _word(self, column: Column) -> exp.DataType:
+        """Return a column's type as dlt says it there, with its size.
+
+        Raises:
+            InputError: it has none, or one that dlt refuses there.
+        """
+        from sqlglot import exp
+
+        self.type_of(column)
+        word = type_in(column, self.dialect)
+        if word is None:
+            size = column.properties.get("precision")
+            raise InputError(f"`{self.dialect}` has no {column.data_type} of precision {size} (`{column.name}`)")
+        if self.dialect not in DIALECTS:
+            return exp.DataType.build(word, dialect=self.dialect)
+        # sqlglot would spell dlt's word as another one.
+        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=word)
+
     def type_of(self, column: Column) -> exp.DataType:
-        """Return a column's type.
+        """Return the type that values are cast to.
 
         Raises:
             InputError: it has none that the engine knows.
