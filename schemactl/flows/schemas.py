@@ -101,12 +101,12 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
     Raises:
         InputError: the folder is in use, a file was changed since it was read, or cannot be written.
     """
-    if not _pending(folder, opened, schema, hints):
+    pending = _pending(folder, opened, schema, hints)
+    if not pending:
         return ()
     with locked_schemas(folder.root):
         _check_unchanged(folder, opened)
         # Import before export: a command killed in between leaves an import file for the next to start from.
-        pending = _pending(folder, opened, schema, hints)
         for path, text in pending:
             remove_leftovers(path.parent)
             replace_file(path, text)
@@ -247,8 +247,10 @@ def _export_text(schema: Schema, layout: Layout | None, path: Path) -> str:
     """
     text = write(schema, str(path), layout)
     link = schema.imported_version_hash
-    if link is None or _states_link(text, path, link):
+    if link is None or (layout is not None and _states_link(text, path, link)):
         return text
+    if layout is None:  # a text of our own form needs no second look, which takes as long as the text took
+        return _with_link(text, link)
     linked = _with_link(text, link)
     # In a form of the user's own (flow style, several documents) the ancestry has to do.
     return linked if _states_link(linked, path, link) else text
