@@ -104,7 +104,7 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
     if base.destination is not None:
         raise InputError("a destination's catalog cannot be compared with a model", hint="name a schema")
     table = request.table or only_root(base.schema)
-    return Pair(base, Referred(schema_of(find_model(model, None), base.schema, None, table), model))
+    return Pair(base, Referred(schema_of(find_model(model, None), base.schema, table), model))
 
 
 def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:

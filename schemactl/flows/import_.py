@@ -118,7 +118,7 @@ def _of_model(stated: str, request: ImportRequest) -> Schema:
     stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
     new = new_schema(request.name)
     before = new if stored is None else replace(new, normalizers=stored.normalizers)
-    return schema_of(find_model(stated, None), before, None, request.table)
+    return schema_of(find_model(stated, None), before, request.table)
 
 
 def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_merged: bool = False) -> Imported:

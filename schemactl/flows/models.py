@@ -220,24 +220,18 @@ def _with(table: Table, properties: Properties) -> Table:
     return replace(table, properties={**table.properties, **properties})
 
 
-def schema_of(model: ModelOfCall, schema: Schema, dispatch: Dispatch | None, table: str | None) -> Schema:
-    """Return a schema with the tables of a model, whatever a contract says (``import --model``).
+def schema_of(model: ModelOfCall, schema: Schema, table: str | None) -> Schema:
+    """Return a schema with the tables of a model, whatever a contract says.
 
     Args:
         schema: what they are added to.
-        model: of the call.
-        dispatch: names the tables of a union's variants otherwise; None for their values.
+        model: of the call; the tables of a union are named after its discriminator's values.
         table: of a model that is no union; None for its class's name.
     """
     naming = naming_of(schema)
-    named = (
-        {table or model.stated.partition(":")[2]: model.own}
-        if model.own
-        else {(dispatch.names.get(value, value) if dispatch else value): each for value, each in model.variants.items()}
-    )
-    for name, each in named.items():
-        if each is not None:
-            root = naming.normalize_table_identifier(name)
-            schema = with_hints(schema, hints_of(each, schema, root), root)
-            schema = schema.with_table(_with(_table(schema, root), {"schema_contract": dict(each.contract)}))
+    tables = {table or model.stated.partition(":")[2]: model.own} if model.own else model.variants
+    for name, each in tables.items():
+        root = naming.normalize_table_identifier(name)
+        schema = with_hints(schema, hints_of(each, schema, root), root)
+        schema = schema.with_table(_with(_table(schema, root), {"schema_contract": dict(each.contract)}))
     return schema
