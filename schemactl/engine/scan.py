@@ -24,6 +24,7 @@ from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import for_workers
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError
+from schemactl.examples import shown_error
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
@@ -178,7 +179,7 @@ def _model_findings(found: Sequence[_Located]) -> dict[str, tuple[TypingFinding,
                 known[key] = known[key].merged(at) if key in known else at
     return {
         table: tuple(
-            TypingFinding(name, each.count, each.first, each.message, _become(contract), True, contract)
+            TypingFinding(name, each.count, each.first, shown_error(each.message), _become(contract), True, contract)
             for (name, contract), each in sorted(errors.items(), key=lambda item: item[1].first)
         )
         for table, errors in merged.items()

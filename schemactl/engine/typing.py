@@ -17,6 +17,7 @@ from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows
 from schemactl.errors import CommandWarning, InputError, did_you_mean
+from schemactl.examples import shown_error
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.outcome import FieldErrors
@@ -124,7 +125,7 @@ def findings_of(task: TypingTask, errors: Mapping[str, FieldErrors]) -> tuple[Ty
             column=field.name,
             count=errors[field.name].count,
             first=errors[field.name].first,
-            message=errors[field.name].message,
+            message=shown_error(errors[field.name].message),
             mode=str(task.on_error),
             nullable=field.nullable,
         )

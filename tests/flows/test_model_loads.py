@@ -18,6 +18,7 @@ import pytest
 from loading_shop import Shop
 
 from schemactl.errors import CommandWarning, InputError
+from schemactl.examples import Examples, show_examples
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.models import find_model
@@ -217,6 +218,9 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     assert [row[:2] for row in found] == [("", 4), ("buy", 5)]
     assert found[0][2].startswith("Input tag 'view' found using 'kind' does not match")
     assert load(shop, "Event", odd).stops == (Stop.TYPING,)
+    with show_examples(Examples.MASKED):
+        masked = load(shop, "Event", odd).inference.typing[0].message
+    assert masked.startswith("Input tag 'xxxx' found using")
     with pytest.raises(InputError, match="the model takes no record"):
         load(shop, "Event", [{"kind": "view"}], "data_type=discard_row")
     view = [*EVENTS, {"kind": "view"}]
