@@ -17,12 +17,11 @@ from importlib import import_module
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 import pyarrow as pa
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, to_jsonable_python
 
 from schemactl.inference.paths import format_path
 from schemactl.kernel.dispatch import Dispatch, Piece, value_at
@@ -32,6 +31,10 @@ from schemactl.schema.models import as_model, extra_of, variants_of
 
 _EXTRA: Final = {Mode.EVOLVE: "allow", Mode.DISCARD_VALUE: "ignore"}
 _LONGEST_VALUE: Final = 200
+_ANY: Final = TypeAdapter[Any](Any)
+
+Reason: TypeAlias = Mapping[str, Any]
+"""An error as Pydantic describes it: ``type``, ``loc``, ``msg``, ``input``."""
 
 
 # --- the model's way to the workers ---
@@ -221,9 +224,9 @@ class Validator:
     def _has_table(self, document: Any) -> bool:
         return self._variants is None or str(value_at(document, (self._variants[0],))) in self._variants[1]
 
-    def _validate(self, piece: Piece) -> tuple[list[Any], dict[int, list[ErrorDetails]]]:
+    def _validate(self, piece: Piece) -> tuple[list[Any], dict[int, list[Reason]]]:
         """Return what the model makes of good documents, and the errors of the others by their places."""
-        errors: dict[int, list[ErrorDetails]] = {}
+        errors: dict[int, list[Reason]] = {}
         places = list(range(len(piece.documents)))
         while places:
             try:
@@ -246,7 +249,7 @@ class Validator:
         return self._dumped(models), dict(sorted(errors.items()))
 
     def _validate_each(
-        self, piece: Piece, places: Sequence[int], errors: dict[int, list[ErrorDetails]]
+        self, piece: Piece, places: Sequence[int], errors: dict[int, list[Reason]]
     ) -> tuple[list[Any], list[int]]:
         models, kept = [], []
         for at in places:
@@ -254,7 +257,7 @@ class Validator:
                 models.append(self._one.validate_python(piece.documents[at], extra=self._extra))
                 kept.append(at)
             except ValidationError as error:
-                errors[at] = error.errors(include_url=False)
+                errors[at] = list(error.errors(include_url=False))
             except Exception as error:  # as above: the document is rejected, and says why
                 message = f"{type(error).__name__}: {error}"
                 errors[at] = [{"type": "value_error", "loc": (), "msg": message, "input": piece.documents[at]}]
@@ -272,10 +275,10 @@ class Validator:
             documents = json.loads(json.dumps(made, default=_plain))
         return documents
 
-    def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[ErrorDetails]]]:
+    def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[Reason]]]:
         """Return documents with the keys of the model, whatever stands there (``data_type`` evolves)."""
         made: list[Any] = []
-        errors: dict[int, list[ErrorDetails]] = {}
+        errors: dict[int, list[Reason]] = {}
         for at, document in enumerate(documents):
             if self._known == ["root"] or not isinstance(document, dict):
                 made.append(document)
@@ -292,7 +295,7 @@ class Validator:
             made.append(known if self._task.columns is Mode.DISCARD_VALUE else {**known, **document})
         return made, errors
 
-    def _error(self, found: ErrorDetails) -> ModelError:
+    def _error(self, found: Reason) -> ModelError:
         is_extra = found["type"] == "extra_forbidden"
         entity, mode = (Entity.COLUMNS, self._task.columns) if is_extra else (Entity.DATA_TYPE, self._task.data_type)
         loc = found["loc"]
@@ -327,7 +330,7 @@ def _plain(value: Any) -> Any:
     """Return a value of Python as one of JSON from which the column's type brings it back."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return value.isoformat() if isinstance(value, date | time) else to_jsonable_python(value)
+    return value.isoformat() if isinstance(value, date | time) else _ANY.dump_python(value, mode="json")
 
 
 def _text(value: Any) -> str | None:

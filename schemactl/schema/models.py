@@ -67,9 +67,10 @@ def config(model: type[BaseModel], key: str) -> Any:
 def variants_of(model: type[BaseModel]) -> Variants | None:
     """Return the variants of a root model that is a union with a discriminator of texts; None for other models."""
     root = model.model_fields.get("root") if issubclass(model, RootModel) else None
-    if root is None or not isinstance(root.discriminator, str):
+    name = None if root is None else _discriminator(root)
+    if root is None or name is None:
         return None
-    name, found = root.discriminator, dict[str, type[BaseModel]]()
+    found: dict[str, type[BaseModel]] = {}
     members = [each for each in get_args(_bare(root.annotation)) if isinstance(each, type)]
     key = name
     for member in members:
@@ -79,6 +80,14 @@ def variants_of(model: type[BaseModel]) -> Variants | None:
             values = get_args(_bare(field.annotation)) or (field.default,)
             found.update({str(each.value if isinstance(each, Enum) else each): member for each in values})
     return Variants(key, found) if found else None
+
+
+def _discriminator(field: FieldInfo) -> str | None:
+    """Return the field by which the members of a union differ; before Pydantic 2.13 the annotation notes it."""
+    annotation: Any = field.annotation
+    notes = annotation.__metadata__ if get_origin(annotation) is Annotated else ()
+    stated = (each.discriminator for each in (field, *notes) if isinstance(each, FieldInfo))
+    return next((each for each in stated if isinstance(each, str)), None)
 
 
 def contract_of(model: type[BaseModel]) -> dict[str, str]:

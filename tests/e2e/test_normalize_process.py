@@ -200,3 +200,38 @@ def test_interrupt_leaves_nothing_behind(work: Path) -> None:
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
     assert list(rows.iterdir()) == []
     assert list(files(work)) == ["orders.jsonl"]
+
+
+MODEL = """
+from typing import Annotated, Literal
+from pydantic import BaseModel, Field
+
+class Click(BaseModel):
+    kind: Literal["click"]
+    x: int
+
+class Buy(BaseModel):
+    kind: Literal["buy"]
+    total: float
+
+Event = Annotated[Click | Buy, Field(discriminator="kind")]
+"""
+
+
+@pytest.mark.spark
+def test_a_model_of_the_working_folder_judges_records(work: Path) -> None:
+    (work / "event_models.py").write_text(MODEL)
+    events = [{"kind": "click", "x": "1"}, {"kind": "buy", "total": 2}, {"kind": "click", "x": "a"}, {"kind": "view"}]
+    (work / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    asked = ("--model", "event_models:Event", "--dispatch", "buy=purchases")
+
+    stopped = normalize("events.jsonl", *asked, "--format", "json")
+    assert stopped.returncode == 1, stopped.stderr
+    report = json.loads(stopped.stdout)
+    jsonschema.validate(report, read_schema("normalize"))
+    assert [finding["contract"] for finding in report["inference"]["typing"]] == ["data_type=freeze"] * 2
+
+    loaded = normalize("events.jsonl", *asked, "--contract", "data_type=discard_row")
+    assert loaded.returncode == 0, loaded.stderr
+    assert "4 records = 2 loaded + 2 rejected\n" in loaded.stdout
+    assert (rows_of("click"), rows_of("purchases")) == (1, 1)
