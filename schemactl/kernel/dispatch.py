@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, Final
 
 from schemactl.inference.evidence import Position
@@ -38,12 +39,11 @@ class Piece:
         """Return some of the documents, as those of a table."""
         if len(places) == len(self.documents):
             return replace(self, table=table)
-        return Piece(
-            [self.documents[at] for at in places],
-            [self.positions[at] for at in places],
-            [self.texts[at] for at in places],
-            table,
-        )
+        if len(places) == 1:
+            (at,) = places
+            return Piece([self.documents[at]], [self.positions[at]], [self.texts[at]], table)
+        take = itemgetter(*places)
+        return Piece(take(self.documents), take(self.positions), take(self.texts), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,23 @@ class Dispatch:
 
     def sort(self, piece: Piece) -> Iterator[Piece]:
         """Yield the documents of each table."""
+        by_value: dict[str, list[int]] = {}
         groups: dict[str | None, list[int]] = {}
-        for at, name in enumerate(self.tables_of([value_at(document, self.path) for document in piece.documents])):
-            groups.setdefault(name, []).append(at)
+        for at, value in enumerate(self._values(piece.documents)):
+            if type(value) is str:
+                by_value.setdefault(value, []).append(at)
+            else:
+                groups.setdefault(self._table_of(value), []).append(at)
+        for value, places in by_value.items():
+            groups.setdefault(self._table_of(value), []).extend(places)
         for name, places in groups.items():
-            yield piece.taken(places, name)
+            yield piece.taken(sorted(places), name)
+
+    def _values(self, documents: Sequence[Any]) -> list[Any]:
+        if len(self.path) > 1:
+            return [value_at(document, self.path) for document in documents]
+        (key,) = self.path
+        return [document.get(key) if isinstance(document, dict) else None for document in documents]
 
     def tables_of(self, values: Sequence[Any]) -> list[str | None]:
         """Return the table that each value of the field names."""
