@@ -277,13 +277,14 @@ def test_what_dlt_refuses_is_refused(place: tuple[Any, ...], change: str, key: s
     else:
         holder[place[-1]][key] = copy.deepcopy(value)
     # dlt takes a size below 0, which no destination has.
-    findings = tuple(each for each in check(copy.deepcopy(stored)) if "no size is less than 0" not in each.message)
+    found = check(copy.deepcopy(stored))
+    findings = tuple(each for each in found if "no size is less than 0" not in each.message)
     try:
         theirs = DltSchema.from_dict(copy.deepcopy(stored))
     except Exception:
         assert findings
         return
     assert findings == ()
-    if "propagation" not in place:
+    if "propagation" not in place and not found:
         # dlt normalizes the names in `propagation` while it reads (docs/differences.md).
         assert version_hash(dlt_format.read(json.dumps(stored), "a.json").schema) == theirs.version_hash
