@@ -171,6 +171,15 @@ def test_schema_is_named_by_the_source_and_hints_lie_beside_it(flow: Flow) -> No
     assert (other.name, other.hints) == ("other", None)
 
 
+def test_hints_may_have_the_old_name_beside_the_source(flow: Flow) -> None:
+    Path("shop_schema.yml").write_text("settings: {preferred_types: {'re:_s$': text}}\n")
+
+    assert run(["infer", "shop.jsonl"]) == 0
+
+    (named,) = flow.requests
+    assert named.hints.schema.settings["preferred_types"] == {"re:_s$": "text"}
+
+
 def test_common_option_may_stand_before_the_name(flow: Flow) -> None:
     run(["--schemas", "before", *CALL])
     run(["--schemas", "before", *CALL, "--schemas", "after"])
