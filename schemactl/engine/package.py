@@ -28,8 +28,9 @@ from schemactl.engine.shipping import for_workers
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
+from schemactl.kernel.dispatch import Tables
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
-from schemactl.kernel.package import MESSAGE, Message, RowsJob, Tables, WrittenFile
+from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
 from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey

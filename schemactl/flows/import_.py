@@ -118,7 +118,10 @@ def _of_model(stated: str, request: ImportRequest) -> Schema:
     stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
     new = new_schema(request.name)
     before = new if stored is None else replace(new, normalizers=stored.normalizers)
-    return schema_of(find_model(stated, None), before, request.table)
+    model = find_model(stated, None)
+    if model.own is None and request.table is not None:
+        raise InputError(f"`--table` names one table, and `{stated}` has one for each variant", hint="leave it out")
+    return schema_of(model, before, request.table)
 
 
 def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_merged: bool = False) -> Imported:

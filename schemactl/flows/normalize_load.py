@@ -18,7 +18,7 @@ from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import describe_lineage, save_lineage
 from schemactl.flows.normalize_call import Call
 from schemactl.flows.own_files import check_root
-from schemactl.flows.packing import Made, Tables, check_balance, kept_rejects, package_of, rejects_together, report_of
+from schemactl.flows.packing import Made, check_balance, kept_rejects, package_of, rejects_together, report_of
 from schemactl.flows.progress import Progress
 from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
 from schemactl.flows.request import InferRequest
@@ -26,6 +26,7 @@ from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.report import TypingFinding
+from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports

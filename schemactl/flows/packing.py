@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
@@ -19,6 +19,7 @@ from schemactl.flows.progress import Progress
 from schemactl.inference.paths import format_path
 from schemactl.inference.report import InferenceReport, ViolationFinding
 from schemactl.inference.values import room_for
+from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
@@ -65,10 +66,6 @@ class Made:
     def rejected(self) -> tuple[Rejected, ...]:
         """The same, counted."""
         return self.rows.rejected if self.tally.is_loadable else ()
-
-
-Tables: TypeAlias = tuple[str, ...]
-"""What a scan calls one root table."""
 
 
 def make_rows(

@@ -50,6 +50,8 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     Raises:
         InputError: as ``_part_by_table``, or the typing is of no use for a table.
     """
+    if request.model is not None and request.typing is not None:
+        raise InputError("`--model` and `--typing` do not go together", hint="a model types texts itself")
     parts = _part_by_table(request, before)
     return tuple(replace(part, request=with_typing(part.request, before)) for part in parts)
 
@@ -91,14 +93,19 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     return tuple(_checked(part, before) for part in parts)
 
 
+def _by(request: InferRequest) -> str:
+    """Return the option by which records name their tables."""
+    return "--model" if request.model is not None and request.model.key is not None else "--table-by"
+
+
 def _to_dispatch(request: InferRequest) -> Part:
     asked = {"--table-per-file": request.table_per_file, "--table TABLE=SOURCE": bool(request.others)}
     asked["--typing"] = request.typing is not None
     if other := next((option for option, is_asked in asked.items() if is_asked), None):
-        raise InputError(f"`--table-by` and `{other}` do not go together", hint="leave one of them out")
+        raise InputError(f"`{_by(request)}` and `{other}` do not go together", hint="leave one of them out")
     saved, inputs = _find(request, request.sources)
     if saved:
-        raise InputError(f"`{saved[0]}` is evidence of one table", hint="`--table-by` takes data only")
+        raise InputError(f"`{saved[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
     return Part(request, (), inputs, is_stated=False)
 
 
@@ -138,7 +145,7 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
         count, first = scan.stray
         what = "1 record has" if count == 1 else f"{count:,} records have"
         hint = "`--table TABLE` names a table for such records"
-        raise InputError(f"{what} no text in `{stated}` (--table-by)", at=first.location, hint=hint)
+        raise InputError(f"{what} no text in `{stated}` ({_by(request)})", at=first.location, hint=hint)
     by_root: dict[str, list[str]] = {}
     for name in scan.tables:
         by_root.setdefault(_root(request, before, name), []).append(name)

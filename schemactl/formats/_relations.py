@@ -81,3 +81,13 @@ def _in_words(properties: dict[str, Any]) -> list[str]:
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
+    """Return the relations of a table as the property ``references`` states them, that to its parent among them."""
+    found = [
+        {"columns": list(each.columns), "referenced_table": each.other, "referenced_columns": list(each.other_columns)}
+        for each in relations_of(schema)
+        if each.table == table.name and each.columns and len(each.columns) == len(each.other_columns)
+    ]
+    return [each for at, each in enumerate(found) if each not in found[:at]]

@@ -28,7 +28,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._relations import relations_of
+from schemactl.formats._relations import references_of
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tree import Source
 from schemactl.schema.types import Schema, Table
@@ -62,23 +62,13 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     note = f"  Note: {_string(schema.description)}\n" if schema.description else ""
     head = f"{_comment(schema_hints(schema))}Project {_name(schema.name)} {{\n{note}}}\n"
     tables = list(own_tables(schema))
-    parts = [head, *(part for table in tables for part in _table(table, _references(table, schema)))]
+    parts = [head, *(part for table in tables for part in _table(table, references_of(table, schema)))]
     refs = [
         f"Ref: {_end(table.name, each['columns'])} > {_end(each['referenced_table'], each['referenced_columns'])}\n"
         for table in tables
-        for each in _references(table, schema)
+        for each in references_of(table, schema)
     ]
     return "\n".join([*parts, *(["".join(refs)] if refs else [])])
-
-
-def _references(table: Table, schema: Schema) -> list[dict[str, Any]]:
-    """Return the relations of a table as the property ``references`` states them, that to its parent among them."""
-    found = [
-        {"columns": list(each.columns), "referenced_table": each.other, "referenced_columns": list(each.other_columns)}
-        for each in relations_of(schema)
-        if each.table == table.name and each.columns and len(each.columns) == len(each.other_columns)
-    ]
-    return [each for at, each in enumerate(found) if each not in found[:at]]
 
 
 def _table(table: Table, references: list[dict[str, Any]]) -> Iterator[str]:

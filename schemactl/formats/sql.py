@@ -30,9 +30,9 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._relations import relations_of
+from schemactl.formats._relations import references_of
 from schemactl.schema.naming import naming_of
-from schemactl.schema.sql_types import type_in
+from schemactl.schema.sql_types import UPPER_CASE, type_in
 from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class SqlDialect:
 
     def write(self, schema: Schema, path: str | None = None) -> str:
         """Return the statements that make the tables of a schema."""
-        if self.name == "snowflake" and not self.folds and naming_of(schema).normalize_identifier("A") == "a":
+        if self.name in UPPER_CASE and not self.folds and naming_of(schema).normalize_identifier("A") == "a":
             return replace(self, folds=True).write(schema, path)
         hints = schema_hints(schema)
         parts = [f"-- {HINTS} schema: {json.dumps(hints)}\n"] if hints else []
@@ -114,14 +114,16 @@ class SqlDialect:
 
         try:
             statements = [each for each in parse(text, read=self.name) if each is not None]
-            stated = self._hints(text)
+            stated = self._hints(text, path)
         except SqlglotError as error:
             raise _no_sql(error, path, self.name) from error
+        except RecursionError as error:
+            raise InputError("this SQL is nested too deeply", at=Location(path)) from error
         losses: list[Loss] = []
         made: dict[str, _Table] = {}
         for statement in statements:
             if _makes_table(statement):
-                table = _Table(statement, self, path, stated.tables.get(len(made), {}))
+                table = _Table(statement, self, path, stated.tables.get(statement.this.this.name, {}))
                 if table.name in made:
                     raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
                 made[table.name] = table
@@ -144,7 +146,7 @@ class SqlDialect:
 
     def _table(self, table: Table, schema: Schema) -> str:
         fields = [field_of(column) for column in table.columns.values()]
-        references = list(_references(table, schema)) if self.has_references else []
+        references = references_of(table, schema) if self.has_references else []
         description = table.properties.get("description")
         native = table_properties(table.name, description if self._keeps_notes else None)
         native |= {"references": references} if references else {}
@@ -268,35 +270,39 @@ class SqlDialect:
 
     # --- reading ---
 
-    def _hints(self, text: str) -> _Hints:
+    def _hints(self, text: str, path: str) -> _Hints:
         """Return what our own comments state, by table and column."""
         from sqlglot.dialects.dialect import Dialect
 
         schema: Any = None
-        tables: dict[int, dict[str | None, Any]] = {}
-        number = -1
+        tables: dict[str, dict[str | None, Any]] = {}
+        made: dict[str | None, Any] = {}
+        name: str | None = None
         for token in Dialect.get_or_raise(self.name).tokenize(text):
             is_create = token.token_type.name == "CREATE"
-            number += is_create
-            for comment in token.comments:
-                stated = _STATED.match(comment)
-                if stated is None:
-                    continue
-                hints = json.loads(stated["hints"])
+            if is_create:
+                made, name = {}, ""
+            elif name is not None and token.token_type.name == "L_PAREN":
+                # What stands before the columns is the name of the table.
+                tables.setdefault(name, made)
+                name = None
+            elif name is not None:
+                name = token.text
+            for stated in filter(None, map(_STATED.match, token.comments)):
+                hints = _parsed(stated["hints"], path, token.line)
                 if stated["schema"]:
                     schema = hints
                 else:
-                    key = None if is_create else token.text
-                    tables.setdefault(number, {})[key] = hints
+                    made[None if is_create else token.text] = hints
         return _Hints(schema, tables)
 
 
 @dataclass(frozen=True, slots=True)
 class _Hints:
-    """What comments state of a schema, and of tables (by number; None for the table itself) and their columns."""
+    """What comments state of a schema, and of tables by name: of their columns, under None of the table itself."""
 
     schema: Any
-    tables: dict[int, dict[str | None, Any]]
+    tables: dict[str, dict[str | None, Any]]
 
 
 class _Table:
@@ -416,6 +422,13 @@ class _Table:
         return Record(self.name, columns, joined(known, own if isinstance(own, dict) else {}))
 
 
+def _parsed(hints: str, path: str, line: int) -> Any:
+    try:
+        return json.loads(hints)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"`{HINTS}` is followed by JSON", at=Location(path, line)) from error
+
+
 def _makes_table(statement: Any) -> TypeGuard[exp.Create]:
     from sqlglot import exp
 
@@ -434,13 +447,6 @@ def _option(properties: exp.Properties) -> str | None:
     found = (each for each in properties.expressions if each.name.lower() == "description")
     stated = next(found, None)
     return None if stated is None else stated.args["value"].name
-
-
-def _references(table: Table, schema: Schema) -> Iterator[dict[str, Any]]:
-    for each in relations_of(schema):
-        if each.table == table.name and each.columns and len(each.columns) == len(each.other_columns):
-            others = list(each.other_columns)
-            yield {"columns": list(each.columns), "referenced_table": each.other, "referenced_columns": others}
 
 
 @cache

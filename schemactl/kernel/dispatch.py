@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from schemactl.inference.evidence import Position
 
@@ -14,6 +14,9 @@ BLOCK_SHIFT: Final = 44
 
 ONE_TABLE: Final = ""
 """What the table of all records is called while they are read."""
+
+Tables: TypeAlias = tuple[str, ...]
+"""The values that name one root table: what they become is one name."""
 
 MOST_TABLES: Final = 1_000
 """Of one stream: a field with more values is a key or a measure, and names no tables."""

@@ -10,7 +10,7 @@ import pickle
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,7 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from schemactl.kernel.coercion import text_of
-from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece
+from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
 from schemactl.kernel.partitions import Gaps, RecordReader, read_rows, row_number
@@ -37,10 +37,6 @@ MESSAGE: Final = "message binary"
 
 _MOST_BYTES_HELD: Final = 1 << 26
 """Of rows that wait to be written; each table gets a row group of them."""
-
-
-Tables: TypeAlias = tuple[str, ...]
-"""The names by which a dispatch knows one root table: what they become is one name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,9 @@ DIALECTS: Final[Mapping[str, Words]] = {
     ),
 }  # fmt: skip
 
+UPPER_CASE: Final = frozenset(("snowflake",))
+"""The engines for which dlt writes names in upper case."""
+
 _STANDARD: Final = Words(
     text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
     integers=((16, "SMALLINT"), (32, "INT"), (64, "BIGINT")), timestamp="TIMESTAMPTZ", naive="TIMESTAMP", date="DATE",

@@ -22,10 +22,14 @@ from schemactl.examples import Examples, show_examples
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.models import find_model
+from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.tables import part_by_table
+from schemactl.flows.typing import find_typing
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.report import Outcome, Stop
 from schemactl.schema.changes import ColumnAdded
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
@@ -258,6 +262,26 @@ def test_a_schema_is_compared_with_a_model() -> None:
     assert (change.table, change.column.name) == ("orders", "more")
     with pytest.raises(InputError, match="is compared with one schema"):
         diff_schemas(replace(asked, base=None, model="order_models:Wider"))
+
+
+def test_options_that_a_model_leaves_no_room_for() -> None:
+    Path("a.csv").write_text("id\n1\n")
+    typing = find_typing_of("id")
+    call = {"sources": ("a.csv",), "name": "shop", "table": None, "schemas": Path("schemas")}
+    both = InferRequest(**call, typing=typing, model=find_model("order_models:Order", None))
+    with pytest.raises(InputError, match="`--model` and `--typing` do not go together"):
+        part_by_table(both, new_schema("shop"))
+    union = find_model("order_models:Event", None)
+    by_file = InferRequest(**call, model=union, dispatch=Dispatch(("kind",)), table_per_file=True)
+    with pytest.raises(InputError, match="`--model` and `--table-per-file` do not go together"):
+        part_by_table(by_file, new_schema("shop"))
+    with pytest.raises(InputError, match="`--table` names one table"):
+        import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Event", table="t"))
+
+
+def find_typing_of(name: str) -> Any:
+    Path("a.arc.json").write_text(json.dumps([{"id": "a", "name": name, "type": "string", "nullable": True}]))
+    return find_typing("a.arc.json", "column", SchemasFolder.at(Path("schemas")))
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,16 @@ def test_names_are_those_that_dlt_gives_tables_in_snowflake() -> None:
     )
     kept = sql.in_dialect("snowflake").write(FEATURES["naming convention"])
     assert 'CREATE TABLE "Orders" (\n  "Id"' in kept
+
+
+def test_hints_belong_to_their_table_whatever_stands_between() -> None:
+    schema = FEATURES["other hints of dlt on columns"]
+    text = "CREATE TABLE others (x int);\nCREATE INDEX i ON others (x);\n" + sql.write(schema)
+    assert losses_between(schema, sql.read(text, "shop.sql").schema) == ()
+
+
+@pytest.mark.parametrize("hints", ["{no}", "{" + '"a":{' * 100_000 + "}"])
+def test_hints_that_are_no_json_have_a_place(hints: str) -> None:
+    with pytest.raises(InputError, match="`x-dlt` is followed by JSON") as caught:
+        sql.read(f"CREATE TABLE t (\n  -- x-dlt: {hints}\n  a int\n)", "shop.sql")
+    assert str(caught.value.at) == "shop.sql:3"

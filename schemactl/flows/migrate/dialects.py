@@ -7,7 +7,7 @@ cannot change a type in its place, or not with a guard, a new column takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -37,7 +37,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.sql_types import DIALECTS, type_in
+from schemactl.schema.sql_types import DIALECTS, UPPER_CASE, type_in
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties, Table
 
@@ -78,9 +78,6 @@ _OWN_TYPES: Final[Mapping[str, Mapping[DataType, str]]] = {
     "tsql": {DataType.JSON: "NVARCHAR(MAX)", DataType.TEXT: "NVARCHAR(MAX)", DataType.BINARY: "VARBINARY(MAX)"},
 }
 """Where an engine's own word is meant, and sqlglot's is another."""
-
-_FOLDS: Final[Mapping[str, Callable[[str], str]]] = {"snowflake": str.upper}
-"""How dlt writes names for an engine, where that is not as the schema spells them."""
 
 _DIGITS: Final[Mapping[DataType, tuple[int, int]]] = {DataType.DECIMAL: (38, 9), DataType.WEI: (38, 0)}
 _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
@@ -301,7 +298,7 @@ class _Writer:
         from sqlglot import exp
 
         check_name(name)
-        return exp.to_identifier(_FOLDS.get(self.dialect, str)(name), quoted=True)
+        return exp.to_identifier(name.upper() if self.dialect in UPPER_CASE else name, quoted=True)
 
     def _column(self, name: str) -> exp.Column:
         from sqlglot import exp
