@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, cast
 from schemactl.destinations import Migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.catalogues import comparable, reported
+from schemactl.flows.lineage import sources_of
 from schemactl.flows.pairs import Pair, find_pairs
 from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred, find_schema
 from schemactl.formats._collector import paused_collector
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
+from schemactl.inference.lineage import Sources
 from schemactl.redaction import redact
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic
@@ -148,7 +150,25 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
         changes=comparison.changes,
         findings=findings,
         is_cosmetic=bool(comparison.changes) and is_cosmetic(comparison.changes),
+        sources=_sources(pair, comparison),
     )
+
+
+def _sources(pair: Pair, comparison: Comparison) -> Sources:
+    """Return the source paths of both sides' tables and columns, by their names in the head.
+
+    Raises:
+        InputError: a file of lineage cannot be read.
+    """
+    found: dict[tuple[str, str | None], tuple[str, ...]] = {}
+    for side in (pair.base, pair.head):
+        found |= sources_of(side) if side is not None else {}
+    for new, old in comparison.base_tables.items():
+        renamed = {(new, column): paths for (table, column), paths in found.items() if table == old}
+        found = {**renamed, **found}
+    for (table, new), old in comparison.base_columns.items():
+        found.setdefault((table, new), found.get((table, old), ()))
+    return found
 
 
 def _review_settings(request: DiffRequest) -> tuple[Review, ...]:

@@ -22,6 +22,7 @@ from schemactl.inference.findings import (
     find_violations,
 )
 from schemactl.inference.fitting import Fitted
+from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import module_of
@@ -59,6 +60,7 @@ class Evolution:
             there: of that dlt writes all.
         resolution: all that the data asks for.
         judgement: what the contract says of it.
+        lineage: which source paths feed its tables and columns.
     """
 
     report: InferenceReport
@@ -68,6 +70,7 @@ class Evolution:
     hints: Schema | None
     resolution: Resolution
     judgement: Judgement
+    lineage: Lineage
 
     def with_typing(self, found: tuple[TypingFinding, ...], rejected: Mapping[str, int]) -> Evolution:
         """Return the same with what is wrong with rows, which may refuse it, and with rejected records of no table."""
@@ -146,7 +149,8 @@ def evolve_schema(
             *_say_contracts(before, judgement.schema, request.contract),
         ),
     )
-    return Evolution(report, before, evolved, saved, hints, resolution, judgement)
+    lineage = lineage_of(evidence, resolution, evolved)
+    return Evolution(report, before, evolved, saved, hints, resolution, judgement, lineage)
 
 
 def _check_apart(resolution: Resolution) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
+from schemactl.flows.lineage import save_lineage
 from schemactl.flows.loading import find_destination
 from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.normalizers import check_normalizers
@@ -168,8 +169,9 @@ def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
         if (written := try_save(folder, opened, last.schema, last.hints)) is not None:
             seen = zip(parts, evolutions, strict=True)
             hidden = merge_all(hide_values(part.evidence, evolution.resolution) for part, evolution in seen)
+            _, lineage = save_lineage(folder, request.name, [each.lineage for each in evolutions])
             kept = _save_evidence(request, hidden)
-            return replace(report, saved=bool(written), written=(*written, *kept))
+            return replace(report, saved=bool(written), written=(*written, *lineage, *kept))
     raise unsteady(request.name)
 
 

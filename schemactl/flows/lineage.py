@@ -1,15 +1,16 @@
-"""Keeps the lineage of a schema beside its export file, across loads."""
+"""Keeps the lineage of a schema beside its export file, across commands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from pathlib import Path
 
-from schemactl.normalization.lineage import ENDING, Lineage, from_json, lineage_of, merge, to_json
-from schemactl.normalization.plan import Plan
-from schemactl.store.folder import SchemasFolder
+from schemactl.flows.references import Referred
+from schemactl.inference.lineage import ENDING, Lineage, Sources, from_json, merge, to_json
+from schemactl.store.folder import SchemasFolder, read_file
 from schemactl.store.lock import locked_schemas
-from schemactl.store.text import read_text, replace_file
+from schemactl.store.text import replace_file
 
 
 def read_lineage(folder: SchemasFolder, name: str) -> Lineage:
@@ -18,31 +19,45 @@ def read_lineage(folder: SchemasFolder, name: str) -> Lineage:
     Raises:
         InputError: the file cannot be read, or is no lineage.
     """
-    path = _path(folder, name)
-    return from_json(read_text(path), str(path)) if path.exists() else Lineage()
+    return lineage_in(folder.exports, name)
 
 
-def save_lineage(folder: SchemasFolder, name: str, plan: Plan) -> tuple[Lineage, tuple[str, ...]]:
-    """Add what a plan says to the lineage of schema ``name``.
+def lineage_in(folder: Path, name: str) -> Lineage:
+    """Return the lineage of schema ``name`` that lies in a folder; nothing where there is no file.
+
+    Raises:
+        InputError: the file cannot be read, or is no lineage.
+    """
+    path = folder / f"{name}{ENDING}"
+    return from_json(read_file(path), str(path)) if path.exists() else Lineage()
+
+
+def sources_of(referred: Referred) -> Sources:
+    """Return the source paths of a schema's tables and columns, by the lineage beside its file; none without one.
+
+    Raises:
+        InputError: the file cannot be read, or is no lineage.
+    """
+    return lineage_in(referred.history.parent, referred.schema.name).sources if referred.history else {}
+
+
+def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> tuple[Lineage, tuple[str, ...]]:
+    """Add what was found of each root table's data to the lineage of schema ``name``.
 
     Returns:
-        The lineage of all loads so far, and the file where that is new.
+        All lineage so far, and the file where that is new.
 
     Raises:
         InputError: the file is no lineage, the folder is in use, or it cannot be written.
     """
-    path = _path(folder, name)
+    path, added = folder.exports / f"{name}{ENDING}", reduce(merge, found, Lineage())
+    earlier = read_lineage(folder, name)
+    if path.exists() and merge(earlier, added) == earlier:
+        return earlier, ()
     with locked_schemas(folder.root):
-        earlier = read_lineage(folder, name)
-        lineage = merge(earlier, lineage_of(plan))
-        if lineage == earlier and path.exists():
-            return lineage, ()
+        lineage = merge(read_lineage(folder, name), added)
         replace_file(path, to_json(lineage))
     return lineage, (str(path),)
-
-
-def _path(folder: SchemasFolder, name: str) -> Path:
-    return folder.exports / f"{name}{ENDING}"
 
 
 def describe_lineage(lineage: Lineage) -> Mapping[str, Mapping[str, tuple[str, ...]]]:

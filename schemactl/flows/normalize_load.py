@@ -25,6 +25,7 @@ from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.lineage import Lineage
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.normalizers import make_plan
@@ -111,7 +112,8 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
         # Where another command was quicker: rows are made anew under the schema that it has saved.
         if (written := try_save(call.folder, opened, last.schema, last.hints)) is not None:
             report = _with_written(merge_reports([each.report for each in rows]), written)
-            return _deliver(call, report, [each.plan for each in rows], package, rejects, progress)
+            lineage, files = save_lineage(call.folder, report.name, [each.evolution.lineage for each in rows])
+            return _deliver(call, _with_written(report, files), lineage, package, rejects, progress)
     raise unsteady(call.request.inference.name)
 
 
@@ -220,15 +222,12 @@ def _with_unfit_counted(
 def _deliver(
     call: Call,
     report: NormalizeReport,
-    plans: Sequence[Plan],
+    lineage: Lineage,
     package: LoadPackage,
     rejects: WrittenRejects | None,
     progress: Progress,
 ) -> NormalizeReport:
     """Hand the rows over to the destination."""
-    for plan in plans:
-        lineage, files = save_lineage(call.folder, report.name, plan)
-        report = _with_written(report, files)
     with kept_rejects(call.request.rejects, rejects, call.load.id):
         progress(f"loading into {call.target.shown}", None)
         call.target.destination.load(call.target.url, package, progress)

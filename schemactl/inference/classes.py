@@ -76,6 +76,23 @@ def kind_of(value_class: str) -> str:
     return value_class.partition(":")[0]
 
 
+def type_of_class(value_class: str) -> DataType | None:
+    """Return the type that values of a class have by themselves (``inference.values.kind``); None where they have none.
+
+    >>> str(type_of_class("text:date,timestamp")), type_of_class("object")
+    ('text', None)
+    """
+    kind, _, answers = value_class.partition(":")
+    if kind in (NULL, OBJECT, LIST):
+        return None
+    marks = answers.split(",")
+    if kind == DataType.BIGINT and "wide" in marks:
+        return DataType.WEI
+    if kind == DataType.BIGINT and "beyond-wei" in marks:
+        return DataType.TEXT
+    return DataType(kind)
+
+
 def has_row_key(value: dict[str, Any]) -> bool:
     """Return whether an object brings a value for ``_dlt_id``, however the key is spelled."""
     return any(item and is_row_key(key) for key, item in value.items())

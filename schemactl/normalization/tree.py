@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
+from schemactl.inference.classes import LIST, OBJECT, kind_of, type_of_class
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
@@ -43,7 +43,7 @@ def tree_of(evidence: Evidence) -> Node:
 
 def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | None, None]]) -> Node:
     names = evidence.paths.get(path, {})
-    kinds = evidence.stated_types(path) | {kind for name in names if (kind := _kind_of_class(name))}
+    kinds = evidence.stated_types(path) | {kind for name in names if (kind := type_of_class(name))}
     met = {kind_of(name) for name in names}
     inner = {step: _node((*path, step), evidence, below) for step in below[path]}
     keys = {step: node for step, node in inner.items() if step is not ELEMENT}
@@ -54,19 +54,6 @@ def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | Non
         keys=keys,
         element=inner.get(ELEMENT),
     )
-
-
-def _kind_of_class(name: str) -> DataType | None:
-    """Return the type that values of a class have by themselves (``inference.values.kind``), None for null."""
-    kind, _, answers = name.partition(":")
-    if kind in (NULL, OBJECT, LIST):
-        return None
-    marks = answers.split(",")
-    if kind == DataType.BIGINT and "wide" in marks:
-        return DataType.WEI
-    if kind == DataType.BIGINT and "beyond-wei" in marks:
-        return DataType.TEXT
-    return DataType(kind)
 
 
 def _ordered(evidence: Evidence) -> Iterator[Path]:

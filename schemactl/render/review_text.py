@@ -17,7 +17,7 @@ from rich.tree import Tree
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, describe_column, place
 from schemactl.render.console import MOST_ALIKE, Look, first_lines, indented, more, print_sections, warning
-from schemactl.render.harmless import escape, show_name
+from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import (
@@ -154,7 +154,7 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
         _fill(branch, node, look)
         for column, below in node.columns.items():
             if look.is_verbose or below.findings:
-                _fill(branch.add(_label(column, below)), below, look)
+                _fill(branch.add(_label(column, below, review.sources.get((name or "", column), ()))), below, look)
         quiet += not branch.children and any(_labelled(node))
         if look.is_verbose or branch.children or (any(_labelled(node)) and quiet <= MOST_ALIKE):
             yield branch
@@ -181,13 +181,17 @@ def _node(nodes: dict[str | None, _Node], table: str | None, column: str | None)
 def _table_label(name: str | None, node: _Node, review: Review) -> Text:
     if name is None:
         return _mark("~").append("settings" if review.is_of_settings else "schema", style=_NAME)
-    return _label(name, node) if any(_labelled(node)) else _mark("~").append(show_name(name), style=_NAME)
+    if not any(_labelled(node)):
+        return _mark("~").append(show_name(name), style=_NAME)
+    return _label(name, node, review.sources.get((name, None), ()))
 
 
-def _label(name: str, node: _Node) -> Text:
+def _label(name: str, node: _Node, sources: Sequence[str]) -> Text:
     changes = list(_labelled(node))
     label = _mark(next(map(_sign, changes), "~")).append(show_name(name), style=_NAME)
-    return label.append(f": {escape('; '.join(map(describe, changes)))}") if changes else label
+    if changes:
+        label.append(f": {escape('; '.join(map(describe, changes)))}")
+    return label.append(f" from {show_sources(sources)}", style=_FAINT) if sources else label
 
 
 def _labelled(node: _Node) -> Iterator[Change]:

@@ -9,9 +9,10 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from schemactl.inference.lineage import Sources
 from schemactl.render.changes import describe_column
 from schemactl.render.console import FAINT, NAME, WARNING, Look, counted, print_sections
-from schemactl.render.harmless import escape, show_name
+from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema, Table
@@ -19,12 +20,16 @@ from schemactl.schema.types import Column, Schema, Table
 _SHOWN = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
 
 
-def print_schemas(found: Sequence[tuple[Schema, str]], look: Look) -> str:
-    """Return what ``schemactl show`` prints: schemas with their origins. Verbose: dlt's own tables and columns too."""
-    return print_sections([list(_schema(schema, origin, look)) for schema, origin in found], look)
+Shown = tuple[Schema, str, Sources]
+"""A schema, its origin, and where its tables and columns come from."""
 
 
-def schemas_document(found: Sequence[tuple[Schema, str]]) -> dict[str, Any]:
+def print_schemas(found: Sequence[Shown], look: Look) -> str:
+    """Return what ``schemactl show`` prints. Verbose: dlt's own tables and columns too."""
+    return print_sections([list(_schema(*each, look)) for each in found], look)
+
+
+def schemas_document(found: Sequence[Shown]) -> dict[str, Any]:
     """Return what ``schemactl show --format json`` prints."""
     return {
         "schemas": [
@@ -33,9 +38,9 @@ def schemas_document(found: Sequence[tuple[Schema, str]]) -> dict[str, Any]:
                 "version": schema.version,
                 "hash": schema.version_hash,
                 "origin": origin,
-                "tables": [_table_document(table) for table in schema.tables.values()],
+                "tables": [_table_document(table, sources) for table in schema.tables.values()],
             }
-            for schema, origin in found
+            for schema, origin, sources in found
         ]
     }
 
@@ -78,7 +83,7 @@ def _line(schema: Schema, is_pending: bool) -> Text:
     return line.append(", import edited, not taken over", style=WARNING) if is_pending else line
 
 
-def _schema(schema: Schema, origin: str, look: Look) -> Iterator[RenderableType]:
+def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:
     yield Text().append(show_name(schema.name), style=NAME).append(f": {_size(schema)}, hash {schema.version_hash}")
     yield Text(f"  {escape(origin)}", style=FAINT)
     prefix = system_prefix(naming_of(schema))
@@ -86,10 +91,11 @@ def _schema(schema: Schema, origin: str, look: Look) -> Iterator[RenderableType]
     branches: dict[str, Tree] = {}
     for table in _parents_first(schema.tables.values() if look.is_verbose else _own(schema)):
         above = branches.get(table.parent or "", tree)
-        branches[table.name] = branch = above.add(_table(table), guide_style=FAINT)
+        label = _fed(_table(table), sources.get((table.name, None)))
+        branches[table.name] = branch = above.add(label, guide_style=FAINT)
         for column in table.columns.values():
             if look.is_verbose or not column.name.startswith(prefix):
-                branch.add(_column(column))
+                branch.add(_fed(_column(column), sources.get((table.name, column.name))))
     if branches:
         yield tree
 
@@ -115,20 +121,26 @@ def _column(column: Column) -> Text:
     return _described(Text(f"{show_name(column.name)}: {escape(describe_column(column))}"), None)
 
 
+def _fed(line: Text, paths: Sequence[str] | None) -> Text:
+    return line.append(f" from {show_sources(paths)}", style=FAINT) if paths else line
+
+
 def _described(line: Text, description: Any) -> Text:
     return line.append(f"  {escape(description)}", style=FAINT) if isinstance(description, str) else line
 
 
-def _table_document(table: Table) -> dict[str, Any]:
+def _table_document(table: Table, sources: Sources) -> dict[str, Any]:
     return {
         "name": table.name,
         "parent": table.parent,
+        "sources": list(sources.get((table.name, None), ())),
         "write_disposition": table.properties.get("write_disposition"),
         "columns": [
             {
                 "name": column.name,
                 "data_type": str(column.data_type) if column.data_type else None,
                 "nullable": column.nullable,
+                "sources": list(sources.get((table.name, column.name), ())),
                 "hints": {
                     key: value for key, value in column.properties.items() if key not in ("data_type", "nullable")
                 },

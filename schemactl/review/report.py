@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from typing import Any
@@ -138,6 +139,7 @@ class Review:
         changes: all of them; findings speak of those that matter to somebody.
         findings: by severity, worst first, then in the schema's order; silenced and cosmetic ones as well.
         is_cosmetic: whether nothing but hints, wording and order changed the hash.
+        sources: the paths in data that feed its tables (under no column) and columns, as far as lineage knows them.
     """
 
     name: str
@@ -146,6 +148,7 @@ class Review:
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
     is_cosmetic: bool = False
+    sources: Mapping[tuple[str, str | None], tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_of_settings(self) -> bool:

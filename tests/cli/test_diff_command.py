@@ -12,6 +12,7 @@ import pytest
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
+from schemactl.inference.lineage import Lineage, TableLineage, to_json
 from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -71,6 +72,27 @@ def test_a_broken_reader_is_reported_and_fails_the_command(work: Path, capsys: p
     out = capsys.readouterr().out
     assert "✗ error C204: column `note` is gone from `orders`" in out
     assert "1 error — breaks readers and stored data" in out
+
+
+def test_what_changed_is_named_with_its_paths_in_the_data(work: Path, capsys: pytest.CaptureFixture[str]):
+    write(work / "new" / "shop.schema.yaml", schema_of({**WITHOUT_NOTE, "remark": COLUMNS["note"]}, before=BASE))
+    lineage = TableLineage(("$",), {"remark": {"$.meta.Note": ("text",)}, "id": {"$.id": ("bigint",)}})
+    (work / "new" / "shop.lineage.json").write_text(to_json(Lineage({"orders": lineage})))
+    run(["diff", "base.yaml", "new/shop.schema.yaml", "--verbose"])
+    assert "+ remark: new column, text from $.meta.Note" in capsys.readouterr().out
+    run(["diff", "base.yaml", "new/shop.schema.yaml", "--format", "markdown"])
+    assert "new column, text from `$.meta.Note`" in capsys.readouterr().out
+    (review,) = document("base.yaml", "new/shop.schema.yaml", capsys=capsys)["reviews"]
+    assert review["sources"] == [{"table": "orders", "column": "remark", "paths": ["$.meta.Note"]}]
+
+
+def test_a_renamed_column_has_the_paths_of_its_old_name(work: Path, capsys: pytest.CaptureFixture[str]):
+    renamed = {"id": COLUMNS["id"], "remark": {**COLUMNS["note"], "x-renamed-from": "note"}}
+    write(work / "new" / "shop.schema.yaml", schema_of(renamed, before=BASE))
+    lineage = Lineage({"orders": TableLineage(("$",), {"note": {"$.note": ("text",)}})})
+    (work / "new" / "shop.lineage.json").write_text(to_json(lineage))
+    (review,) = document("base.yaml", "new/shop.schema.yaml", capsys=capsys)["reviews"]
+    assert review["sources"] == [{"table": "orders", "column": "remark", "paths": ["$.note"]}]
 
 
 def test_the_same_schema_on_both_sides_is_no_change(work: Path, capsys: pytest.CaptureFixture[str]):

@@ -11,6 +11,7 @@ import pytest
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
+from schemactl.inference.lineage import Lineage, TableLineage, to_json
 from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -57,6 +58,25 @@ def test_a_schema_is_shown_as_a_tree(capsys: pytest.CaptureFixture[str]):
     assert "_dlt_loads (skip, 5 columns)" in capsys.readouterr().out
     (shop,) = document(capsys, "show")["schemas"]
     assert [table["parent"] for table in shop["tables"]] == [None, None, "orders", None]
+
+
+def test_lineage_names_the_paths_that_feed_tables_and_columns(capsys: pytest.CaptureFixture[str]):
+    lines = TableLineage(("$.lines[*]",), {"sku": {"$.lines[*].SKU": ("text",), "$.lines[*].Sku": ("text",)}})
+    EXPORT.with_name("shop.lineage.json").write_text(to_json(Lineage({"orders__lines": lines})))
+    assert run(["show", "shop", "--lineage"]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "orders (merge, 2 columns)",
+        "├── id: bigint, not null, primary_key",
+        "└── orders__lines (1 column) from $.lines[*]",
+        "    └── sku: text from $.lines[*].SKU, $.lines[*].Sku",
+    ]
+    (shop,) = document(capsys, "show", "--lineage")["schemas"]
+    (table,) = (each for each in shop["tables"] if each["name"] == "orders__lines")
+    assert table["sources"] == ["$.lines[*]"]
+    assert table["columns"][0]["sources"] == ["$.lines[*].SKU", "$.lines[*].Sku"]
+    EXPORT.with_name("shop.lineage.json").write_text("[]")
+    assert run(["show", "shop", "--lineage"]) == 2
+    assert "this is no lineage" in capsys.readouterr().err
 
 
 def test_schemas_are_listed_with_what_is_not_taken_over(capsys: pytest.CaptureFixture[str]):

@@ -34,7 +34,7 @@ class Shop:
 
     @property
     def stored(self) -> Any:
-        [path] = self.root.glob("export/*")
+        [path] = self.root.glob("export/*.schema.*")
         return read(path.read_text(), str(path)).schema
 
     def types(self, table: str = "orders") -> dict[str, str]:
@@ -145,6 +145,6 @@ def test_the_report_says_why_a_column_has_its_type(shop: Shop) -> None:
 
 def test_dlt_takes_a_schema_with_our_detectors(shop: Shop) -> None:
     shop.feed(*ROWS)
-    [path] = shop.root.glob("export/*")
+    [path] = shop.root.glob("export/*.schema.*")
     theirs = dlt.Schema.from_dict(yaml.safe_load(path.read_text()))
     assert theirs.stored_version_hash == shop.stored.version_hash

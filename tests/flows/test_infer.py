@@ -13,6 +13,7 @@ import pytest
 from schemactl.errors import InputError
 from schemactl.flows import infer as flow
 from schemactl.flows.infer import InferRequest, check_request, evolve, infer
+from schemactl.flows.lineage import read_lineage
 from schemactl.flows.resolution import SOURCE_NAMES
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats.dlt import read
@@ -47,7 +48,7 @@ class Shop:
 
     @property
     def schema(self) -> Schema:
-        [path] = self.root.glob("export/*")
+        [path] = self.root.glob("export/*.schema.*")
         return read(path.read_text(), str(path)).schema
 
     def columns(self, table: str = "orders") -> dict[str, str]:
@@ -86,12 +87,38 @@ def column_of(report: InferenceReport, name: str) -> Any:
 def test_first_run_writes_both_files_and_reports_them(shop: Shop) -> None:
     report = shop.feed({"id": 1, "items": [{"sku": "a"}]})
 
-    assert [Path(path).parent.name for path in report.written] == ["import", "export"]
+    names = ["shop.schema.yaml", "shop.schema.yaml", "shop.lineage.json"]
+    assert [Path(path).name for path in report.written] == names
+    assert [Path(path).parent.name for path in report.written] == ["import", "export", "export"]
     assert report.saved
     assert report.before_hash is None
     assert report.after_hash == shop.schema.version_hash
     assert shop.columns() == {"id": "bigint"}
     assert shop.columns("orders__items") == {"sku": "text"}
+
+
+def test_lineage_is_written_beside_the_export_file_and_leaves_the_hash(shop: Shop) -> None:
+    first = shop.feed({"id": 1, "items": [{"SKU": "a"}]})
+    assert read_lineage(shop.folder, "shop").sources == {
+        ("orders", None): ("$",),
+        ("orders", "id"): ("$.id",),
+        ("orders__items", None): ("$.items[*]",),
+        ("orders__items", "sku"): ("$.items[*].SKU",),
+    }
+    again = shop.feed({"ID": 2})
+    assert [Path(path).name for path in again.written] == ["shop.lineage.json"]
+    assert not again.saved
+    assert again.after_hash == first.after_hash
+    assert read_lineage(shop.folder, "shop").sources["orders", "id"] == ("$.id", "$.ID")
+    assert shop.feed({"ID": 2}).written == ()
+
+
+def test_a_check_and_a_refused_run_write_no_lineage(shop: Shop) -> None:
+    shop.feed({"id": 1})
+    before = read_lineage(shop.folder, "shop")
+    shop.feed({"id": 1, "note": "x"}, is_check=True)
+    shop.feed({"id": 1, "note": "x"}, contract="freeze")
+    assert read_lineage(shop.folder, "shop") == before
 
 
 def test_first_import_file_holds_hints_only(shop: Shop) -> None:
@@ -216,7 +243,7 @@ def test_check_finds_what_a_run_would_save(shop: Shop) -> None:
 
 def test_check_reports_a_hand_edited_export_file(shop: Shop) -> None:
     shop.feed({"id": 1})
-    [path] = shop.root.glob("export/*")
+    [path] = shop.root.glob("export/*.schema.*")
     path.write_text(path.read_text().replace("data_type: bigint\n", "data_type: bigint\n        x-note: mine\n", 1))
 
     report = shop.feed({"id": 1}, is_check=True)
@@ -263,7 +290,7 @@ def checked(shop: Shop) -> None:
 @pytest.mark.parametrize("place", ["import", "export"])
 def test_another_naming_convention_is_refused_where_tables_hold_data(shop: Shop, place: str) -> None:
     shop.feed({"id": 1, "orderId": 2})
-    [path] = shop.root.glob(f"{place}/*")
+    [path] = shop.root.glob(f"{place}/*.schema.*")
     with_naming(path)
 
     with pytest.raises(InputError, match=r"from `snake_case` to `sql_cs_v1`, .* data: `orders`") as reported:
@@ -280,7 +307,7 @@ def test_another_naming_convention_is_taken_where_the_schema_allows_it_or_has_no
     with_naming(path, "  allow_identifier_change_on_table_with_data: true\n")
     checked(shop)
     path.write_text(before)
-    [stored] = shop.root.glob("export/*")
+    [stored] = shop.root.glob("export/*.schema.*")
     stored.unlink()
     with_naming(path)
     checked(shop)

@@ -32,18 +32,22 @@ class Options(CommonOptions):
     reference: Annotated[
         str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references)
     ] = None
+    lineage: Annotated[
+        bool, typer.Option("--lineage", help="Show where in the data each table and column comes from.")
+    ] = False
     format: TextOrJson = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the schemas."""
+    from schemactl.flows.lineage import sources_of
     from schemactl.flows.references import find_schemas
     from schemactl.render.schema_text import print_schemas, schemas_document
     from schemactl.schema.hash import bump
     from schemactl.store.folder import SchemasFolder
 
     referred = find_schemas(options.reference or "import:", SchemasFolder.at(Path(options.schemas)))
-    found = [(bump(each.schema), each.origin) for each in referred]
+    found = [(bump(each.schema), each.origin, sources_of(each) if options.lineage else {}) for each in referred]
     if options.format == "json":
         from schemactl.render.json import render_document
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from datetime import date
 from typing import Any
 
 from schemactl.errors import Location
+from schemactl.render.changes import place
 from schemactl.render.json import render_document
 from schemactl.review.report import Counted, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
-from schemactl.schema.changes import ABSENT, Change
+from schemactl.schema.changes import ABSENT, Change, TableAdded, TableRemoved
 from schemactl.schema.types import Column, Table
 
 
@@ -80,7 +81,22 @@ def _review(review: Review) -> dict[str, Any]:
         "is_cosmetic": review.is_cosmetic,
         "changes": [change_document(change) for change in review.changes],
         "findings": [_finding(finding) for finding in review.findings],
+        "sources": [
+            {"table": table, "column": column, "paths": list(paths)}
+            for table, column in _places(review)
+            if table is not None and (paths := review.sources.get((table, column)))
+        ],
     }
+
+
+def _places(review: Review) -> Iterable[tuple[str | None, str | None]]:
+    """Return the tables and columns that the review is about, each once; with a table that is new its columns."""
+    found: dict[tuple[str | None, str | None], None] = {}
+    for change in review.changes:
+        found.setdefault(place(change))
+        if isinstance(change, TableAdded | TableRemoved):
+            found |= {(change.table.name, column): None for column in change.table.columns}
+    return found | {(finding.table, finding.column): None for finding in review.findings}
 
 
 def _version(version: Version | None) -> dict[str, Any] | None:

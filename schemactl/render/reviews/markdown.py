@@ -148,9 +148,9 @@ def _details(review: Review) -> Iterator[Callable[[], str]]:
         yield partial("- {}{}\n".format, mark, _prose(sentence))
     findings = [finding for finding in review.findings if words.is_shown(finding)]
     silenced = [finding for finding in review.findings if finding.silence]
-    yield from _listed("Findings", _in_full, findings)
+    yield from _listed("Findings", partial(_in_full, review), findings)
     yield from _listed("Silenced", _silenced, silenced)
-    yield from _listed("All changes", _change, review.changes)
+    yield from _listed("All changes", partial(_change, review), review.changes)
 
 
 def _listed(title: str, show: Callable[[Item], str], items: Iterable[Item]) -> Iterator[Callable[[], str]]:
@@ -167,12 +167,18 @@ def _version(side: str, version: Version) -> str:
     return f"- {side}: {_code(version.origin)}, version {version.number}, hash {_code(version.hash)}\n"
 
 
-def _change(change: Change) -> str:
-    return f"{_label(*place(change))}: {_prose(describe(change))}"
+def _change(review: Review, change: Change) -> str:
+    return f"{_label(*place(change))}: {_prose(describe(change))}{_sources(review, *place(change))}"
 
 
-def _in_full(finding: Finding) -> str:
-    lines = [f"{_code(finding.rule)} {_label(finding.table, finding.column)}: {_prose(finding.title)}"]
+def _sources(review: Review, table: str | None, column: str | None) -> str:
+    paths = review.sources.get((table, column), ()) if table is not None else ()
+    return f" from {', '.join(map(_code, paths))}" if paths else ""
+
+
+def _in_full(review: Review, finding: Finding) -> str:
+    sources = _sources(review, finding.table, finding.column)
+    lines = [f"{_code(finding.rule)} {_label(finding.table, finding.column)}: {_prose(finding.title)}{sources}"]
     lines.extend(
         _value(name, value)
         for name, value in (("before", finding.before), ("after", finding.after))

@@ -6,10 +6,8 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
+from schemactl.inference.lineage import Lineage, TableLineage, from_json, lineage_of, merge, to_json
 from schemactl.inference.resolve import resolve
-from schemactl.normalization.lineage import Lineage, TableLineage, from_json, lineage_of, merge, to_json
-from schemactl.normalization.normalizers import make_plan
-from schemactl.normalization.request import PlanRequest
 from schemactl.schema.judgement import judge
 from schemactl.schema.templates import new_schema
 
@@ -19,14 +17,14 @@ EMPTY = new_schema("demo")
 def lineage(documents, contract=None, before=EMPTY):
     evidence = observe((Position("a", number), document) for number, document in enumerate(documents, 1))
     resolution = resolve(evidence, before, "data")
-    return lineage_of(make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema, contract))))
+    return lineage_of(evidence, resolution, judge(before, resolution.schema, contract).schema)
 
 
 def test_columns_are_fed_by_paths_with_kinds():
     found = lineage([{"v": 1, "l": [{"A b": 2.5}]}, {"v": "x", "_dlt_id": "own"}])
     assert found.tables["data"] == TableLineage(
         ("$",),
-        {"v": {"$.v": ("bigint", "text")}, "v__v_text": {"$.v": ("text",)}, "_dlt_id": {"$._dlt_id": ("text",)}},
+        {"v": {"$.v": ("bigint",)}, "v__v_text": {"$.v": ("text",)}, "_dlt_id": {"$._dlt_id": ("text",)}},
     )
     assert found.tables["data__l"] == TableLineage(("$.l[*]",), {"a_b": {"$.l[*]['A b']": ("double",)}})
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.inference.paths import format_path
-from schemactl.normalization.plan import Plan, Rows
+from schemactl.schema.types import DataType, Schema
+
+if TYPE_CHECKING:
+    from schemactl.inference.evidence import Evidence
+    from schemactl.inference.resolve import Resolution, Taken
 
 MARK: Final = "schemactl_lineage"
 FORMAT: Final = 1
@@ -17,6 +21,9 @@ ENDING: Final = ".lineage.json"
 
 Kinds = Mapping[str, tuple[str, ...]]
 """Source paths (JSONPath, as ``format_path`` writes them), each with the kinds of its values, sorted."""
+
+Sources = Mapping[tuple[str, str | None], tuple[str, ...]]
+"""Source paths by table and column; those that make a table's rows under no column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +45,44 @@ class Lineage:
 
     tables: Mapping[str, TableLineage] = field(default_factory=dict)
 
+    @property
+    def sources(self) -> Sources:
+        """The source paths alone, by table and column."""
+        rows = {(name, None): table.rows for name, table in self.tables.items()}
+        return rows | {
+            (name, column): tuple(kinds)
+            for name, table in self.tables.items()
+            for column, kinds in table.columns.items()
+        }
 
-def lineage_of(plan: Plan) -> Lineage:
-    """Return the lineage of what a plan loads; what contracts refuse and what dlt makes itself is not in it."""
-    lineage = Lineage()
-    for rows in _loaded(plan.rows):
-        lineage = merge(lineage, Lineage({rows.table: _of_rows(rows)}))
-    return lineage
+
+def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Lineage:
+    """Return where the tables and columns come from that data feeds.
+
+    Args:
+        evidence: of the data.
+        resolution: what it asks the schema for.
+        schema: what the contract leaves of that; nothing else is fed.
+    """
+    columns: dict[str, dict[str, Kinds]] = {}
+    for (name, column), taken in resolution.taken.items():
+        if name in schema.tables and column in schema.tables[name].columns:
+            columns.setdefault(name, {})[column] = _kinds(evidence, taken)
+    rows = {name: tuple(map(format_path, found)) for name, found in resolution.rows.items() if name in schema.tables}
+    return Lineage({name: TableLineage(paths, columns.get(name, {})) for name, paths in rows.items()})
+
+
+def _kinds(evidence: Evidence, taken: Iterable[Taken]) -> Kinds:
+    """Return the kinds of values that a column takes from each path."""
+    # Reviews read lineage alone, and should not wait for what infers.
+    from schemactl.inference.classes import type_of_class
+    from schemactl.inference.values import TYPED
+
+    found: dict[str, set[str]] = {}
+    for path, name in taken:
+        types = evidence.stated_types(path) if name == TYPED else {type_of_class(name) or DataType.JSON}
+        found.setdefault(format_path(path), set()).update(map(str, types))
+    return {path: tuple(sorted(kinds)) for path, kinds in found.items()}
 
 
 def merge(earlier: Lineage, later: Lineage) -> Lineage:
@@ -104,23 +142,6 @@ def _table(stored: Mapping[str, Any]) -> TableLineage:
         for column, sources in stored["columns"].items()
     }
     return TableLineage(tuple(stored["rows"]), columns)
-
-
-def _loaded(rows: Rows) -> list[Rows]:
-    if rows.refusal is not None:
-        return []
-    return [rows, *(each for below in rows.lists for each in _loaded(below))]
-
-
-def _of_rows(rows: Rows) -> TableLineage:
-    columns: dict[str, Kinds] = {}
-    for cell in (*rows.cells, *rows.own_key):
-        for kind, targets in cell.targets.items():
-            for target in targets:
-                if target.refusal is None:
-                    name, source = target.column.name, {format_path(cell.path): (kind,)}
-                    columns[name] = _merge_kinds(columns.get(name, {}), source)
-    return TableLineage((format_path(rows.path),), columns)
 
 
 def _merge_kinds(earlier: Kinds, later: Kinds) -> Kinds:
