@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from schemactl.destinations import Migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.catalogues import comparable, reported
-from schemactl.flows.lineage import sources_of
+from schemactl.flows.lineage import sources_beside
 from schemactl.flows.pairs import Pair, find_pairs
 from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred, find_schema
@@ -162,7 +162,7 @@ def _sources(pair: Pair, comparison: Comparison) -> Sources:
     """
     found: dict[tuple[str, str | None], tuple[str, ...]] = {}
     for side in (pair.base, pair.head):
-        found |= sources_of(side) if side is not None else {}
+        found |= sources_beside(side.history, side.schema.name) if side is not None else {}
     for new, old in comparison.base_tables.items():
         renamed = {(new, column): paths for (table, column), paths in found.items() if table == old}
         found = {**renamed, **found}

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from pathlib import Path
 
-from schemactl.flows.references import Referred
 from schemactl.inference.lineage import ENDING, Lineage, Sources, from_json, merge, to_json
 from schemactl.store.folder import SchemasFolder, read_file
 from schemactl.store.lock import locked_schemas
@@ -32,13 +31,13 @@ def lineage_in(folder: Path, name: str) -> Lineage:
     return from_json(read_file(path), str(path)) if path.exists() else Lineage()
 
 
-def sources_of(referred: Referred) -> Sources:
-    """Return the source paths of a schema's tables and columns, by the lineage beside its file; none without one.
+def sources_beside(file: Path | None, name: str) -> Sources:
+    """Return the source paths of a schema's tables and columns, by the lineage beside its file; none without a file.
 
     Raises:
-        InputError: the file cannot be read, or is no lineage.
+        InputError: the lineage cannot be read, or is none.
     """
-    return lineage_in(referred.history.parent, referred.schema.name).sources if referred.history else {}
+    return lineage_in(file.parent, name).sources if file else {}
 
 
 def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> tuple[Lineage, tuple[str, ...]]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from schemactl.errors import InputError
+from schemactl.schema.path_patterns import Path, parse_path
+
+__all__ = ["ELEMENT", "Path", "format_path", "parse_keys", "row_path", "values_at"]
 
 ELEMENT: Final = None
 """The step from a list to any of its elements; keys are strings, so no key can be taken for it."""
 
-Path: TypeAlias = tuple[str | None, ...]
-"""For example ``("payload", "commits", ELEMENT, "sha")``; the empty path is the document itself."""
-
-_KEY = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
 _PLAIN_KEY = re.compile(r"[^\W\d]\w*")
 
 
@@ -49,17 +48,14 @@ def parse_keys(text: str) -> tuple[str, ...]:
     Raises:
         InputError: it is no such path.
     """
-    rest = text if text.startswith(("$.", "$[")) else f"$.{text}"
-    keys: list[str] = []
-    end = 1
-    while end < len(rest):
-        match = _KEY.match(rest, end)
-        if match is None:
-            raise InputError(f"`{text}` is no path to a field", hint="for example `type`, `meta.type` or `$['a.b']`")
-        plain, quoted = match.groups()
-        keys.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
-        end = match.end()
-    return tuple(keys)
+    try:
+        path = parse_path(text if text.startswith(("$.", "$[")) else f"$.{text}")
+    except InputError:
+        path = (ELEMENT,)
+    keys = tuple(key for key in path if key is not ELEMENT)
+    if len(keys) < len(path):
+        raise InputError(f"`{text}` is no path to a field", hint="for example `type`, `meta.type` or `$['a.b']`")
+    return keys
 
 
 def row_path(path: Path) -> Path:

@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.naming import Naming
-from schemactl.schema.settings import UNLIMITED_NESTING, NormalizerConfig, Pattern, compile_pattern
+from schemactl.schema.path_patterns import PathPattern
+from schemactl.schema.settings import UNLIMITED_NESTING, NormalizerConfig, Pattern, compile_any
 from schemactl.schema.types import Properties, Schema
 
 LIST_KEY: Final = "list"
@@ -80,8 +81,8 @@ class TableView(Protocol):
         """Return whether ``table`` is known and not nested."""
         ...
 
-    def keeps_json(self, table: str, column: str) -> bool:
-        """Return whether objects and lists under ``column`` stay whole, as JSON."""
+    def keeps_json(self, table: str, column: str, path: Path) -> bool:
+        """Return whether objects and lists under ``column``, which stand at ``path``, stay whole, as JSON."""
         ...
 
 
@@ -180,11 +181,12 @@ class RelationalNormalizer:
         # Before the row is out: what it changes in the schema does not touch its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
-        kept = self._filtered(table, cells)
+        at = path if wrapped is None else wrapped
+        kept = self._filtered(table, cells, at)
         if not kept:
             return
         parent = None if is_root else self._join(*above.tables)
-        yield Row(table, parent, kept, path if wrapped is None else wrapped)
+        yield Row(table, parent, kept, at)
         for list_ident, found in lists.items():
             for list_path, elements in found:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)
@@ -203,7 +205,7 @@ class RelationalNormalizer:
                 is_root = self._view.is_root(table)
                 value = Cell(self.names.value, element, element_path)
                 cells = _overwritten([value], {**above.propagated, **self._link_cells(above, is_root)})
-                if kept := self._filtered(table, cells):
+                if kept := self._filtered(table, cells, element_path):
                     yield Row(table, None if is_root else self._join(*above.tables), kept, element_path)
 
     def _flatten(
@@ -223,21 +225,23 @@ class RelationalNormalizer:
                 name = self._identifiers.column_part(key, source)
                 column = self._join(*parts, name) if parts else name
                 kind = type(value)
-                if kind is dict and not self._is_kept(table, column, left):
+                if kind is dict and not self._is_kept(table, column, source, left):
                     stack.append((value, left - 1, (*parts, name), source))
-                elif kind is list and not self._is_kept(table, column, left):
+                elif kind is list and not self._is_kept(table, column, source, left):
                     list_ident = (*parts, self._identifiers.table_part(key, source))
                     lists.setdefault(list_ident, []).append((source, value))
                 else:
                     cells.append(Cell(column, value, source))
         return cells, lists
 
-    def _filtered(self, table: str, cells: list[Cell]) -> tuple[Cell, ...]:
+    def _filtered(self, table: str, cells: list[Cell], row: Path) -> tuple[Cell, ...]:
         """Return what the filters leave of a row; of nothing dlt makes no row, and none below (docs/dlt.md §5.7)."""
-        return tuple(cell for cell in cells if not (self._filters and self._filters.drops(table, cell.column)))
+        if self._filters is None:
+            return tuple(cells)
+        return tuple(cell for cell in cells if not self._filters.drops(table, cell.column, *_place(cell, row)))
 
-    def _is_kept(self, table: str, column: str, level: int) -> bool:
-        return level <= 0 or self._view.keeps_json(table, column)
+    def _is_kept(self, table: str, column: str, path: Path, level: int) -> bool:
+        return level <= 0 or self._view.keeps_json(table, column, path)
 
     def _link_cells(self, above: _Above, is_root: bool) -> dict[str, Cell]:
         values = {} if is_root else {self.names.parent_id: above.row_key, self.names.list_index: 0}
@@ -256,6 +260,11 @@ class RelationalNormalizer:
         }
 
 
+def _place(cell: Cell, row: Path) -> tuple[Path, bool]:
+    is_made = cell.path is NO_PATH
+    return (row if is_made else cell.path), is_made
+
+
 def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
     """Return ``cells`` with those added that dlt adds: where the data has the column too, it keeps its place only."""
     left = dict(added)
@@ -265,12 +274,19 @@ def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    excludes: tuple[Pattern, ...]
-    includes: tuple[Pattern, ...]
+    excludes: tuple[Pattern | PathPattern, ...]
+    includes: tuple[Pattern | PathPattern, ...]
 
-    def drop(self, path: str) -> bool:
-        is_excluded = any(pattern.search(path) for pattern in self.excludes)
-        return is_excluded and not any(pattern.search(path) for pattern in self.includes)
+    def drop(self, name: str, path: Path, is_made: bool) -> bool:
+        return any(_is_met(each, name, path) for each in self.excludes) and not any(
+            # Rows with something to include need their keys.
+            _is_met(each, name, path) or (is_made and isinstance(each, PathPattern) and each.is_below(path))
+            for each in self.includes
+        )
+
+
+def _is_met(pattern: Pattern | PathPattern, name: str, path: Path) -> bool:
+    return pattern.search(name) if isinstance(pattern, Pattern) else pattern.is_at_or_above(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,17 +311,24 @@ class Filters:
         }
         return cls(naming, rules)
 
-    def drops(self, table: str, column: str) -> bool:
-        """Return whether rows of ``table`` lose their ``column``, one of dlt's own included."""
+    def drops(self, table: str, column: str, path: Path, is_made: bool) -> bool:
+        """Return whether rows of a table lose a value of a column.
+
+        Args:
+            table: whose rows.
+            column: that takes the value.
+            path: where the value stands; where dlt makes it, the path of the row.
+            is_made: whether dlt makes it.
+        """
         if not self._rules:
             return False
         parts = self._naming.break_path(table)
         for end in range(len(parts), 0, -1):
             rules = self._rules.get(self._naming.make_path(*parts[:end]))
-            if rules and rules.drop(self._naming.make_path(*parts[end:], column)):
+            if rules and rules.drop(self._naming.make_path(*parts[end:], column), path, is_made):
                 return True
         return False
 
 
-def _compiled(patterns: Iterable[Any] | None) -> tuple[Pattern, ...]:
-    return tuple(compile_pattern(str(pattern)) for pattern in patterns or ())
+def _compiled(patterns: Iterable[Any] | None) -> tuple[Pattern | PathPattern, ...]:
+    return tuple(compile_any(str(pattern)) for pattern in patterns or ())

@@ -234,19 +234,19 @@ class _Structures:
         tables = dict(schema.tables)
         for name, column in self._found.taken:
             found = tables[name].columns.get(column)
-            if found is not None and self._is_kept(name, found):
+            if found is not None and self._is_kept(name, found, self._found.sources((name, column))[0]):
                 columns = {**tables[name].columns, column: self._evolved_column(tables[name], found)}
                 tables[name] = replace(tables[name], columns=columns)
         return replace(schema, tables=tables)
 
-    def _is_kept(self, table: str, column: Column) -> bool:
+    def _is_kept(self, table: str, column: Column, path: Path) -> bool:
         if column.data_type is not DataType.JSON or any(map(column.properties.get, _KEY_HINTS)):
             return False
         known = self._before.tables[table].columns.get(column.name) if table in self._before.tables else None
         if SPARK_TYPE in column.properties:
             return True
         is_stated = known is not None and bool(known.properties.get("data_type"))
-        return not is_stated and self._settings.preferred_type(column.name) is not DataType.JSON
+        return not is_stated and self._settings.preferred_type(column.name, path) is not DataType.JSON
 
     def _evolved_column(self, table: Table, column: Column) -> Column:
         levels = table.normalizer_hint("max_nesting")

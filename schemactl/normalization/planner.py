@@ -259,12 +259,12 @@ class _Planner:
         known = self._schema.tables.get(table) or Table(table, properties={"parent": table})
         key, key_columns = row_key(known, self.names.row_id)
         content = self._content(table, found, is_document=not above.tables)
-        passed, refusal = self._passed(table, above.inherited)
+        passed, refusal = self._passed(table, found.path, above.inherited)
         own_key = self._own_key(table, found.path, content, above)
         over = {each.target.name for each in passed}
         over |= {self.names.row_id} | self._made_over(known, is_keyed=bool(own_key))
         cells = self._cells(table, (*content.values, *above.inherited), over)
-        left = self._left_by_filters(known, passed, is_keyed=bool(own_key))
+        left = self._left_by_filters(known, found.path, passed, is_keyed=bool(own_key))
         if not cells and not left:
             return None
         if table not in self._schema.tables:
@@ -317,7 +317,7 @@ class _Planner:
                 source = (*at, key)
                 name = self._identifiers.column_part(key, source)
                 column = self._identifiers.join(*parts, name) if parts else name
-                is_kept = self._is_kept(table, column, left)
+                is_kept = self._is_kept(table, column, source, left)
                 kinds = node.kinds | ({DataType.JSON} if is_kept and (node.is_object or node.is_list) else _NONE)
                 if kinds:
                     values.append(Inherited(column, source, kinds))
@@ -333,19 +333,19 @@ class _Planner:
         """Add what dlt makes of elements that are lists: objects with the list under a key of its own."""
         key, level = (self.names.value, found.level) if is_document else (LIST_KEY, found.level - 1)
         name = self._identifiers.column_part(key, found.path)
-        if self._is_kept(table, name, level):
+        if self._is_kept(table, name, found.path, level):
             values.append(Inherited(name, found.path, frozenset({DataType.JSON})))
         elif found.element.element:
             ident = (self._identifiers.table_part(key, found.path),)
             lists.append(_List(ident, (*found.path, ELEMENT), found.element.element, level - 1))
 
-    def _is_kept(self, table: str, column: str, level: int) -> bool:
+    def _is_kept(self, table: str, column: str, path: Path, level: int) -> bool:
         """Return whether objects and lists stay whole, as JSON."""
         if level <= 0:
             return True
         known = self._schema.tables.get(table)
         stated = known.columns[column].data_type if known and column in known.columns else None
-        return (stated or self._settings.preferred_type(column)) is DataType.JSON
+        return (stated or self._settings.preferred_type(column, path)) is DataType.JSON
 
     # what becomes of it
 
@@ -353,7 +353,9 @@ class _Planner:
         return tuple(
             Cell(value.name, value.path, self._targets.by_kind(table, value.name, value.kinds))
             for value in values
-            if not value.made and value.name not in over and not self._filters.drops(table, value.name)
+            if not value.made
+            and value.name not in over
+            and not self._filters.drops(table, value.name, value.path, is_made=False)
         )
 
     def _own_key(self, table: str, path: Path, content: _Content, above: _Above) -> tuple[Cell, ...]:
@@ -361,10 +363,10 @@ class _Planner:
         if any(value.made and value.name == name for value in above.inherited):
             raise InputError(f"the normalizer's config copies keys over the `{name}` of `{table}`")
         found = [value for value in (*content.values, *above.inherited) if value.name == name and value.path != path]
-        is_dropped = self._filters.drops(table, name)
         return tuple(
             Cell(name, value.path, {} if is_dropped else self._targets.by_kind(table, name, value.kinds))
             for value in found
+            for is_dropped in (self._filters.drops(table, name, value.path, is_made=False),)
         )
 
     def _made_over(self, table: Table, *, is_keyed: bool) -> set[str]:
@@ -373,11 +375,13 @@ class _Planner:
             return {self.names.load_id}
         return set() if is_keyed else {self.names.parent_id, self.names.list_index}
 
-    def _passed(self, table: str, inherited: Iterable[Inherited]) -> tuple[tuple[Passed, ...], Violation | None]:
+    def _passed(
+        self, table: str, path: Path, inherited: Iterable[Inherited]
+    ) -> tuple[tuple[Passed, ...], Violation | None]:
         """Return the values made above, and the violation that rejects the rows because of them."""
         passed: list[Passed] = []
         for value in inherited:
-            if not value.made or self._filters.drops(table, value.name):
+            if not value.made or self._filters.drops(table, value.name, path, is_made=True):
                 continue
             kind = DataType.BIGINT if value.made == self.names.list_index else DataType.TEXT
             target = self._targets.made(table, value.name, kind)
@@ -387,10 +391,10 @@ class _Planner:
                 passed.append(Passed(target.column, value.path, value.made))
         return tuple(passed), None
 
-    def _left_by_filters(self, table: Table, passed: Iterable[Passed], *, is_keyed: bool) -> bool:
+    def _left_by_filters(self, table: Table, path: Path, passed: Iterable[Passed], *, is_keyed: bool) -> bool:
         """Return whether rows have a column of dlt's own, so that none is ever empty."""
         made = {self.names.row_id, *self._made_over(table, is_keyed=is_keyed), *(each.target.name for each in passed)}
-        return not all(self._filters.drops(table.name, name) for name in made)
+        return not all(self._filters.drops(table.name, name, path, is_made=True) for name in made)
 
     def _below(self, table: Table, path: Path, content: _Content, above: _Above) -> tuple[Inherited, ...]:
         mapping = self._propagation.of(table.name, not table.is_nested)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schemactl.errors import did_you_mean
+from schemactl.errors import InputError, did_you_mean
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
+from schemactl.schema.path_patterns import PREFIX, compile_path
 from schemactl.schema.templates import MAX_NAME_LENGTH
 
 Keys = tuple[str | int, ...]
@@ -92,19 +93,24 @@ def schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
 
 
 def pattern(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check dlt's SimpleRegex: a name, or ``re:`` and a regular expression."""
-    if isinstance(value, str) and value.startswith("re:"):
-        yield from regex(value, keys)
+    """Check dlt's SimpleRegex, a name, or ``re:`` and a regular expression; or ``path:`` and a path in the data."""
+    if isinstance(value, str) and value.startswith(("re:", PREFIX)):
+        yield from prefixed(value, keys)
     elif isinstance(value, str) and re.match(r"[^a-zA-Z\d_]", value):
         yield Finding(keys, f"{_shown(value)} looks like a regular expression", f"write `re:{value}`")
     else:
         yield from text(value, keys)
 
 
-def regex(value: str, keys: Keys) -> Iterator[Finding]:
-    """Check the regular expression after ``re:``."""
+def prefixed(value: str, keys: Keys) -> Iterator[Finding]:
+    """Check the regular expression after ``re:``, and the path after ``path:``; any other text is a name."""
     try:
-        re.compile(value.removeprefix("re:"))
+        if value.startswith(PREFIX):
+            compile_path(value)
+        elif value.startswith("re:"):
+            re.compile(value.removeprefix("re:"))
+    except InputError as error:
+        yield Finding(keys, error.message, error.hint)
     except (re.error, OverflowError, RecursionError) as error:
         yield Finding(keys, f"{_shown(value)} is no regular expression: {error}")
 

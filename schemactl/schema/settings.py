@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from schemactl.errors import InputError
+from schemactl.schema.path_patterns import PREFIX, Path, PathPattern, compile_path
 from schemactl.schema.types import DataType, Properties
 from schemactl.time_limit import time_limit
 
@@ -72,6 +73,21 @@ def compile_pattern(pattern: str) -> Pattern:
         raise InputError(f"`{pattern}` is not a regular expression: {error}", hint=hint) from error
 
 
+def compile_any(pattern: str) -> Pattern | PathPattern:
+    """Compile a pattern of names, or one of paths (``path:$.orders[*].id``).
+
+    Raises:
+        InputError: it is neither.
+    """
+    return compile_path(pattern) if pattern.startswith(PREFIX) else compile_pattern(pattern)
+
+
+def _is_met(pattern: Pattern | PathPattern, name: str, path: Path | None) -> bool:
+    if isinstance(pattern, Pattern):
+        return pattern.search(name)
+    return path is not None and pattern.is_at(path)
+
+
 def _is_quick(regex: str) -> bool:
     """Return whether a search cannot take long (one repetition, or few choices), so that no clock is needed."""
     repetitions = sum(map(regex.count, "*+{"))
@@ -104,8 +120,8 @@ class Settings:
 
     detections: tuple[str, ...] = ()
     schema_contract: Mapping[str, str] | str | None = None
-    _hints: tuple[tuple[str, tuple[Pattern, ...]], ...] = field(default=(), repr=False)
-    _preferred: tuple[tuple[str, Pattern, DataType], ...] = field(default=(), repr=False)
+    _hints: tuple[tuple[str, tuple[Pattern | PathPattern, ...]], ...] = field(default=(), repr=False)
+    _preferred: tuple[tuple[str, Pattern | PathPattern, DataType], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Settings:
@@ -119,30 +135,34 @@ class Settings:
         return cls(
             detections=tuple(section.get("detections") or ()),
             schema_contract=section.get("schema_contract"),
-            _hints=tuple((hint, tuple(map(compile_pattern, patterns))) for hint, patterns in hints.items()),
-            _preferred=tuple((key, compile_pattern(key), DataType(name)) for key, name in preferred.items()),
+            _hints=tuple((hint, tuple(map(compile_any, patterns))) for hint, patterns in hints.items()),
+            _preferred=tuple((key, compile_any(key), DataType(name)) for key, name in preferred.items()),
         )
 
-    def column_hints(self, name: str) -> dict[str, bool]:
+    def column_hints(self, name: str, path: Path | None = None) -> dict[str, bool]:
         """Return the properties that a new column ``name`` gets, ``nullable`` first (docs/dlt.md §6.6).
 
         As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable.
+
+        Args:
+            name: of the column.
+            path: where in the data its first value stands; None where that is not known.
         """
-        matched = {hint: any(p.search(name) for p in patterns) for hint, patterns in self._hints}
+        matched = {hint: any(_is_met(each, name, path) for each in patterns) for hint, patterns in self._hints}
         hints = {"nullable": not matched.pop("not_null", False)}
         for hint, is_matched in matched.items():
             if hint not in _UNSTATED_MATCHED if is_matched else hint in _STATED_UNMATCHED:
                 hints[hint] = is_matched
         return hints
 
-    def preferred_type(self, name: str) -> DataType | None:
+    def preferred_type(self, name: str, path: Path | None = None) -> DataType | None:
         """Return the type of a new column ``name`` whatever its value; the first matching pattern decides."""
-        found = self.preferred(name)
+        found = self.preferred(name, path)
         return found[1] if found else None
 
-    def preferred(self, name: str) -> tuple[str, DataType] | None:
-        """Return the first pattern of ``preferred_types`` that matches ``name``, as it is stated, and its type."""
-        return next(((stated, of) for stated, pattern, of in self._preferred if pattern.search(name)), None)
+    def preferred(self, name: str, path: Path | None = None) -> tuple[str, DataType] | None:
+        """Return the first pattern of ``preferred_types`` that matches, as it is stated, and its type."""
+        return next(((stated, of) for stated, pattern, of in self._preferred if _is_met(pattern, name, path)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ becomes of one, that is an open question.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
+from schemactl.schema.path_patterns import Path, parse_path
 from schemactl.schema.renames import RENAMED_FROM, column_claims, origins, table_claims
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table
@@ -25,6 +26,9 @@ _NOTED: Final = ("x-source-names", "x-detections")
 """Properties of tables that inference writes down."""
 
 _MARKS: Final = "x-normalizer"
+
+Sources = Mapping[tuple[str, str | None], Sequence[str]]
+"""Paths in the data by table and column, the first one first."""
 
 Named = TypeVar("Named", Table, Column)
 
@@ -65,7 +69,7 @@ class Synced:
     written: tuple[str, ...] = ()
 
 
-def take_over(imported: Schema, exported: Schema, earlier: Schema | None) -> TakenOver:
+def take_over(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> TakenOver:
     """Return what ``exported`` becomes by the import file.
 
     Args:
@@ -73,9 +77,10 @@ def take_over(imported: Schema, exported: Schema, earlier: Schema | None) -> Tak
         exported: the schema as it is stored.
         earlier: the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
             column that inference could have made counts as brought by data.
+        sources: where in the data the stored columns come from, for hints and types by path.
     """
     stated = _with_fitted_names(imported, exported, earlier)
-    merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier))
+    merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
     tables = {name: merge.table(table) for name, table in stated.tables.items()}
     for name, table in exported.tables.items():
         if name not in tables and merge.keeps_table(table, tables):
@@ -127,6 +132,7 @@ class _Merge:
     imported: Schema
     exported: Schema
     earlier: Schema | None
+    sources: Sources
     open_questions: list[str] = field(default_factory=list)
     _new: Settings = field(init=False)
     _old: Settings = field(init=False)
@@ -206,33 +212,39 @@ class _Merge:
         if old is not None and old.is_complete:
             self.open_questions.append(f"`{table}.{stated.name}` states no type any more")
         self._ask_for_type(table, stored)
-        return Column(stated.name, {**self._inferred(stored), **stated.properties})
+        return Column(stated.name, {**self._inferred(table, stored), **stated.properties})
 
     def _column_of_data(self, table: str, column: Column, before: Table | None) -> Column:
         """Return a column that the import file does not state; hints that it stated before are gone."""
         if not column.is_complete:
             return column
         self._ask_for_type(table, column)
-        inferred = self._inferred(column)
+        inferred = self._inferred(table, column)
         had_hints = before is not None and column.name in before.columns
         if self.earlier is None:
             had_hints = not column.properties.keys() <= inferred.keys()
         is_as_before = self.imported.settings.get("default_hints") == self.exported.settings.get("default_hints")
         return column if is_as_before and not had_hints else Column(column.name, inferred)
 
-    def _inferred(self, column: Column) -> dict[str, Any]:
+    def _path(self, table: str, column: Column) -> Path | None:
+        """Return where in the data the first value of a column stood; None where nobody knows it."""
+        paths = () if column.is_variant else self.sources.get((table, column.name), ())
+        return parse_path(paths[0]) if paths else None
+
+    def _inferred(self, table: str, column: Column) -> dict[str, Any]:
         """Return what data and the settings say of a column."""
         kept = (*_INFERRED, "variant", "description") if column.is_variant else _INFERRED
         found = {key: column.properties[key] for key in kept if key in column.properties}
-        return {**found, **self._new.column_hints(column.name)}
+        return {**found, **self._new.column_hints(column.name, self._path(table, column))}
 
     def _ask_for_type(self, table: str, column: Column) -> None:
         """Note it where the settings give a column of data another type than it has."""
         if column.is_variant or column.name.startswith(self._system_prefix) or table.startswith(self._system_prefix):
             return
         name = f"`{table}.{column.name}`"
-        preferred = self._new.preferred_type(column.name)
-        if preferred != self._old.preferred_type(column.name) and preferred is not column.data_type:
+        path = self._path(table, column)
+        preferred = self._new.preferred_type(column.name, path)
+        if preferred != self._old.preferred_type(column.name, path) and preferred is not column.data_type:
             self.open_questions.append(f"`preferred_types` changed for {name}")
         elif preferred is None and self._new.detections != self._old.detections:
             question = "`detections` changed, from which the types of columns follow"

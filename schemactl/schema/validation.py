@@ -23,8 +23,8 @@ from schemactl.schema.checks import (
     one_of,
     or_null,
     pattern,
+    prefixed,
     record,
-    regex,
     schema_name,
     size,
     storable,
@@ -141,9 +141,7 @@ _settings = record(
         "schema_contract": or_null(_contract),
         "detections": or_null(list_of(_detection)),
         "default_hints": map_of(list_of(pattern)),
-        "preferred_types": map_of(
-            _data_type, key=lambda name, keys: regex(name, keys) if name.startswith("re:") else iter(())
-        ),
+        "preferred_types": map_of(_data_type, key=prefixed),
     }
 )
 

@@ -12,6 +12,7 @@ from schemactl.flows.meaning import meaning_of
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.sync import SyncRequest, sync_schemas
 from schemactl.formats import dlt
+from schemactl.inference.lineage import Lineage, TableLineage, to_json
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -236,3 +237,15 @@ def test_a_rename_that_is_taken_back_is_no_name_that_was_too_long(start):
     put(IMPORT, schema_of({"email": {"data_type": "text"}}))
     sync()
     assert columns()["email"] == {"data_type": "text"}
+
+
+def test_hints_by_path_hold_for_the_columns_that_lineage_names(start):
+    start({}, data(id="bigint", order_id="bigint"))
+    lineage = {"id": {"$.id": ("bigint",)}, "order_id": {"$.order.id": ("bigint",)}}
+    EXPORT.with_name("pay.lineage.json").write_text(to_json(Lineage({"payments": TableLineage(("$",), lineage)})))
+    put(
+        IMPORT, schema_of({}, settings={**new_schema("pay").settings, "default_hints": {"unique": ["path:$.order.id"]}})
+    )
+    assert not sync().open_questions
+    assert columns()["order_id"]["unique"] is True
+    assert "unique" not in columns()["id"]

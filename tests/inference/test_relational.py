@@ -19,7 +19,7 @@ class View:
     def is_root(self, table):
         return table in self.roots
 
-    def keeps_json(self, table, column):
+    def keeps_json(self, table, column, path):
         return (table, column) in self.json
 
 

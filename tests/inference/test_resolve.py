@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.paths import ELEMENT
@@ -101,3 +103,27 @@ def test_identifiers_fit_the_destination():
     resolution = resolve(evidence_of([{"a" * 40: 1}, {"a" * 40: "x"}]), EMPTY, "data", max_identifier_length=20)
     assert all(len(name) <= 20 for name in resolution.schema.tables["data"].columns)
     assert len(types_of(resolution)) == 2
+
+
+# patterns of paths
+
+
+def test_hints_and_types_of_new_columns_go_by_their_paths():
+    settings = {
+        **EMPTY.settings,
+        "default_hints": {"unique": ["path:$.orders[*].id"], "not_null": ["path:$.id"]},
+        "preferred_types": {"path:$.orders[*].id": "text", "path:$.orders[*].raw": "json"},
+    }
+    documents = [{"id": 1, "orders": [{"id": 2, "raw": {"a": 1}}], "raw": {"a": 1}}]
+    schema = resolve(evidence_of(documents), replace(EMPTY, settings=settings), "data").schema
+    assert schema.tables["data"].columns["id"].properties == {"data_type": "bigint", "nullable": False}
+    orders = schema.tables["data__orders"].columns
+    assert orders["id"].properties == {"data_type": "text", "nullable": True, "unique": True}
+    assert str(orders["raw"].data_type) == "json"
+    assert "raw__a" in schema.tables["data"].columns
+
+
+def test_a_null_is_refused_where_a_path_says_so():
+    before = replace(EMPTY, settings={"default_hints": {"not_null": ["path:$.o.id"]}})
+    (found,) = resolve(evidence_of([{"o": {"id": None}, "id": None}]), before, "data").nulls
+    assert found.column == "o__id"

@@ -231,3 +231,40 @@ def test_what_may_be_below_rows_left_out_is_refused_rather_than_lost():
     before = filtered(excludes=["re:^l__"], includes=["re:^l__a$", "re:^l__s__value$"])
     with pytest.raises(InputError, match="data__l__s"):
         plan_of([{"l": [{"s": [1]}]}, {"l": [{"a": 1}]}, {"l": [{"a": 2, "s": [2]}]}], before)
+
+
+def columns_by_table(outcome):
+    rows = {table: {name for row in found for name in row} for table, found in outcome.rows.items()}
+    return {table: {name for name in names if not name.startswith("_dlt")} for table, names in rows.items()}
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({"excludes": ["path:$.a.b"]}, {"data": {"a__c"}, "data__l": {"a", "s__k"}, "data__l__m": {"value"}}),
+        ({"excludes": ["path:$.a"]}, {"data": set(), "data__l": {"a", "s__k"}, "data__l__m": {"value"}}),
+        ({"excludes": ["path:$.l"]}, {"data": {"a__b", "a__c"}}),
+        ({"excludes": ["path:$.l[*].m"]}, {"data": {"a__b", "a__c"}, "data__l": {"a", "s__k"}}),
+        ({"excludes": ["path:$.l"], "includes": ["path:$.l[*].a"]}, {"data": {"a__b", "a__c"}, "data__l": {"a"}}),
+        (
+            {"excludes": ["path:$.*.b", "re:^l__s__"]},
+            {"data": {"a__c"}, "data__l": {"a"}, "data__l__m": {"value"}},
+        ),
+    ],
+)
+def test_filters_by_path_leave_out_values_and_what_is_below_them(filters, left):
+    documents = [{"a": {"b": 1, "c": 2}, "l": [{"a": 3, "s": {"k": 4}, "m": [5]}]}]
+    outcome = outcome_of(documents, filtered(**filters))
+    assert columns_by_table(outcome) == left
+    assert all("_dlt_id" in row for rows in outcome.rows.values() for row in rows)
+    resolved = resolve(observe([(Position("data.jsonl", 1), documents[0])]), filtered(**filters), "data").schema
+    assert {
+        name: {column for column in table.columns if not column.startswith("_dlt")}
+        for name, table in resolved.tables.items()
+        if not name.startswith("_dlt")
+    } == left
+
+
+def test_of_two_keys_of_one_column_a_path_leaves_one_out():
+    outcome = outcome_of([{"Id": 1}, {"id": 2}], filtered(excludes=["path:$.Id"]))
+    assert [row.get("id") for row in outcome.rows["data"]] == [None, 2]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from dlt.common.schema import Schema as DltSchema
 from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schemactl.formats.dlt import read
 from schemactl.schema.hash import bump
 from schemactl.schema.naming import CONVENTIONS
 from schemactl.schema.settings import NormalizerConfig, Settings
@@ -116,3 +119,22 @@ def test_underscores_in_source_keys(stated):
     theirs = DltSchema("demo", normalizers={"names": "snake_case", **stated})
     keeps = normalize_identifier(theirs, theirs.naming, "a__b") == "a__b"
     assert NormalizerConfig.of(stated).use_break_path_on_normalize == keeps
+
+
+def test_a_pattern_of_paths_is_for_dlt_the_name_of_no_column():
+    stated = new_schema("shop").to_dict()
+    stated["settings"] = {
+        "default_hints": {"unique": ["path:$.orders[*].id"]},
+        "preferred_types": {"path:$.orders[*].id": "text"},
+    }
+    stated["tables"]["shop"] = {
+        "columns": {},
+        "write_disposition": "append",
+        "resource": "shop",
+        "filters": {"excludes": ["path:$.secret"]},
+    }
+    ours, theirs = bump(read(json.dumps(stated), "shop.schema.json").schema), DltSchema.from_dict(stated)
+    assert theirs.version_hash == ours.version_hash
+    assert DltSchema.from_dict(theirs.to_dict()).settings == ours.settings
+    column = DltInference(ours.settings["default_hints"], ours.settings["preferred_types"]).column("id")
+    assert (column["data_type"], column.get("unique")) == ("text", None)

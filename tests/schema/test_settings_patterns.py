@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
+from schemactl.inference.paths import format_path
+from schemactl.schema.checks import prefixed
+from schemactl.schema.path_patterns import compile_path, parse_path
 from schemactl.schema.settings import Settings, compile_pattern
+from schemactl.schema.types import DataType
 
 ENDLESS = ["(a+)+$", "(a|a)*$", "(aa?)*$", "(.*)*x", "(?:a{1,20}){1,20}$", "a?" * 30 + "a" * 30 + "b"]
 REGEXES = ["a*b+", "(?i)A|b", r"^\d+$", "[a-c]{2,3}x?", r"\w$", "a.c"]
@@ -52,3 +56,45 @@ def test_a_long_name_gets_a_clock_for_a_quick_pattern_as_well(monkeypatch):
     monkeypatch.setattr("schemactl.schema.settings.LIMIT_SECONDS", 0.05)
     with pytest.raises(InputError, match="takes too long"):
         compile_pattern("re:a+b").search("a" * 200_000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "at", "above", "below"),
+    [
+        ("path:$.orders[*].id", ("orders", None, "id"), True, True, False),
+        ("path:$.orders[*].id", ("orders", "id"), False, False, False),
+        ("path:$.orders", ("orders", None, "id"), False, True, False),
+        ("path:$.orders[*].id", ("orders",), False, False, True),
+        ("path:$.meta.*", ("meta", "a"), True, True, False),
+        ("path:$.meta.*", ("meta", None), False, False, False),
+        ("path:$['a.b']['it\\'s \"x\"']", ("a.b", 'it\'s "x"'), True, True, False),
+        ("path:$['*']", ("a",), False, False, False),
+        ("path:$", (), True, True, False),
+    ],
+)
+def test_paths_name_values_and_what_is_around_them(pattern, path, at, above, below):
+    found = compile_path(pattern)
+    assert (found.is_at(path), found.is_at_or_above(path), found.is_below(path)) == (at, above, below)
+
+
+@given(st.lists(st.none() | st.text(), max_size=5).map(tuple))
+def test_a_path_is_read_as_it_is_written(path):
+    assert parse_path(format_path(path)) == path
+
+
+@pytest.mark.parametrize("pattern", ["path:orders", "path:$.", "path:$.a[0]", "path:$..a", "path:$['a]"])
+def test_what_is_no_path_is_refused(pattern):
+    with pytest.raises(InputError, match="is no path in the data"):
+        compile_path(pattern)
+    (finding,) = prefixed(pattern, ("settings",))
+    assert finding.hint
+
+
+def test_hints_and_types_go_by_the_path_of_the_first_value():
+    settings = Settings.of(
+        {"default_hints": {"unique": ["path:$.o[*].id"]}, "preferred_types": {"path:$.o[*].id": "text", "id": "double"}}
+    )
+    assert settings.column_hints("id", ("o", None, "id")) == {"nullable": True, "unique": True}
+    assert settings.column_hints("id", ("id",)) == settings.column_hints("id") == {"nullable": True}
+    assert settings.preferred("id", ("o", None, "id")) == ("path:$.o[*].id", DataType.TEXT)
+    assert settings.preferred_type("id", ("id",)) is DataType.DOUBLE

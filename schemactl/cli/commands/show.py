@@ -40,14 +40,17 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the schemas."""
-    from schemactl.flows.lineage import sources_of
+    from schemactl.flows.lineage import sources_beside
     from schemactl.flows.references import find_schemas
     from schemactl.render.schema_text import print_schemas, schemas_document
     from schemactl.schema.hash import bump
     from schemactl.store.folder import SchemasFolder
 
     referred = find_schemas(options.reference or "import:", SchemasFolder.at(Path(options.schemas)))
-    found = [(bump(each.schema), each.origin, sources_of(each) if options.lineage else {}) for each in referred]
+    found = [
+        (bump(each.schema), each.origin, sources_beside(each.history, each.schema.name) if options.lineage else {})
+        for each in referred
+    ]
     if options.format == "json":
         from schemactl.render.json import render_document
 

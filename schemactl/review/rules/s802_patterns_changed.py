@@ -10,6 +10,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import listed
 from schemactl.schema.changes import ABSENT, SettingChanged
+from schemactl.schema.path_patterns import PREFIX
 from schemactl.schema.settings import Settings, compile_pattern
 
 
@@ -35,6 +36,7 @@ def _hints(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str
                 f"default_hints.{hint}",
                 [place for name, place in places.items() if name in hit_after - hit_before],
                 [place for name, place in places.items() if name in hit_before - hit_after],
+                paths=_paths({*old} ^ {*new}),
             ),
             keys=("settings", "default_hints", hint),
             before=before.get(hint),
@@ -52,6 +54,7 @@ def _types(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str
             "preferred_types",
             [place for name, place in places.items() if new.get(name) not in (None, old.get(name))],
             [place for name, place in places.items() if name in old and name not in new],
+            paths=_paths({*before.items()} ^ {*after.items()}),
         ),
         keys=("settings", "preferred_types"),
         before=dict(before),
@@ -59,9 +62,16 @@ def _types(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str
     )
 
 
-def _sentence(setting: str, now: list[str], no_longer: list[str]) -> str:
+def _paths(changed: Iterable[str | tuple[str, Any]]) -> list[str]:
+    """Return the patterns of paths among those that changed: a schema does not say which columns they hit."""
+    texts = (each if isinstance(each, str) else each[0] for each in changed)
+    return sorted({text for text in texts if text.startswith(PREFIX)})
+
+
+def _sentence(setting: str, now: list[str], no_longer: list[str], paths: list[str]) -> str:
     phrase = [f"hits {listed(now)} now"] if now else []
     phrase += [f"hits {listed(no_longer)} no longer"] if no_longer else []
+    phrase += [f"is about other values by {listed(paths)}"] if paths else []
     return f"`{setting}` changes: {', '.join(phrase) or 'hits no other of the columns of today'}"
 
 
@@ -76,7 +86,7 @@ def _column_names(comparison: Comparison) -> Mapping[str, str]:
 
 def _matching(patterns: Iterable[str], names: Iterable[str]) -> frozenset[str]:
     """Return the names that any of the patterns matches (docs/dlt.md §1.4)."""
-    compiled = [compile_pattern(pattern) for pattern in patterns]
+    compiled = [compile_pattern(pattern) for pattern in patterns if not pattern.startswith(PREFIX)]
     return frozenset(name for name in names if any(pattern.search(name) for pattern in compiled))
 
 

@@ -1,0 +1,103 @@
+"""Patterns of where in the data values stand, ``path:$.orders[*].id``, beside dlt's patterns of names.
+
+dlt takes such a pattern for the whole name of a column. No column has it, so dlt reads the file, and nothing follows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from schemactl.errors import InputError
+
+PREFIX: Final = "path:"
+
+Path = tuple[str | None, ...]
+"""Keys from the root of a document to a value; None is each element of a list."""
+
+
+class _Any(Enum):
+    KEY = ".*"
+
+
+_QUOTES = re.compile(r'\\.|"')
+_AS_JSON = {r"\'": "'", '"': r"\""}
+_STEP = re.compile(r"\[\*\]|\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """A pattern of paths at work; ``text`` is how the schema states it."""
+
+    text: str
+    _steps: tuple[str | _Any | None, ...]
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether it names this very path."""
+        return len(path) == len(self._steps) and self.is_at_or_above(path)
+
+    def is_at_or_above(self, path: Path) -> bool:
+        """Return whether it names this path, or an object or a list around it."""
+        return len(path) >= len(self._steps) and self._begins_as(path)
+
+    def is_below(self, path: Path) -> bool:
+        """Return whether it names what may stand in the object or the list at this path."""
+        return len(path) < len(self._steps) and self._begins_as(path)
+
+    def _begins_as(self, path: Path) -> bool:
+        return all(
+            step == met or (step is _Any.KEY and met is not None) for step, met in zip(self._steps, path, strict=False)
+        )
+
+
+@lru_cache(maxsize=4096)
+def compile_path(pattern: str) -> PathPattern:
+    """Compile a pattern of paths: JSONPath with keys, ``[*]`` for the elements of a list, and ``.*`` for any key.
+
+    Raises:
+        InputError: it is no such path.
+    """
+    steps = _steps(pattern.removeprefix(PREFIX))
+    return PathPattern(pattern, tuple(_Any.KEY if step == _Any.KEY.value else _key(step) for step in steps))
+
+
+def parse_path(text: str) -> Path:
+    """Return the path that ``inference.paths.format_path`` has written.
+
+    >>> parse_path("$.orders[*]['a.b']")
+    ('orders', None, 'a.b')
+
+    Raises:
+        InputError: it is no path.
+    """
+    return tuple(_key(step) for step in _steps(text))
+
+
+def _steps(text: str) -> list[str]:
+    steps: list[str] = []
+    end = 1
+    while end < len(text) and (found := _STEP.match(text, end)):
+        steps.append(found[0])
+        end = found.end()
+    if not text.startswith("$") or end < len(text):
+        hint = "for example `$.orders[*].id`, `$.meta.*` or `$['a.b']`"
+        raise InputError(f"`{text}` is no path in the data", hint=hint)
+    return steps
+
+
+def _key(step: str) -> str | None:
+    if step == "[*]":
+        return None
+    if step.startswith("."):
+        return step[1:]
+    # JSON's escapes are JSONPath's; only the quote differs.
+    inner = _QUOTES.sub(lambda found: _AS_JSON.get(found[0], found[0]), step[2:-2])
+    try:
+        key: str = json.loads(f'"{inner}"', strict=False)
+    except ValueError as error:
+        raise InputError(f"`{step}` is no key of a path: {error}") from error
+    return key
