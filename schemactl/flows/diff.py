@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -92,8 +92,18 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
             raise InputError(
                 f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them"
             )
-        reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
-        return _report((*_review_settings(request), *reviews), request)
+        return review_pairs(pairs, request, progress)
+
+
+def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress | None = None) -> Report:
+    """Review schemas that were found already; the references of the request are left alone.
+
+    Raises:
+        InputError: a schema cannot be read, or the data cannot.
+        EngineError: Spark failed, which is only started for data.
+    """
+    reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
+    return _report((*_review_settings(request), *reviews), request)
 
 
 def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair:
@@ -123,7 +133,7 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
     """
     sides = [Referred.of(read_document(read_text(file), path), path) if file else None for file in (base, head)]
     pair = Pair(*sides)
-    return _report((_review_pair(pair, request, lambda *_: None),), request)
+    return review_pairs((pair,), request)
 
 
 def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:

@@ -139,6 +139,7 @@ def evolve_schema(
         after_version=saved.version,
         is_check=request.is_check,
         saved=False,
+        schema=saved,
         import_adopted=opened.import_adopted,
         dropped=tuple(_dropped(opened.stored, evolved)) if opened.import_adopted and opened.stored else (),
         export_edited=stored is not None and _is_edited(opened, stored),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
@@ -19,12 +19,12 @@ from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress
-from schemactl.flows.request import InferRequest
+from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
 from schemactl.flows.unfilled import CountedRows, CountRows, without_unfilled
-from schemactl.inference.evidence import Evidence, Position, merge, merge_all
+from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
@@ -46,8 +46,15 @@ MOST_ATTEMPTS = 10
 """How often a command begins anew because another one has saved the schema meanwhile."""
 
 
-def infer(request: InferRequest, progress: Progress | None = None) -> InferenceReport:
+def infer(
+    request: InferRequest, progress: Progress | None = None, open_session: OpenSession | None = None
+) -> InferenceReport:
     """Infer the schema of the sources and save it.
+
+    Args:
+        request: what was asked for.
+        progress: called for each phase.
+        open_session: for those who have a session already; None to open one.
 
     Raises:
         InputError: a source or the schema cannot be read, or holds no records.
@@ -67,8 +74,27 @@ def infer(request: InferRequest, progress: Progress | None = None) -> InferenceR
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, before, sample, progress or (lambda *_: None)) as found:
+        with collected(parts, before, sample, progress or (lambda *_: None), open_session) as found:
             report = evolve_all(found, folder)
+    return replace(report, warnings=tuple(noted.values()))
+
+
+def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
+    """Infer the schema of documents in memory and save it, without Spark.
+
+    Args:
+        request: what was asked for; its sources name the documents in messages.
+        documents: as a parser of JSON returns them, with their places.
+
+    Raises:
+        InputError: the schema cannot be read, or there are no documents.
+    """
+    folder = SchemasFolder.at(request.schemas)
+    with noted_warnings() as noted:
+        check_request(request, folder)
+        evidence = observe(documents)
+        check_documents(request.sources, evidence.files)
+        report = evolve(request, folder, evidence)
     return replace(report, warnings=tuple(noted.values()))
 
 
@@ -213,7 +239,9 @@ def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]
 
 
 @contextmanager
-def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: Progress) -> Iterator[list[Data]]:
+def collected(
+    parts: Sequence[Part], before: Schema, sample: Sample, progress: Progress, open_session: OpenSession | None = None
+) -> Iterator[list[Data]]:
     """Hand out the evidence of each root table, saved evidence among it; Spark is started once, where there is data.
 
     Raises:
@@ -223,11 +251,12 @@ def collected(parts: Sequence[Part], before: Schema, sample: Sample, progress: P
     if not any(part.inputs for part in parts):
         yield _checked([Data(part.request, each) for part, each in zip(parts, saved, strict=True)])
         return
+    from schemactl.engine import session
     from schemactl.engine.scan import scan_inputs
-    from schemactl.engine.session import SparkOptions, open_session
 
     progress("starting Spark", None)
-    with open_session(parts[0].request.spark or SparkOptions(), progress) as spark:
+    opened = open_session or partial(session.open_session, progress=progress)
+    with opened(parts[0].request.spark or session.SparkOptions()) as spark:
 
         def count_rows(scan: Scan, tables: tuple[str, ...], plan: Plan) -> CountedRows:
             # Only contracts that reject rows need the modules that write them.

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents
@@ -20,6 +20,7 @@ from schemactl.flows.normalize_load import Data, load
 from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.packing import make_rows
 from schemactl.flows.progress import Progress
+from schemactl.flows.request import OpenSession
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.tables import dispatched
 from schemactl.inference.sample import parse_sample
@@ -28,9 +29,6 @@ from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
     from schemactl.engine.session.settings import SparkOptions
-
-OpenSession = Callable[["SparkOptions"], AbstractContextManager[Any]]
-"""Opens a Spark session; it is passed on to the engine only, where pyspark's types are known."""
 
 
 def normalize(

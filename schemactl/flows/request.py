@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from schemactl.schema.hints import Hints
 from schemactl.schema.types import Schema
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from schemactl.flows.models import ModelOfCall
     from schemactl.kernel.dispatch import Dispatch
     from schemactl.kernel.reading import ReadOptions
+
+OpenSession = Callable[["SparkOptions"], AbstractContextManager[Any]]
+"""Opens a Spark session; it is passed on to the engine only, where pyspark's types are known."""
 
 
 @dataclass(frozen=True, slots=True)

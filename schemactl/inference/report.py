@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.inference.evidence import Position
+from schemactl.schema.types import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,7 @@ class InferenceReport:
         warnings: what was warned of.
         hints: what could be done besides, in sentences.
         typing: texts that could not be typed.
+        schema: the schema as it is now, or would be; ``to_dict`` leaves it out.
     """
 
     name: str
@@ -216,6 +218,7 @@ class InferenceReport:
     warnings: tuple[SourceWarning, ...] = ()
     hints: tuple[str, ...] = ()
     typing: tuple[TypingFinding, ...] = ()
+    schema: Schema | None = None
 
     @property
     def changes_schema(self) -> bool:
@@ -241,7 +244,9 @@ class InferenceReport:
         """Return the report as JSON data."""
         from dataclasses import asdict
 
-        return {**asdict(self), "changes_schema": self.changes_schema}
+        own = asdict(replace(self, schema=None))
+        del own["schema"]
+        return {**own, "changes_schema": self.changes_schema}
 
 
 def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:

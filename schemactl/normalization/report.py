@@ -174,7 +174,7 @@ class NormalizeReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
-        own = asdict(self)
+        own = asdict(replace(self, inference=None))
         own.pop("inference")
         inference = self.inference.to_dict() if self.inference else None
         if inference is not None:

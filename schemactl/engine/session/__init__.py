@@ -7,6 +7,7 @@ driver    a Java process with Spark in it         java_cache  keeps what Java le
 launch    how Java is started                     kept        a driver that outlives its command
 running   the session that a command has open     keeper      the process that keeps it
 failure   what Spark raises becomes our error     bounded     waits that end
+given     works beside a session of the caller
 """
 
 from schemactl.engine.session.opening import begun, open_session

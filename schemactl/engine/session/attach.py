@@ -116,7 +116,9 @@ def _check_alone() -> None:
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None:
-        raise EngineError("this process has a Spark session already", hint="close it first")
+        raise EngineError(
+            "this process has a Spark session already", hint="close it, or pass it: `SparkSettings(session=...)`"
+        )
 
 
 def _forget_gateway() -> None:

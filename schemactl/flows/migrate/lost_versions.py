@@ -46,7 +46,7 @@ def warn_of_lost(schema: Schema, address: str) -> None:
         _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
 
 
-def find_wanted_there(reference: str, schemas: Path, target: Target) -> Schema:
+def find_wanted_there(reference: str | Schema, schemas: Path, target: Target) -> Schema:
     """Return the schema that a REF names, with what the destination has and its file has lost.
 
     Raises:

@@ -42,7 +42,7 @@ class PlanRequest:
     """What ``schemactl migrate plan`` was asked for.
 
     Attributes:
-        reference: a REF.
+        reference: a REF, or a schema itself.
         to: the destination's address; None where none was named.
         schemas: the folder of ``import/`` and ``export/``.
         options: what the user decides.
@@ -51,7 +51,7 @@ class PlanRequest:
         key: that the file is signed with; None for no signature.
     """
 
-    reference: str
+    reference: str | Schema
     to: str | None
     schemas: Path
     options: PlanOptions

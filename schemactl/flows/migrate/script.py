@@ -13,6 +13,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Column, Schema
 from schemactl.store.folder import SchemasFolder
@@ -23,15 +24,15 @@ class ScriptRequest:
     """What ``schemactl migrate plan --dialect`` was asked for.
 
     Attributes:
-        reference: a REF: the schema that the engine shall have.
-        start: a REF: the schema that it has; None for no tables.
+        reference: a REF, or the schema itself that the engine shall have.
+        start: a REF, or the schema itself that it has; None for no tables.
         dialect: sqlglot's name for its SQL.
         schemas: the folder of ``import/`` and ``export/``.
         options: what the user decides.
     """
 
-    reference: str
-    start: str | None
+    reference: str | Schema
+    start: str | Schema | None
     dialect: str
     schemas: Path
     options: PlanOptions
@@ -64,12 +65,14 @@ def write_script(request: ScriptRequest) -> PlanReport:
     return PlanReport(plan, refusals=refusals)
 
 
-def _find_start(reference: str, name: str, folder: SchemasFolder) -> Schema:
+def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Schema:
     """Return the schema that the engine has; of a REF of several the one of the same name.
 
     Raises:
         InputError: there is none, or the REF names tables.
     """
+    if isinstance(reference, Schema):
+        return bump(reference)
     found = find_schemas(reference, folder)
     chosen = next((each for each in found if each.schema.name == name), None) if len(found) > 1 else found[0]
     if chosen is None:

@@ -113,12 +113,14 @@ def _migrating() -> list[str]:
     return [kind for kind in DESTINATIONS if hasattr(DESTINATIONS[kind], "connect")]
 
 
-def find_wanted(reference: str, schemas: Path) -> Schema:
-    """Return the schema that a REF names, with the version and hash of its content.
+def find_wanted(reference: str | Schema, schemas: Path) -> Schema:
+    """Return the schema that a REF names, or a schema itself, with the version and hash of its content.
 
     Raises:
         InputError: it names no schema, or a destination, whose catalog is none.
     """
+    if isinstance(reference, Schema):
+        return bump(reference)
     return wanted(find_schema(reference, SchemasFolder.at(schemas)), reference)
 
 

@@ -1,37 +1,18 @@
-"""Schemas in Python: build, read, compare, write and save them by the functions that the commands use.
-
-    from schemactl.builder import build, save
-
-    shop = build("shop").table("orders", write_disposition="merge").column("id", "bigint", primary_key=True)
-    save(shop.schema())
-
-Values are immutable; each step returns a new one. Nothing here starts Spark.
-"""
+"""Builds schemas in Python, step by step: ``build("shop").table("orders").column("id", "bigint").schema()``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
-from schemactl.errors import InputError, Problem, nearest_or_all
-from schemactl.flows.import_ import Imported, import_schema, read_source
-from schemactl.flows.references import find_schema
-from schemactl.flows.schemas import with_lineage
-from schemactl.formats import FORMATS
-from schemactl.formats._folding import fold
-from schemactl.schema.changes import Change
-from schemactl.schema.diff import diff as diff_schemas
+from schemactl.errors import InputError, Problem
 from schemactl.schema.hash import bump
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import DEFAULT_NAMING
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.schema.validation import check
-from schemactl.store.folder import SchemasFolder
-
-__all__ = ["SchemaBuilder", "build", "diff", "edit", "read", "save", "write"]
 
 DataTypeName = Literal[
     "text", "double", "bool", "timestamp", "bigint", "binary", "json", "decimal", "wei", "date", "time"
@@ -80,7 +61,7 @@ class SchemaBuilder:
         table = replace(known, properties={**start, **known.properties, **_stated(stated)})
         return SchemaBuilder(self._schema.with_table(table), own)
 
-    def column(  # noqa: PLR0913 - what most columns state
+    def column(
         self,
         name: str,
         data_type: DataTypeName | None = None,
@@ -181,59 +162,3 @@ def build(name: str, *, naming: str = DEFAULT_NAMING, description: str | None = 
 def edit(schema: Schema) -> SchemaBuilder:
     """Go on with a schema that is there."""
     return SchemaBuilder(schema)
-
-
-def read(source: str | Path, format: str | None = None, *, schemas: str | Path = "schemas") -> Schema:
-    """Return a schema: of a file of any format, a destination's address, or a REF (``shop``, ``git:main:...``).
-
-    Args:
-        source: what to read.
-        format: of a file; None to find it out as ``schemactl import`` does.
-        schemas: the folder that names are looked up in.
-
-    Raises:
-        InputError: there is no such schema, or it cannot be read.
-        DestinationError: the destination cannot be read.
-    """
-    if format is None and not Path(source).is_file():
-        return find_schema(str(source), SchemasFolder.at(Path(schemas))).schema
-    ((_, document),) = read_source(source, format, Path(schemas))
-    return document.schema
-
-
-def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
-    """Return what makes ``head`` of ``base``, names, versions and hashes apart."""
-    return diff_schemas(base, with_lineage(replace(head, name=base.name), base))
-
-
-def write(schema: Schema, format: str = "dlt", *, nested: bool = False) -> str | bytes:
-    """Return a schema in a format.
-
-    Args:
-        schema: the schema.
-        format: as in ``schemactl export --to``.
-        nested: whether nested tables are folded back into documents.
-
-    Raises:
-        InputError: there is no such format, or it cannot hold the schema.
-    """
-    if format not in FORMATS:
-        raise InputError(f"there is no format `{format}`", hint=nearest_or_all(format, FORMATS))
-    return FORMATS[format].write(fold(schema) if nested else schema)
-
-
-def save(schema: Schema, schemas: str | Path = "schemas", *, merge: bool = False, dry_run: bool = False) -> Imported:
-    """Make a schema the content of the one of its name in a schemas folder, as ``schemactl import`` does.
-
-    What the stored schema's contract forbids is in ``violations`` of what is returned; nothing is written then.
-
-    Args:
-        schema: the schema.
-        schemas: the folder of ``import/`` and ``export/``.
-        merge: whether tables and columns that the schema has not stay.
-        dry_run: whether nothing is written.
-
-    Raises:
-        InputError: the folder cannot be read or written.
-    """
-    return import_schema(schema, Path(schemas), is_check=dry_run, is_merged=merge)

@@ -1,43 +1,23 @@
-"""Schemas in Python: the builder, and the examples of its page."""
+"""Schemas that are built in Python."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import dlt
 import pytest
 from dlt.common.schema import Schema as DltSchema
 
-from schemactl.builder import build, diff, edit, read, save, write
+from schemactl.api import build, diff, edit, read, save, write
 from schemactl.errors import InputError
 from schemactl.formats.dlt import read as read_dlt
 from schemactl.schema.changes import ColumnAdded, ColumnRetyped
-
-PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_the_examples_of_the_page_run(work: Path, capsys: pytest.CaptureFixture[str]):
-    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    names: dict[str, object] = {}
-    for example in examples:
-        exec(compile(example, str(PAGE), "exec"), names)
-    out = capsys.readouterr().out
-    assert "schemas/import/shop.schema.yaml schemas/export/shop.schema.yaml" in out
-    assert "ColumnAdded(table='orders'" in out
-    assert "['note'] ()" in out
-    assert "Ref: orders.customer_id > customers.id" in out
-    columns = read("shop").tables["customers"].columns
-    assert dict(columns["e_mail"].properties) == {
-        "data_type": "text", "precision": 120, "unique": True, "x-annotation-pii": True,
-    }  # fmt: skip
-    assert columns["id"].nullable is False
 
 
 def test_dlt_takes_what_is_built_and_gives_it_the_same_hash(work: Path):

@@ -1,0 +1,56 @@
+"""schemactl in Python: what the commands do, as functions that return values, for notebooks, tests and schedulers.
+
+    from schemactl.api import infer, plan, read, review
+
+    found = infer([{"id": 1, "total": 9.5}], "shop")
+    for step in plan(found.schema, "duckdb:///shop.duckdb").plan.steps: ...
+
+The functions call what the commands call; nothing is printed, and nothing asks. What is found is in what they return;
+what is wrong raises a `SchemactlError`. The names in ``__all__``, their parameters and the attributes of what they
+return follow Semantic Versioning; other modules of schemactl are internal.
+"""
+
+from schemactl.api.builder import SchemaBuilder, build, edit
+from schemactl.api.data import SparkSettings, infer, normalize
+from schemactl.api.schemas import apply, diff, plan, read, review, save, write
+from schemactl.errors import DestinationError, EngineError, InputError, SchemactlError
+from schemactl.flows.import_ import Imported
+from schemactl.inference.report import InferenceReport
+from schemactl.migration.reports import ApplyReport, PlanReport
+from schemactl.normalization.report import NormalizeReport
+from schemactl.review.report import Report, Silence
+from schemactl.review.severity import Severity
+from schemactl.schema.changes import Change
+from schemactl.schema.types import Column, Schema, Table
+
+__all__ = [
+    "ApplyReport",
+    "Change",
+    "Column",
+    "DestinationError",
+    "EngineError",
+    "Imported",
+    "InferenceReport",
+    "InputError",
+    "NormalizeReport",
+    "PlanReport",
+    "Report",
+    "Schema",
+    "SchemaBuilder",
+    "SchemactlError",
+    "Severity",
+    "Silence",
+    "SparkSettings",
+    "Table",
+    "apply",
+    "build",
+    "diff",
+    "edit",
+    "infer",
+    "normalize",
+    "plan",
+    "read",
+    "review",
+    "save",
+    "write",
+]

@@ -1,0 +1,286 @@
+"""Infers schemas from data and loads data, by the flows of the commands.
+
+Data is files, documents in memory, or a data frame. Documents are looked at without Spark; all else is read by it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from schemactl.errors import InputError
+from schemactl.flows.infer import infer as infer_sources
+from schemactl.flows.infer import infer_documents
+from schemactl.flows.normalize import normalize as load_sources
+from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.request import InferRequest, OpenSession
+from schemactl.flows.schemas import open_schemas
+from schemactl.inference.evidence import Position
+from schemactl.inference.report import InferenceReport
+from schemactl.normalization.report import NormalizeReport
+from schemactl.schema.hints import Hints, only_root, parse_column
+from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from schemactl.api.builder import WriteDisposition
+
+Document: TypeAlias = Mapping[str, Any]
+"""A record as a parser of JSON returns it."""
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """A table that hands its columns over as Arrow does: of pandas, Polars, DuckDB, pyarrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+@runtime_checkable
+class SparkDataFrame(Protocol):
+    """A DataFrame of PySpark, classic or of Spark Connect."""
+
+    @property
+    def sparkSession(self) -> Any: ...
+
+    def createOrReplaceGlobalTempView(self, name: str) -> None: ...
+
+
+Data: TypeAlias = str | Path | Iterable[str | Path] | Iterable[Document] | ArrowStream | SparkDataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkSettings:
+    """Which Spark reads data, as the options of the commands name it; a DataFrame of PySpark is read where it is.
+
+    Attributes:
+        session: a SparkSession that is open; it is left open, with its own settings.
+        master: ``local[*]``, ``spark://HOST:PORT``, ``yarn`` ...; None for this machine.
+        remote: a Spark Connect server, ``sc://HOST:PORT``.
+        conf: settings of Spark.
+    """
+
+    session: Any = None
+    master: str | None = None
+    remote: str | None = None
+    conf: Mapping[str, str] | None = None
+
+
+def infer(
+    data: Data,
+    name: str,
+    *,
+    table: str | None = None,
+    contract: str | None = None,
+    columns: Sequence[str] = (),
+    write_disposition: WriteDisposition | None = None,
+    sample: str = "full",
+    dry_run: bool = False,
+    schemas: str | Path = "schemas",
+    spark: SparkSettings | None = None,
+) -> InferenceReport:
+    """Infer the schema of data and save it, as ``schemactl infer`` does; ``schema`` of what is returned is the schema.
+
+    What a contract freezes is in ``violations`` of what is returned; nothing is written then.
+
+    Args:
+        data: files, folders, patterns or addresses; documents; a data frame of pandas, Polars, PySpark ...
+        name: the schema's.
+        table: the root table; None for the schema's only one, else one named after the file, or after the schema.
+        contract: what data may change, as ``--contract`` takes it; it goes before the schema's own.
+        columns: what columns are, whatever the data says: ``id:bigint,primary_key``.
+        write_disposition: of the root table.
+        sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
+        dry_run: whether nothing is written.
+        schemas: the folder of ``import/`` and ``export/``.
+        spark: which Spark reads the data; documents need none.
+
+    Raises:
+        InputError: the call is wrong, or the data or the schema cannot be read.
+        EngineError: Spark failed.
+    """
+    request = InferRequest(
+        sources=(),
+        name=name,
+        table=table,
+        schemas=Path(schemas),
+        sample=sample,
+        contract=contract,
+        hints=_hints(columns, write_disposition),
+        is_check=dry_run,
+    )
+    kind = _kind_of(data)
+    if isinstance(kind, _Documents):
+        request = replace(request, sources=(_MEMORY,), table=table or _table_of(request))
+        return infer_documents(request, ((Position(_MEMORY, at), each) for at, each in kind.checked()))
+    with _readable(kind, request, spark) as (readable, open_session):
+        return infer_sources(readable, open_session=open_session)
+
+
+def normalize(
+    data: Data,
+    name: str,
+    to: str,
+    *,
+    table: str | None = None,
+    contract: str | None = None,
+    columns: Sequence[str] = (),
+    write_disposition: WriteDisposition | None = None,
+    load_id: str | None = None,
+    new_only: bool = False,
+    staging: str | Path | None = None,
+    schemas: str | Path = "schemas",
+    spark: SparkSettings | None = None,
+) -> NormalizeReport:
+    """Load data into a destination, all or nothing, as ``schemactl normalize`` does.
+
+    Why nothing was loaded is in ``stops`` of what is returned.
+
+    Args:
+        data: as of ``infer``.
+        name: the schema's.
+        to: the destination's address.
+        table: as of ``infer``.
+        contract: as of ``infer``.
+        columns: as of ``infer``.
+        write_disposition: as of ``infer``.
+        load_id: of the load; a load that is there already is not repeated. None for the time.
+        new_only: whether files that were loaded before are left out.
+        staging: where rows are kept while they are made; a cluster's machines must all reach it.
+        schemas: the folder of ``import/`` and ``export/``.
+        spark: which Spark reads the data.
+
+    Raises:
+        InputError: the call is wrong, or the data or the schema cannot be read.
+        EngineError: Spark failed.
+        DestinationError: the destination failed.
+    """
+    request = InferRequest(
+        sources=(),
+        name=name,
+        table=table,
+        schemas=Path(schemas),
+        contract=contract,
+        hints=_hints(columns, write_disposition),
+    )
+    with _readable(_kind_of(data), request, spark) as (readable, open_session):
+        call = NormalizeRequest(
+            readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
+        )
+        return load_sources(call, open_session=open_session)
+
+
+_MEMORY = "documents"
+"""How messages call documents in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    stated: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    stated: Iterable[Any]
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yield the documents as JSON, numbered from 1.
+
+        Raises:
+            InputError: one holds what JSON cannot.
+        """
+        for number, each in enumerate(self.stated, 1):
+            try:
+                yield number, json.dumps(each, allow_nan=False, default=_as_dict)
+            except (TypeError, ValueError, RecursionError) as error:
+                hint = "make it text, or pass a data frame, whose columns have types"
+                message = f"document {number} holds what JSON cannot: {error}"
+                raise InputError(message, hint=hint) from error
+
+    def checked(self) -> Iterator[tuple[int, Any]]:
+        """Yield the documents as they are read from JSON, numbered from 1."""
+        return ((number, json.loads(text)) for number, text in self.texts())
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a value of type `{type(value).__name__}`")
+
+
+def _kind_of(data: Data) -> _Sources | _Documents | ArrowStream | SparkDataFrame:
+    match data:
+        case str() | Path():
+            return _Sources((str(data),))
+        case SparkDataFrame() | ArrowStream():
+            return data
+    items = iter(data)
+    first = next(items, None)
+    if isinstance(first, (str, Path)):
+        return _Sources((str(first), *(str(each) for each in items)))
+    return _Documents(chain(() if first is None else (first,), items))
+
+
+@contextmanager
+def _readable(
+    kind: _Sources | _Documents | ArrowStream | SparkDataFrame, request: InferRequest, spark: SparkSettings | None
+) -> Iterator[tuple[InferRequest, OpenSession | None]]:
+    """Hand out the request with sources that Spark reads, and what opens its session; None for the usual way."""
+    from schemactl.engine.session import SparkOptions
+    from schemactl.engine.session.given import beside, view_of
+
+    settings = spark or SparkSettings()
+    request = replace(request, spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
+    session = settings.session
+    with ExitStack() as left:
+        if isinstance(kind, _Sources):
+            request = replace(request, sources=kind.stated)
+        else:
+            request = replace(request, table=request.table or _table_of(request))
+            if isinstance(kind, SparkDataFrame):
+                session = kind.sparkSession
+                source = left.enter_context(view_of(kind, f"schemactl_{request.name}"))
+            else:
+                folder = Path(left.enter_context(tempfile.TemporaryDirectory(prefix="schemactl-")))
+                source = str(_write(kind, folder / (request.table or request.name)))
+            request = replace(request, sources=(source,))
+        yield request, None if session is None else lambda _: beside(session)
+
+
+def _write(data: _Documents | ArrowStream, path: Path) -> Path:
+    """Write data in memory to a file beside ``path``, and return that."""
+    if isinstance(data, _Documents):
+        file = path.with_suffix(".jsonl")
+        with file.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"{text}\n" for _, text in data.texts())
+        return file
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = path.with_suffix(".parquet")
+    with pa.RecordBatchReader.from_stream(data) as batches:
+        # pandas writes an index without a name as a column, which no one has asked for.
+        kept = [name for name in batches.schema.names if not re.fullmatch(r"__index_level_\d+__", name)]
+        schema = pa.schema([batches.schema.field(name) for name in kept])
+        with pq.ParquetWriter(file, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch.select(kept).cast(schema))
+    return file
+
+
+def _table_of(request: InferRequest) -> str:
+    """Return the root table of data that has no name of its own."""
+    stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
+    return (only_root(stored) if stored else None) or request.name
+
+
+def _hints(columns: Sequence[str], write_disposition: WriteDisposition | None) -> Hints | None:
+    if not columns and write_disposition is None:
+        return None
+    return Hints(columns=tuple(map(parse_column, columns)), write_disposition=write_disposition)

@@ -1,0 +1,201 @@
+"""Reads, writes, saves, compares, reviews and migrates schemas by the flows of the commands.
+
+Spark is started for destinations of Spark's catalogs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from schemactl.errors import InputError, nearest_or_all
+from schemactl.flows.diff import DiffRequest, review_pairs
+from schemactl.flows.import_ import Imported, import_schema, read_source
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.script import ScriptRequest, write_script
+from schemactl.flows.pairs import Pair
+from schemactl.flows.references import Referred, find_schema
+from schemactl.flows.schemas import with_lineage
+from schemactl.formats import FORMATS
+from schemactl.formats._folding import fold
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import ApplyReport, PlanReport
+from schemactl.review.report import Compatibility, Report, Silence
+from schemactl.review.severity import Severity
+from schemactl.schema.changes import Change
+from schemactl.schema.diff import diff as diff_schemas
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
+
+
+def read(source: str | Path, format: str | None = None, *, schemas: str | Path = "schemas") -> Schema:
+    """Return a schema: of a file of any format, a destination's address, or a REF (``shop``, ``git:main:...``).
+
+    Args:
+        source: what to read.
+        format: of a file; None to find it out as ``schemactl import`` does.
+        schemas: the folder that names are looked up in.
+
+    Raises:
+        InputError: there is no such schema, or it cannot be read.
+        DestinationError: the destination cannot be read.
+    """
+    if format is None and not Path(source).is_file():
+        return find_schema(str(source), SchemasFolder.at(Path(schemas))).schema
+    ((_, document),) = read_source(source, format, Path(schemas))
+    return document.schema
+
+
+def write(schema: Schema, format: str = "dlt", *, nested: bool = False) -> str | bytes:
+    """Return a schema in a format.
+
+    Args:
+        schema: the schema.
+        format: as in ``schemactl export --to``.
+        nested: whether nested tables are folded back into documents.
+
+    Raises:
+        InputError: there is no such format, or it cannot hold the schema.
+    """
+    if format not in FORMATS:
+        raise InputError(f"there is no format `{format}`", hint=nearest_or_all(format, FORMATS))
+    return FORMATS[format].write(fold(schema) if nested else schema)
+
+
+def save(schema: Schema, schemas: str | Path = "schemas", *, merge: bool = False, dry_run: bool = False) -> Imported:
+    """Make a schema the content of the one of its name in a schemas folder, as ``schemactl import`` does.
+
+    What the stored schema's contract forbids is in ``violations`` of what is returned; nothing is written then.
+
+    Args:
+        schema: the schema.
+        schemas: the folder of ``import/`` and ``export/``.
+        merge: whether tables and columns that the schema has not stay.
+        dry_run: whether nothing is written.
+
+    Raises:
+        InputError: the folder cannot be read or written.
+    """
+    return import_schema(schema, Path(schemas), is_check=dry_run, is_merged=merge)
+
+
+def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
+    """Return what makes ``head`` of ``base``, names, versions and hashes apart."""
+    return diff_schemas(base, with_lineage(replace(head, name=base.name), base))
+
+
+def review(
+    base: Schema | str | Path,
+    head: Schema | str | Path,
+    *,
+    compatibility: Literal["readers", "writers", "full", "none"] = "full",
+    severities: Mapping[str, Severity] | None = None,
+    silences: Sequence[Silence] = (),
+    schemas: str | Path = "schemas",
+) -> Report:
+    """Judge what makes ``head`` of ``base``, as ``schemactl diff`` does; settings files are not read.
+
+    Args:
+        base: a schema, a file, a REF or a destination's address.
+        head: the same.
+        compatibility: whom a change must not break.
+        severities: of single rules, in place of their own.
+        silences: findings that the team accepts.
+        schemas: the folder that names are looked up in.
+
+    Raises:
+        InputError: there is no such schema, or it cannot be read.
+        DestinationError: the destination cannot be read.
+    """
+    folder = SchemasFolder.at(Path(schemas))
+    pair = Pair(_referred(base, "base", folder), _referred(head, "head", folder))
+    request = DiffRequest(
+        base=None,
+        head=None,
+        schemas=Path(schemas),
+        today=date.today(),
+        compatibility=Compatibility(compatibility),
+        severities=severities or {},
+        silences=tuple(silences),
+    )
+    return review_pairs((pair,), request)
+
+
+def _referred(stated: Schema | str | Path, side: str, folder: SchemasFolder) -> Referred:
+    if isinstance(stated, Schema):
+        return Referred(stated, f"{side} `{stated.name}`")
+    return find_schema(str(stated), folder)
+
+
+def plan(
+    schema: Schema | str | Path,
+    to: str | None = None,
+    *,
+    dialect: str | None = None,
+    start: Schema | str | None = None,
+    allow_destructive: bool = False,
+    on_unfit: Literal["refuse", "expand", "variant"] = "refuse",
+    out: str | Path | None = None,
+    schemas: str | Path = "schemas",
+) -> PlanReport:
+    """Plan the steps that bring a destination to a schema, as ``schemactl migrate plan`` does; nothing is changed.
+
+    What stands against the plan is in ``refusals`` of what is returned.
+
+    Args:
+        schema: a schema, a file or a REF.
+        to: the destination's address.
+        dialect: in place of ``to``, sqlglot's name for an engine that is not connected.
+        start: with ``dialect``, what the engine has now; None for nothing.
+        allow_destructive: whether steps may lose data.
+        on_unfit: what becomes of columns whose values do not all survive.
+        out: a file ``*.plan.json`` to keep the plan in, for ``apply``.
+        schemas: the folder that names are looked up in.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+        DestinationError: the destination cannot be reached or read.
+    """
+    reference = schema if isinstance(schema, Schema) else str(schema)
+    options = PlanOptions(on_unfit=OnUnfit(on_unfit))
+    if dialect is None:
+        if start is not None:
+            raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
+        kept = None if out is None else Path(out)
+        return plan_migration(PlanRequest(reference, to, Path(schemas), options, allow_destructive, kept))
+    if to is not None or out is not None:
+        raise InputError("`dialect` is for engines that are not connected", hint="leave `to` and `out` out")
+    return write_script(ScriptRequest(reference, start, dialect, Path(schemas), options))
+
+
+def apply(
+    reference: str | Path,
+    to: str,
+    *,
+    allow_destructive: bool = False,
+    on_unfit: Literal["refuse", "expand", "variant"] = "refuse",
+    schemas: str | Path = "schemas",
+) -> ApplyReport:
+    """Bring a destination to a schema, as ``schemactl migrate apply --yes`` does.
+
+    Nothing is changed where something stands against the plan: see ``outcome`` and ``planned`` of what is returned.
+
+    Args:
+        reference: a plan's file, a schema file or a REF.
+        to: the destination's address.
+        allow_destructive: whether steps may lose data; a plan's file needs it, too.
+        on_unfit: what becomes of columns whose values do not all survive; a plan's file has decided.
+        schemas: the folder that names are looked up in.
+
+    Raises:
+        InputError: the call is wrong, or the schema or the plan cannot be read.
+        DestinationError: the destination failed, or is not as it should be afterwards.
+    """
+    options = PlanOptions(on_unfit=OnUnfit(on_unfit))
+    request = ApplyRequest(str(reference), to, Path(schemas), options, allow_destructive)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))

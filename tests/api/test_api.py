@@ -1,0 +1,226 @@
+"""The public functions, and the examples of their page."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from schemactl import api
+from schemactl.api import InputError, Severity, apply, build, edit, infer, plan, read, review, save
+
+PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_examples_of_the_page_run(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        exec(compile(example, str(PAGE), "exec"), names)
+    out = capsys.readouterr().out
+    assert "orders schemas/import/shop.schema.yaml schemas/export/shop.schema.yaml" in out
+    assert "['note'] False" in out
+    assert "schemas/import/crm.schema.yaml schemas/export/crm.schema.yaml" in out
+    assert "ColumnAdded(table='orders'" in out
+    assert "['note'] ()" in out
+    assert " error `orders.total` " in out
+    assert "CREATE TABLE" in out
+    assert "\ndone\n" in out
+    assert "Ref: orders.customer_id > customers.id" in out
+    columns = read("crm").tables["customers"].columns
+    assert dict(columns["e_mail"].properties) == {
+        "data_type": "text", "precision": 120, "unique": True, "x-annotation-pii": True,
+    }  # fmt: skip
+    assert columns["id"].nullable is False
+
+
+def test_every_public_name_is_there_and_on_its_page() -> None:
+    page = PAGE.read_text()
+    functions = [name for name in api.__all__ if inspect.isfunction(getattr(api, name))]
+    assert [name for name in functions if f"`{name}`" not in page] == []
+    assert [name for name in api.__all__ if getattr(api, name).__doc__ is None and name != "Change"] == []
+
+
+def test_documents_need_neither_spark_nor_arrow(work: Path) -> None:
+    program = """
+import sys
+from schemactl.api import build, infer, plan, review, save
+found = infer(({"id": at} for at in range(3)), "shop")
+review(found.schema, build("shop").schema())
+plan("shop", dialect="duckdb")
+print(sorted({"pyspark", "pyarrow", "pandas", "numpy", "typer", "duckdb"} & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_documents_are_what_a_file_of_them_is() -> None:
+    documents = [
+        {"id": 1, "at": "2024-01-02T03:04:05Z", "big": 2**70, "tags": ("a", "b")},
+        MappingProxyType({"id": 2.5, "nested": {"x": None}}),
+    ]
+    schema = infer(documents, "shop", table="orders").schema
+    assert schema is not None
+    assert schema == read("shop")
+    columns = {name: column.properties.get("data_type") for name, column in schema.tables["orders"].columns.items()}
+    assert columns["id"] == "bigint"
+    assert columns["id__v_double"] == "double"
+    assert "orders__tags" in schema.tables
+
+
+def test_nothing_is_written_in_a_dry_run(work: Path) -> None:
+    found = infer([{"id": 1}], "shop", dry_run=True)
+    assert found.schema is not None
+    assert "id" in found.schema.tables["shop"].columns
+    assert not found.saved
+    assert list(work.iterdir()) == []
+
+
+def test_documents_go_to_the_only_table_of_a_schema() -> None:
+    infer([{"id": 1}], "shop", table="orders")
+    schema = infer([{"note": "x"}], "shop").schema
+    assert schema is not None
+    assert "note" in schema.tables["orders"].columns
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {1, 2}, b"x"], ids=["object", "nan", "set", "bytes"])
+def test_values_that_json_lacks_are_refused_with_their_document(value: object) -> None:
+    with pytest.raises(InputError, match="document 2 holds what JSON cannot"):
+        infer([{"a": 1}, {"a": value}], "shop")
+
+
+def test_no_documents_are_refused_as_an_empty_file_is() -> None:
+    with pytest.raises(InputError, match="no records"):
+        infer([], "shop")
+
+
+def test_reviews_take_schemas_and_references(work: Path) -> None:
+    shop = build("shop").table("orders").column("total", "double").schema()
+    save(shop)
+    head = edit(shop).table("orders").column("total", "text").schema()
+    by_schema, by_reference = review(shop, head), review("shop", head)
+    assert [each.rule for each in by_schema.findings] == [each.rule for each in by_reference.findings]
+    assert by_schema.findings[0].severity is Severity.ERROR
+    rules = {each.rule: Severity.NONE for each in by_schema.findings}
+    assert not any(each.severity is Severity.ERROR for each in review(shop, head, severities=rules).findings)
+    assert review(shop, head, compatibility="none").findings != by_schema.findings
+
+
+def test_a_schema_in_memory_is_planned_and_a_plan_is_applied(work: Path) -> None:
+    shop = build("shop").table("orders").column("id", "bigint").schema()
+    report = plan(shop, "sqlite:///shop.db", out="first.plan.json")
+    assert {type(each.step).__name__ for each in report.plan.steps} == {"CreateTable"}
+    assert apply("first.plan.json", "sqlite:///shop.db").outcome == "done"
+    smaller = build("shop").table("orders").column("total", "bigint").schema()
+    assert not plan(smaller, "sqlite:///shop.db", allow_destructive=True).stops
+    assert "orders" in plan(smaller, dialect="snowflake", start=shop).plan.steps[0].statements[0]
+
+
+def test_arguments_that_exclude_each_other_are_refused() -> None:
+    shop = build("shop").schema()
+    with pytest.raises(InputError, match="not connected"):
+        plan(shop, "sqlite:///a.db", dialect="snowflake")
+    with pytest.raises(InputError, match="not connected"):
+        plan(shop, "sqlite:///a.db", start=shop)
+
+
+CLIENT = """
+from pathlib import Path
+from typing import Any
+
+from schemactl.api import InferenceReport, Schema, SparkSettings, apply, build, diff, infer, normalize, plan, review
+
+schema: Schema = build("shop").table("orders", write_disposition="merge").column("id", "bigint").schema()
+documents: list[dict[str, Any]] = [{"id": 1}]
+report: InferenceReport = infer(documents, "shop", table="orders")
+infer(Path("a.jsonl"), "shop", spark=SparkSettings(master="local[1]"))
+infer([Path("a.jsonl"), Path("b.jsonl")], "shop")
+assert report.schema is not None
+rules: list[str] = [each.rule for each in review(schema, report.schema).findings]
+steps: list[str] = [text for each in plan(schema, dialect="duckdb").plan.steps for text in each.statements]
+rows: int = normalize(iter(documents), "shop", "warehouse").rows_loaded
+done: bool = not apply("shop", "sqlite:///a.db").is_refused
+"""
+
+
+@pytest.mark.e2e
+def test_a_client_passes_strict_checks_of_types(work: Path) -> None:
+    Path("client.py").write_text(CLIENT)
+    cache = PAGE.parents[1] / ".mypy_cache" / "client"
+    call = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", str(cache)]
+    call.append("client.py")
+    done = subprocess.run(call, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.stdout, done.returncode) == ("Success: no issues found in 1 source file\n", 0)
+
+
+class Frames:
+    """The same rows in the forms that are read by Spark."""
+
+    ROWS = ((1, "a", 1.5), (2, "b", None))
+
+    def pandas(self, spark) -> object:
+        import pandas
+
+        return pandas.DataFrame(self.ROWS, columns=["id", "note", "total"], index=[5, 7])
+
+    def arrow(self, spark) -> object:
+        import pyarrow as pa
+
+        columns = list(zip(*self.ROWS, strict=True))
+        return pa.table({"id": columns[0], "note": columns[1], "total": columns[2]})
+
+    def pyspark(self, spark) -> object:
+        return spark.createDataFrame(list(self.ROWS), "id bigint, note string, total double")
+
+    def documents(self, spark) -> Iterator[dict[str, object]]:
+        return (dict(zip(("id", "note", "total"), row, strict=True)) for row in self.ROWS)
+
+    def file(self, spark) -> str:
+        Path("orders.csv").write_text("id,note,total\n1,a,1.5\n2,b,\n")
+        return "orders.csv"
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "pyspark", "documents", "file"])
+def test_frames_and_files_are_loaded_in_the_spark_that_is_open(kind: str, spark) -> None:
+    import duckdb
+
+    data = getattr(Frames(), kind)(spark)
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    settings = api.SparkSettings(session=spark)
+    report = api.normalize(data, "shop", "duckdb:///shop.duckdb", table="orders", load_id="one", spark=settings)
+    assert (report.stops, report.rows_loaded) == ((), 2)
+    with duckdb.connect("shop.duckdb", read_only=True) as database:
+        rows = database.execute("SELECT id, note, total FROM shop.orders ORDER BY id").fetchall()
+    assert rows == list(Frames.ROWS)
+    assert spark.conf.get("spark.sql.session.timeZone") == zone
+    assert spark.sql("SELECT 1").first()[0] == 1
+    again = api.normalize(data, "shop", "duckdb:///shop.duckdb", table="orders", load_id="one", spark=settings)
+    assert again.outcome == "loaded_before"
+
+
+def test_a_frame_of_spark_is_inferred_where_it_is(spark) -> None:
+    frame = spark.range(3).selectExpr("id", "named_struct('city', 'Bern') AS ship")
+    schema = infer(frame, "shop", columns=["id:bigint,primary_key"]).schema
+    assert schema is not None
+    assert dict(schema.tables["shop"].columns["id"].properties)["primary_key"] is True
+    assert "ship__city" in schema.tables["shop"].columns
+    assert not spark.catalog.tableExists("global_temp.schemactl_shop")
+
+
+def test_a_session_that_is_open_is_named_where_none_is_passed(spark) -> None:
+    Path("orders.csv").write_text("id\n1\n")
+    with pytest.raises(api.EngineError, match="has a Spark session already") as caught:
+        infer("orders.csv", "shop")
+    assert "SparkSettings(session=...)" in (caught.value.hint or "")
