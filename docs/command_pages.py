@@ -14,7 +14,8 @@ from typing import get_args
 
 from typer.models import ArgumentInfo, OptionInfo
 
-from schemactl.cli.app import PROGRAM, command_names, load_command
+from schemactl.cli.app import PROGRAM
+from schemactl.cli.commands import command_names, load_command
 from schemactl.cli.options import CommonOptions, Group, OptionSpec, SparkCommandOptions, option_specs
 from schemactl.cli.parsing import split_examples
 
@@ -31,6 +32,7 @@ GUIDES = {
     "migrate": "migrate",
     "normalize": "normalize",
     "rules": "review",
+    "schema": "schema-files",
     "sync": "review",
 }
 """The page that explains what a command is about."""

@@ -12,18 +12,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from importlib import import_module
-from keyword import iskeyword
 from pathlib import Path
-from pkgutil import iter_modules
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, NoReturn, Protocol
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 from typer.main import get_command
 
 from schemactl import __version__
 from schemactl.cli import commands
+from schemactl.cli.commands import CommandModule, all_options, command_names, load_command
 from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
 from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
@@ -61,18 +59,6 @@ class UnfinishedCommand(SchemactlError):
     """Something that a command called wanted the process to end; what the command would have found is not known."""
 
 
-class CommandModule(Protocol):
-    """What a module in `schemactl.cli.commands` offers.
-
-    A package there is a group: its modules are its commands, its ``Options`` all that a settings file may say of them.
-    """
-
-    __doc__: str | None
-    Options: type[CommonOptions]
-
-    def run(self, options: Any, terminal: Terminal) -> ExitCode: ...
-
-
 @dataclass(slots=True)
 class Invocation:
     """One call of the command line, as far as it is known: errors are reported with it, however early they come.
@@ -96,18 +82,6 @@ class Invocation:
             values += [each for value in stated for each in (value if isinstance(value, list) else [value])]
         texts = (value for value in values if isinstance(value, str))
         return redact_text(text, {secret for value in texts for secret in secrets_of(value)})
-
-
-def command_names(package: ModuleType = commands) -> list[str]:
-    """Return the names of the subcommands; a module whose name Python keeps for itself ends in ``_``."""
-    modules = (module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
-    return sorted(name.removesuffix("_") for name in modules)
-
-
-def load_command(name: str, package: ModuleType = commands) -> CommandModule:
-    """Import a subcommand."""
-    module: Any = import_module(f"{package.__name__}.{name}{'_' if iskeyword(name) else ''}")
-    return module  # type: ignore[no-any-return]
 
 
 class LazyGroup(PlainGroup):
@@ -175,19 +149,15 @@ def _ask_for_command(context: typer.Context) -> None:
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-def _all_options() -> dict[str, type[CommonOptions]]:
-    return {name: load_command(name).Options for name in command_names()}
-
-
 def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
     invocation: Invocation = context.obj
     before_name = context.find_root().params
     parts = (stated, before_name)
-    here = find_surroundings(_all_options)
+    here = find_surroundings(all_options)
     surroundings = module.Options.surround(parts, here)
     for file in surroundings.files:
         if file not in here.files:
-            check_keys(file, _all_options())
+            check_keys(file, all_options())
     options = resolve(module.Options, name, parts, surroundings)
     invocation.options = options
     invocation.debug = options.debug
@@ -199,7 +169,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
         admit_modules(options.naming_module),
         show_examples(_examples(options)),
     ):
-        warn_of_misspelt(os.environ, module.Options, _all_options)
+        warn_of_misspelt(os.environ, module.Options, all_options)
         try:
             invocation.code = module.run(options, terminal)
         except InputError as error:

@@ -33,8 +33,8 @@ FILE_NAME = "schemactl.toml"
 PROJECT_FILE_NAME = "pyproject.toml"
 OWN_FILE_NAME = "config.toml"
 
-_TRUE = frozenset({"1", "true", "yes", "on"})
-_FALSE = frozenset({"0", "false", "no", "off"})
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +236,14 @@ def _convert(spec: OptionSpec, found: _Value) -> Any:
 
 def _convert_flag(found: _Value) -> bool:
     text = str(found.value)
-    if is_true(text) or text.strip().lower() in _FALSE:
+    if is_true(text) or text.strip().lower() in FALSE:
         return is_true(text)
     raise InputError(f"`{found.value}` is not a value of {found.origin}", at=found.at, hint="known: `true`, `false`")
 
 
 def is_true(text: str) -> bool:
     """Return whether a text says yes, in one of the spellings that environment variables use."""
-    return text.strip().lower() in _TRUE
+    return text.strip().lower() in TRUE
 
 
 def _convert_list(found: _Value) -> list[str]:

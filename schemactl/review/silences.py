@@ -16,6 +16,18 @@ from schemactl.review.severity import Severity
 _KEYS: Final = ("rule", "table", "column", "fingerprint", "severity", "reason", "until")
 _SEVERITIES: Final = tuple(each.value for each in (Severity.INFO, Severity.WARN, Severity.ERROR))
 
+SILENCE_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        **{key: {"type": "string"} for key in _KEYS},
+        "severity": {"enum": list(_SEVERITIES)},
+        "until": {"description": "The last day on which it holds: `2026-03-31`."},
+    },
+    "required": ["rule", "reason"],
+    "additionalProperties": False,
+}
+"""The JSON Schema of a silence in a settings file."""
+
 
 class Found(NamedTuple):
     """What distinguishes one finding from others at its place: its fingerprint, and how bad it is."""

@@ -1,6 +1,7 @@
 """What a value of a stored schema must be: the checks that ``schema.validation`` puts its sections together from.
 
-A check yields what is wrong and where; it neither raises nor repairs.
+A check yields what is wrong and where; it neither raises nor repairs. Beside it stands the JSON Schema of what it lets
+through, for editors.
 """
 
 from __future__ import annotations
@@ -32,74 +33,81 @@ class Finding:
     hint: str | None = None
 
 
-Check = Callable[[Any, Keys], Iterator[Finding]]
+Find = Callable[[Any, Keys], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a value must be.
+
+    Attributes:
+        find: yields what is wrong with a value, given where it stands.
+        shape: the JSON Schema of the values that it finds nothing wrong with, or of more.
+    """
+
+    find: Find
+    shape: Mapping[str, Any]
+
 
 _MAPPING = (dict, Mapping)
 """Asking the abstract class alone is slow, and nearly all mappings are dicts."""
 
 
-def text(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check that a value is text."""
+def _find_text(value: Any, keys: Keys) -> Iterator[Finding]:
     if not isinstance(value, str):
         hint = None if isinstance(value, (Mapping, list)) or value is None else "put it in quotes"
         yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not text", hint)
 
 
-def integer(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check that a value is an integer to Python, bools among them: dlt asks no more."""
+def _find_integer(value: Any, keys: Keys) -> Iterator[Finding]:
+    # Bools are integers to Python, and dlt asks no more.
     if not isinstance(value, int):
         unquoted = isinstance(value, str) and re.fullmatch(r"[-+]?\d+", value)
         hint = f"write `{value}` without quotes" if unquoted else None
         yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a whole number", hint)
 
 
-def count(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check that a value is a whole number and no bool."""
+def _find_count(value: Any, keys: Keys) -> Iterator[Finding]:
     # To Python, and so to dlt, a bool is an int; as a version it would be nonsense.
     if isinstance(value, bool):
         yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a whole number")
     else:
-        yield from integer(value, keys)
+        yield from _find_integer(value, keys)
 
 
-def size(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check a number of bits, digits or characters."""
+def _find_size(value: Any, keys: Keys) -> Iterator[Finding]:
     if isinstance(value, int) and not isinstance(value, bool) and value < 0:
         yield Finding(keys, f"{_named(keys)} is {_shown(value)}, and no size is less than 0")
     else:
-        yield from integer(value, keys)
+        yield from _find_integer(value, keys)
 
 
-def boolean(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check that a value is true or false."""
+def _find_boolean(value: Any, keys: Keys) -> Iterator[Finding]:
     if not isinstance(value, bool):
         yield Finding(
             keys, f"{_named(keys)} is {_shown(value)}, not true or false", "write `true` or `false`, no quotes"
         )
 
 
-def anything(_value: Any, _keys: Keys) -> Iterator[Finding]:
-    """Let any value through."""
+def _find_anything(_value: Any, _keys: Keys) -> Iterator[Finding]:
     return iter(())
 
 
-def schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check a schema's name: an identifier of limited length."""
+def _find_schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
     if isinstance(value, str) and not (value.isidentifier() and len(value) <= MAX_NAME_LENGTH):
         hint = f"letters, digits and `_`, no digit first, at most {MAX_NAME_LENGTH} characters"
         yield Finding(keys, f"{_shown(value)} cannot name a schema", hint)
     else:
-        yield from text(value, keys)
+        yield from _find_text(value, keys)
 
 
-def pattern(value: Any, keys: Keys) -> Iterator[Finding]:
-    """Check dlt's SimpleRegex, a name, or ``re:`` and a regular expression; or ``path:`` and a path in the data."""
+def _find_pattern(value: Any, keys: Keys) -> Iterator[Finding]:
     if isinstance(value, str) and value.startswith(("re:", PREFIX)):
         yield from prefixed(value, keys)
     elif isinstance(value, str) and re.match(r"[^a-zA-Z\d_]", value):
         yield Finding(keys, f"{_shown(value)} looks like a regular expression", f"write `re:{value}`")
     else:
-        yield from text(value, keys)
+        yield from _find_text(value, keys)
 
 
 def prefixed(value: str, keys: Keys) -> Iterator[Finding]:
@@ -115,6 +123,19 @@ def prefixed(value: str, keys: Keys) -> Iterator[Finding]:
         yield Finding(keys, f"{_shown(value)} is no regular expression: {error}")
 
 
+text = Check(_find_text, {"type": "string"})
+integer = Check(_find_integer, {"type": "integer"})
+count = Check(_find_count, {"type": "integer"})
+size = Check(_find_size, {"type": "integer", "minimum": 0})
+"""A number of bits, digits or characters."""
+boolean = Check(_find_boolean, {"type": "boolean"})
+anything = Check(_find_anything, {})
+schema_name = Check(_find_schema_name, {"type": "string", "maxLength": MAX_NAME_LENGTH})
+"""An identifier of limited length."""
+pattern = Check(_find_pattern, {"type": "string"})
+"""dlt's SimpleRegex, a name, or ``re:`` and a regular expression; or ``path:`` and a path in the data."""
+
+
 def one_of(*known: str, synonyms: Mapping[str, str] | None = None) -> Check:
     """Make the check of a value that is one of a few words; ``synonyms`` are words of others for the known ones."""
 
@@ -126,29 +147,39 @@ def one_of(*known: str, synonyms: Mapping[str, str] | None = None) -> Check:
         near = f"did you mean `{meant}`?" if meant else did_you_mean(name, known)
         yield Finding(keys, f"{_named(keys)} is {_shown(value)}", near or "one of " + ", ".join(known))
 
-    return checked
+    return Check(checked, {"enum": list(known)})
 
 
 def or_null(inner: Check) -> Check:
     """Make the check that also lets null through."""
-    return lambda value, keys: iter(()) if value is None else inner(value, keys)
+    find = inner.find
+    shape = dict(inner.shape)
+    if "enum" in shape:
+        shape["enum"] = [*shape["enum"], None]
+    elif "type" in shape:
+        shape["type"] = [shape["type"], "null"]
+    elif shape:
+        shape = {"anyOf": [shape, {"type": "null"}]}
+    return Check(lambda value, keys: iter(()) if value is None else find(value, keys), shape)
 
 
 def list_of(item: Check) -> Check:
     """Make the check of a list of such items."""
+    find = item.find
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
         if not isinstance(value, list):
             yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not a list")
             return
         for position, element in enumerate(value):
-            yield from item(element, (*keys, position))
+            yield from find(element, (*keys, position))
 
-    return checked
+    return Check(checked, {"type": "array", "items": item.shape})
 
 
-def map_of(item: Check, key: Check | None = None) -> Check:
+def map_of(item: Check, key: Find | None = None) -> Check:
     """Make the check of a mapping to such items, whose own keys ``key`` checks."""
+    find = item.find
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
         if not isinstance(value, _MAPPING):
@@ -158,9 +189,9 @@ def map_of(item: Check, key: Check | None = None) -> Check:
         for name, element in value.items():
             if key and isinstance(name, str):
                 yield from key(name, (*keys, name))
-            yield from item(element, (*keys, name))
+            yield from find(element, (*keys, name))
 
-    return checked
+    return Check(checked, {"type": "object", "additionalProperties": item.shape})
 
 
 def _keys_are_text(value: Mapping[Any, Any], keys: Keys) -> Iterator[Finding]:
@@ -184,6 +215,13 @@ def record(
         gone: keys of older engine versions, each with a hint of what stands in their place.
         own_keys: whether keys that start with ``x-`` are let through.
     """
+    finds = {name: check.find for name, check in fields.items()}
+    shape = {
+        "type": "object",
+        "properties": {name: check.shape for name, check in fields.items()},
+        **({"patternProperties": {"^x-": {}}} if own_keys else {}),
+        "additionalProperties": False,
+    }
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
         if not isinstance(value, _MAPPING):
@@ -193,14 +231,14 @@ def record(
             yield Finding(keys, f"`{missing}` is missing in {_named(keys)}", (required or {})[missing])
         yield from _keys_are_text(value, keys)
         for name, element in value.items():
-            if name in fields:
-                yield from fields[name](element, (*keys, name))
+            if name in finds:
+                yield from finds[name](element, (*keys, name))
             elif isinstance(name, str) and not (own_keys and name.startswith("x-")):
                 own = "keys of your own start with `x-`" if own_keys else None
                 hint = (gone or {}).get(name) or did_you_mean(name, fields) or own
                 yield Finding((*keys, name), f"unknown key `{name}` in {_named(keys)}", hint)
 
-    return checked
+    return Check(checked, shape)
 
 
 def storable(value: Any, keys: Keys) -> Iterator[Finding]:

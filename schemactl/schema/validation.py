@@ -12,6 +12,7 @@ from typing import Any
 
 from schemactl.errors import did_you_mean
 from schemactl.schema.checks import (
+    Check,
     Finding,
     Keys,
     anything,
@@ -43,13 +44,18 @@ def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
     Args:
         stored: a schema of the current engine version, as its file states it (YAML's dates and bytes too).
     """
-    findings = tuple(chain(_schema(stored, ()), storable(stored, ())))
+    findings = tuple(chain(_schema.find(stored, ()), storable(stored, ())))
     return findings or tuple(chain(_parents_exist(stored), _parents_end(stored), _own_tables_exist(stored)))
 
 
 def check_column(properties: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return all that keeps dlt from taking a column with these properties."""
-    return tuple(chain(_column(properties, ()), storable(properties, ())))
+    return tuple(chain(_column.find(properties, ()), storable(properties, ())))
+
+
+def shape() -> Mapping[str, Any]:
+    """Return the JSON Schema of stored schemas of the current engine version."""
+    return _schema.shape
 
 
 _TYPE_SYNONYMS = {
@@ -68,8 +74,11 @@ _mode = one_of("evolve", "discard_value", "freeze", "discard_row")
 _contract_entities = record({entity: or_null(_mode) for entity in ("tables", "columns", "data_type")})
 
 
-def _contract(value: Any, keys: Keys) -> Iterator[Finding]:
-    return _contract_entities(value, keys) if isinstance(value, Mapping) else _mode(value, keys)
+def _find_contract(value: Any, keys: Keys) -> Iterator[Finding]:
+    return (_contract_entities if isinstance(value, Mapping) else _mode).find(value, keys)
+
+
+_contract = Check(_find_contract, {"anyOf": [_mode.shape, _contract_entities.shape]})
 
 
 _FLAGS = (
@@ -131,9 +140,12 @@ _table = record(
 )
 
 
-def _detection(value: Any, keys: Keys) -> Iterator[Finding]:
+def _find_detection(value: Any, keys: Keys) -> Iterator[Finding]:
     if value not in DETECTORS:
-        yield from one_of(*DETECTORS)(value, keys)
+        yield from one_of(*DETECTORS).find(value, keys)
+
+
+_detection = Check(_find_detection, text.shape)
 
 
 _settings = record(
@@ -157,15 +169,16 @@ _relational_config = record(
 )
 
 
-def _json_normalizer(value: Any, keys: Keys) -> Iterator[Finding]:
-    yield from _json_normalizer_keys(value, keys)
+def _find_json_normalizer(value: Any, keys: Keys) -> Iterator[Finding]:
+    yield from _json_normalizer_keys.find(value, keys)
     config = value.get("config") if isinstance(value, Mapping) else None
     # Another normalizer's config is its own business.
     if config is not None and value.get("module", RELATIONAL_NORMALIZER) in (RELATIONAL_NORMALIZER, "relational"):
-        yield from _relational_config(config, (*keys, "config"))
+        yield from _relational_config.find(config, (*keys, "config"))
 
 
 _json_normalizer_keys = record({"module": text, "config": or_null(map_of(anything))})
+_json_normalizer = Check(_find_json_normalizer, _json_normalizer_keys.shape)
 
 _normalizers = record(
     {

@@ -15,7 +15,8 @@ from types import ModuleType
 
 import pytest
 
-from schemactl.cli.app import command_names, load_command, run
+from schemactl.cli.app import run
+from schemactl.cli.commands import command_names, load_command
 from schemactl.cli.options import Group, option_specs
 from schemactl.cli.parsing import split_examples
 from schemactl.formats import dlt

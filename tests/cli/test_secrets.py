@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from migrated_datasets import column, schema_of
 
-from schemactl.cli.app import command_names, load_command, run
-from schemactl.cli.commands import migrate
+from schemactl.cli.app import run
+from schemactl.cli.commands import command_names, load_command, migrate
 from schemactl.cli.options import option_specs
 from schemactl.formats import dlt
 

@@ -1,4 +1,4 @@
-"""The subcommands, one module each; the module's name is the command's.
+"""The subcommands, one module each; the module's name is the command's. A package is a group of commands.
 
 To add one, add ``NAME.py`` with
 
@@ -8,3 +8,45 @@ To add one, add ``NAME.py`` with
 
 Every module here is imported to list the commands: what is heavy is imported inside ``run``.
 """
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from keyword import iskeyword
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, Protocol
+
+from schemactl.cli.options import CommonOptions
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+class CommandModule(Protocol):
+    """What a module in `schemactl.cli.commands` offers.
+
+    A package there is a group: its modules are its commands, its ``Options`` all that a settings file may say of them.
+    """
+
+    __doc__: str | None
+    Options: type[CommonOptions]
+
+    def run(self, options: Any, terminal: Terminal) -> ExitCode: ...
+
+
+def command_names(package: ModuleType = sys.modules[__name__]) -> list[str]:
+    """Return the names of the subcommands; a module whose name Python keeps for itself ends in ``_``."""
+    modules = (module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
+    return sorted(name.removesuffix("_") for name in modules)
+
+
+def load_command(name: str, package: ModuleType = sys.modules[__name__]) -> CommandModule:
+    """Import a subcommand."""
+    module: Any = import_module(f"{package.__name__}.{name}{'_' if iskeyword(name) else ''}")
+    return module  # type: ignore[no-any-return]
+
+
+def all_options() -> dict[str, type[CommonOptions]]:
+    """Return the options of all subcommands, by name."""
+    return {name: load_command(name).Options for name in command_names()}

@@ -1,0 +1,93 @@
+"""Print a JSON Schema by which editors complete and check files while they are written.
+
+`file` is that of schema files (`*.schema.yaml`), with the `x-` hints that schemactl reads; `config` that of
+`schemactl.toml`, `pyproject` that of `[tool.schemactl]` in a `pyproject.toml`. All are made from the code that reads
+these files. With --output it is written to a file, and --name-in has YAML and TOML files name it in a comment that
+editors know.
+
+Examples:
+    # Print the JSON Schema of schema files
+    schemactl schema file
+
+    # Have an editor check an import file
+    schemactl schema file --output .schemactl/file.json --name-in schemas/import/crm.schema.yaml
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from schemactl.cli.options import CommonOptions, Group
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """Options of ``schemactl schema``."""
+
+    kind: Annotated[
+        Literal["file", "config", "pyproject"],
+        typer.Argument(metavar="file|config|pyproject", help="Which files it describes."),
+    ]
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE."), Group.OUTPUT
+    ] = None
+    name_in: Annotated[
+        list[str],
+        typer.Option(
+            "--name-in",
+            metavar="FILE",
+            help="Have a YAML or TOML file name the file of --output in a comment; may be given more than once.",
+        ),
+        Group.OUTPUT,
+    ] = field(default_factory=list)
+    format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", help="Changes nothing here: what is printed is JSON."),
+        Group.OUTPUT,
+    ] = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print the JSON Schema, or write it and name it in files.
+
+    Raises:
+        InputError: files shall name it that is not written, or cannot be written.
+    """
+    from schemactl.render.json import render_document
+
+    text = render_document(dict(_schema(options.kind)))
+    if options.output is None:
+        if options.name_in:
+            raise InputError("`--name-in` names a file", hint="write it: `--output FILE`")
+        terminal.write(text)
+        return ExitCode.DONE
+    from schemactl.flows.editors import name_schema
+    from schemactl.store.text import replace_file
+
+    path = Path(options.output)
+    written = [options.output]
+    replace_file(path, text)
+    written += [each for each in options.name_in if name_schema(Path(each), path)]
+    if not options.quiet:
+        terminal.report("".join(f"wrote {each}\n" for each in written))
+    return ExitCode.DONE
+
+
+def _schema(kind: str) -> Mapping[str, Any]:
+    if kind == "file":
+        from schemactl.schema.json_schema import file_schema
+
+        return file_schema()
+    from schemactl.cli.commands import all_options
+    from schemactl.cli.settings_schema import project_schema, settings_schema
+
+    return settings_schema(all_options()) if kind == "config" else project_schema(all_options())
