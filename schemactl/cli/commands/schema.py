@@ -10,7 +10,7 @@ Examples:
     schemactl schema file
 
     # Have an editor check an import file
-    schemactl schema file --output .schemactl/file.json --name-in schemas/import/crm.schema.yaml
+    schemactl schema file -o file.json --name-in schemas/import/crm.schema.yaml
 """
 
 from __future__ import annotations
