@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from contextlib import ContextDecorator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
@@ -145,6 +146,20 @@ def missing_package(module: str | None) -> InputError | None:
     """Return the error for a module of a package that only an extra installs; None for any other module."""
     missed = _EXTRAS.get((module or "").partition(".")[0])
     return InputError(f"{missed[0]} is not installed: {install_command(missed[1])}") if missed else None
+
+
+class hinting_at_extras(ContextDecorator):
+    """Report a module that only an extra installs as an error that names the extra, within a block or a function.
+
+    Raises:
+        InputError: such a module is not installed.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_package(error.name)):
+            raise missing from error
 
 
 _LONGEST_SLIP = 128

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
 from schemactl.flows.normalize import normalize as load_sources
@@ -72,6 +72,7 @@ class SparkSettings:
     conf: Mapping[str, str] | None = None
 
 
+@hinting_at_extras()
 def infer(
     data: Data,
     name: str,
@@ -123,6 +124,7 @@ def infer(
         return infer_sources(readable, open_session=open_session)
 
 
+@hinting_at_extras()
 def normalize(
     data: Data,
     name: str,

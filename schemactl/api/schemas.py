@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from schemactl.errors import InputError, nearest_or_all
+from schemactl.errors import InputError, hinting_at_extras, nearest_or_all
 from schemactl.flows.diff import DiffRequest, review_pairs
 from schemactl.flows.import_ import Imported, import_schema, read_source
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -33,6 +33,7 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
 
+@hinting_at_extras()
 def read(source: str | Path, format: str | None = None, *, schemas: str | Path = "schemas") -> Schema:
     """Return a schema: of a file of any format, a destination's address, or a REF (``shop``, ``git:main:...``).
 
@@ -51,6 +52,7 @@ def read(source: str | Path, format: str | None = None, *, schemas: str | Path =
     return document.schema
 
 
+@hinting_at_extras()
 def write(schema: Schema, format: str = "dlt", *, nested: bool = False) -> str | bytes:
     """Return a schema in a format.
 
@@ -89,6 +91,7 @@ def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
     return diff_schemas(base, with_lineage(replace(head, name=base.name), base))
 
 
+@hinting_at_extras()
 def review(
     base: Schema | str | Path,
     head: Schema | str | Path,
@@ -132,6 +135,7 @@ def _referred(stated: Schema | str | Path, side: str, folder: SchemasFolder) -> 
     return find_schema(str(stated), folder)
 
 
+@hinting_at_extras()
 def plan(
     schema: Schema | str | Path,
     to: str | None = None,
@@ -173,6 +177,7 @@ def plan(
     return write_script(ScriptRequest(reference, start, dialect, Path(schemas), options))
 
 
+@hinting_at_extras()
 def apply(
     reference: str | Path,
     to: str,

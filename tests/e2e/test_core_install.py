@@ -107,6 +107,24 @@ def test_what_needs_spark_says_so_in_one_line_with_the_command(args: tuple[str, 
     assert done.stderr == f"error: Spark is not installed: {install_command('spark')}\n"
 
 
+API = """
+from schemactl.api import InputError, infer
+assert infer([{"id": 1}], "shop").saved
+try:
+    infer("orders.jsonl", "other")
+except InputError as error:
+    print(error)
+"""
+
+
+def test_functions_of_python_name_the_extra_that_they_need() -> None:
+    run = RUN.partition("from schemactl")[0] + API
+    call = [sys.executable, "-c", run, ",".join(sorted(_blocked()))]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
+
+    assert done.stdout == f"Spark is not installed: {install_command('spark')}\n"
+
+
 def test_folder_of_parquet_names_its_own_extra() -> None:
     import pyarrow.parquet
 
