@@ -6,7 +6,7 @@ stands in modules whose names start with ``_``. Third parties use the entry-poin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -89,6 +89,7 @@ __all__ = [
     "check_name",
     "dataset_of",
     "find_address",
+    "name_limits",
     "new_column",
 ]
 
@@ -375,6 +376,12 @@ DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destina
 
 _ALIASES: Final = {"postgres": "postgresql"}
 """Other names of schemes, which other programs print."""
+
+
+def name_limits(destination: Destination, url: str) -> NameLimits:
+    """Return what the destination at an address makes of names: ``NAMES``, unless that depends on the address."""
+    of_address: Callable[[str], NameLimits] | None = getattr(destination, "name_limits", None)
+    return of_address(url) if of_address else destination.NAMES
 
 
 def find_address(text: str) -> tuple[str, str] | None:

@@ -20,6 +20,10 @@ VERSIONS_TABLE: Final = "_dlt_version"
 OURS: Final = "_schemactl_"
 """How the names of our own tables begin, but for the one of rejects."""
 
+OWN_SCHEMA: Final = "_schemactl"
+"""The schema that dlt's loader keeps rejects and loaded files under: as a part of the user's they would change its
+hash."""
+
 _STAGING: Final = "_staging"
 
 
@@ -144,12 +148,14 @@ def keeps_versions(columns: Iterable[Sequence[str]]) -> bool:
 
 def hashes_of(versions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return the hashes of names and hashes of schemas, in their order; none where the names are of several schemas."""
-    return tuple(each for _, each in versions) if len({name for name, _ in versions}) == 1 else ()
+    theirs = [version for version in versions if version[0] != OWN_SCHEMA]
+    return tuple(each for _, each in theirs) if len({name for name, _ in theirs}) == 1 else ()
 
 
 def schema_name(stated: Collection[str], dataset: str) -> str:
     """Return the name of a dataset's schema: the one that dlt keeps there, else the dataset's as an identifier."""
-    name = re.sub(r"\W", "_", next(iter(stated)) if len(stated) == 1 else dataset)
+    theirs = set(stated) - {OWN_SCHEMA}
+    name = re.sub(r"\W", "_", theirs.pop() if len(theirs) == 1 else dataset)
     return (name if name.isidentifier() else f"_{name}")[:MAX_NAME_LENGTH]
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schemactl.destinations import name_limits
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
@@ -69,7 +70,7 @@ def infer(
         if request.to is not None:
             destination, address = find_destination(request.to)
             held = with_lost(before, address)
-            request = replace(request, max_identifier_length=destination.NAMES.max_bytes, held=held)
+            request = replace(request, max_identifier_length=name_limits(destination, address).max_bytes, held=held)
         parts = part_by_table(request, before)
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:

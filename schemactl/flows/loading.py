@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from schemactl.destinations import DESTINATIONS, Destination, LoadedInput, Loader, PastLoads, find_address
+from schemactl.destinations import DESTINATIONS, Destination, LoadedInput, Loader, PastLoads, find_address, name_limits
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.redaction import redact
 
@@ -45,7 +45,7 @@ class Target:
     @property
     def max_identifier_length(self) -> int | None:
         """Longest name of a table or column there, None where there is no limit that matters."""
-        return self.destination.NAMES.max_bytes
+        return name_limits(self.destination, self.url).max_bytes
 
 
 def find_target(text: str) -> Target:

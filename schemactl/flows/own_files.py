@@ -39,7 +39,7 @@ def folder_of(url: str) -> Path | None:
     kind, _, rest = url.partition(":")
     place, _, query = rest.partition("?")
     place = place.removeprefix("//")
-    if not place or not Path(place).is_dir():
+    if not place or kind == "dlt" or not Path(place).is_dir():
         return None
     return Path(place, dataset_of(query, kind) or "")
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from dlt.common import json
 
+from schemactl.destinations import dlt as dlt_destination
 from schemactl.destinations import duckdb as duckdb_destination
 from schemactl.destinations import postgresql
 from schemactl.destinations._package import LoadPackage, StagedTable
@@ -311,9 +312,30 @@ class Postgres:
             return {name: rows_of(connection.execute(f'select * from sales."{name}"')) for (name,) in names}
 
 
+@dataclass(frozen=True)
+class ByDltsLoader(Duck):
+    @property
+    def url(self) -> str:
+        return "dlt:duckdb?dataset=sales"
+
+    def load(self, package: LoadPackage) -> None:
+        dlt_destination.check_tables(self.url, package.schema)
+        dlt_destination.load(self.url, package, lambda *_: None)
+
+
+@pytest.fixture
+def by_dlts_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByDltsLoader:
+    found = ByDltsLoader(tmp_path / "by_dlt.duckdb")
+    monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("DESTINATION__DUCKDB__CREDENTIALS", str(found.path))
+    return found
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
-def test_every_load_leaves_the_rows_of_dlt(scenario: Scenario, postgres_database: str, tmp_path: Path) -> None:
-    ours = (Duck(tmp_path / "ours.duckdb"), Postgres(postgres_database))
+def test_every_load_leaves_the_rows_of_dlt(
+    scenario: Scenario, postgres_database: str, by_dlts_loader: ByDltsLoader, tmp_path: Path
+) -> None:
+    ours = (Duck(tmp_path / "ours.duckdb"), Postgres(postgres_database), by_dlts_loader)
     for number, taken in enumerate(run_dlt(scenario, tmp_path)):
         for destination in ours:
             destination.load(taken.package)
@@ -346,7 +368,7 @@ def test_dlt_goes_on_where_a_load_has_ended(tmp_path: Path) -> None:
     assert loads == [(0, "shop"), (0, "shop")]
 
 
-def test_tables_and_bookkeeping_are_those_of_dlt(tmp_path: Path) -> None:
+def test_tables_and_bookkeeping_are_those_of_dlt(by_dlts_loader: ByDltsLoader, tmp_path: Path) -> None:
     columns = {
         "price": {"data_type": "decimal", "precision": 10, "scale": 2},
         "size": {"data_type": "bigint", "precision": 16},
@@ -371,10 +393,11 @@ def test_tables_and_bookkeeping_are_those_of_dlt(tmp_path: Path) -> None:
     loads = [[item(1, 1, **document)], [item(2, 2, **document, new=1.5)], [item(3, 3, **document)]]
     ours = Duck(tmp_path / "ours.duckdb")
     for taken in run_dlt(Scenario("typed", {}, loads, columns=columns), tmp_path):
-        ours.load(taken.package)
-        assert ours.tables() == taken.tables
-    kept = tuple(described(path) for path in (ours.path, tmp_path / "dlt.duckdb"))
-    assert kept[0] == kept[1]
+        for each in (ours, by_dlts_loader):
+            each.load(taken.package)
+            assert each.tables() == taken.tables
+    kept = tuple(described(path) for path in (ours.path, by_dlts_loader.path, tmp_path / "dlt.duckdb"))
+    assert kept[0] == kept[1] == kept[2]
     assert len(kept[0]["versions"]) == 2
     assert len(kept[0]["loads"]) == 3
 

@@ -1,0 +1,12 @@
+"""Any destination that dlt knows: ``dlt:NAME?dataset=NAME&staging=NAME``, by dlt's own loader and credentials.
+
+``NAME`` is dlt's name of the destination (``snowflake``, ``bigquery``, ``filesystem`` ...) or of one that dlt's
+configuration names. Loads and the schema that dlt keeps there work; tables are not migrated.
+"""
+
+from __future__ import annotations
+
+from schemactl.destinations.dlt.catalogue import NAMES, name_limits, read_catalogue, read_past_loads, stored
+from schemactl.destinations.dlt.load import check_tables, load
+
+__all__ = ["NAMES", "check_tables", "load", "name_limits", "read_catalogue", "read_past_loads", "stored"]

@@ -1,0 +1,124 @@
+"""Reads what dlt keeps of itself in a destination: its last schema, completed loads, and our table of loaded files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._bookkeeping import INPUTS, LOADED
+from schemactl.destinations._catalogue import OWN_SCHEMA, Catalogue, hashes_of
+from schemactl.destinations._package import LoadedInput, PastLoads
+from schemactl.destinations.dlt.address import parse_address
+from schemactl.destinations.dlt.session import Session, find_destination, open_session
+from schemactl.errors import InputError
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
+from schemactl.schema.types import Column, Properties, schema_from_dict
+
+if TYPE_CHECKING:
+    from dlt.common.destination.client import JobClientBase
+    from dlt.destinations.impl.filesystem.filesystem import FilesystemClient
+
+NAMES: Final = NameLimits()
+
+_KEPT: Final = ("data_type", "precision", "scale", "timezone")
+
+
+def name_limits(url: str) -> NameLimits:
+    """Return what the destination at an address makes of names, as dlt knows it; nothing is connected."""
+    found = find_destination(parse_address(url).name).capabilities()
+    return NameLimits(
+        min(found.max_identifier_length, found.max_column_identifier_length), found.has_case_sensitive_identifiers
+    )
+
+
+def read_catalogue(url: str) -> Catalogue:
+    """Return the last schema that dlt has loaded a dataset with: no catalog of the destination's own is read.
+
+    Raises:
+        InputError: the address is wrong, or the dataset holds no schema.
+        DestinationError: the destination cannot be read, or dlt or a driver is missing.
+    """
+    address = parse_address(url)
+    if address.dataset is None:
+        raise InputError(f"`{url}` names no dataset", hint=f"`{address}?dataset=NAME`")
+    session = open_session(address, new_schema(OWN_SCHEMA))
+    with session.wrap_errors(f"read dataset `{address.dataset}`"), session.client as client:
+        lines = _lines(client, VERSION_TABLE, ("schema_name", "version_hash", "schema", "inserted_at"))
+    found = sorted((line for line in lines if line[0] != OWN_SCHEMA), key=lambda line: _in_utc(line[3]), reverse=True)
+    if not found:
+        raise InputError(f"dlt has loaded no dataset `{address.dataset}` in `{address}`")
+    schema = schema_from_dict(json.loads(found[0][2]))
+    return Catalogue(schema, f"{address}?dataset={address.dataset}", hashes_of([line[:2] for line in found]))
+
+
+def stored(column: Column) -> Properties:
+    """Return what dlt's schema says of a column that a destination keeps."""
+    kept = {name: column.properties[name] for name in _KEPT if name in column.properties}
+    return kept if column.nullable else {**kept, "nullable": False}
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return what a dataset knows of earlier loads.
+
+    Raises:
+        InputError: the address is wrong.
+        DestinationError: the destination cannot be read, or dlt or a driver is missing.
+    """
+    return past_loads(open_session(parse_address(url), new_schema(schema_name)))
+
+
+def past_loads(session: Session) -> PastLoads:
+    """Return what the dataset of a session knows of earlier loads with its schema."""
+    name = session.schema.name
+    with session.wrap_errors("read dlt's table of loads"), session.client as client:
+        lines = _lines(client, LOADS_TABLE, ("load_id", "schema_name", "status", "inserted_at"))
+        loads = [line for line in lines if line[1] == name and int(line[2]) == LOADED]
+        inputs = [line for line in _lines(client, INPUTS.name, tuple(INPUTS.columns)) if line[1] == name]
+    times = {line[0]: _in_utc(line[3]) for line in loads}
+    known = sorted((line for line in inputs if line[0] in times), key=lambda line: times[line[0]])
+    return PastLoads(
+        frozenset(times), {path: LoadedInput(path, int(size), _in_utc(at)) for _, _, path, size, at in known}
+    )
+
+
+def _lines(client: JobClientBase, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Return the rows of one of dlt's tables or ours; none where the destination has no such table."""
+    from dlt.destinations.exceptions import DatabaseUndefinedRelation
+    from dlt.destinations.impl.filesystem.filesystem import FilesystemClient
+    from dlt.destinations.job_client_impl import SqlJobClientBase
+
+    if not isinstance(client, SqlJobClientBase | FilesystemClient) or not client.is_storage_initialized():
+        return []
+    naming = client.schema.naming
+    table = table if table == INPUTS.name else naming.normalize_table_identifier(table)
+    names = [naming.normalize_identifier(each) for each in columns]
+    if isinstance(client, FilesystemClient):
+        return [tuple(line[name] for name in names) for line in _lines_of_files(client, table)]
+    there = client.sql_client
+    listed = ", ".join(map(there.escape_column_name, names))
+    try:
+        found = there.execute_sql(f"SELECT {listed} FROM {there.make_qualified_table_name(table)}")
+        return [tuple(row) for row in found or ()]
+    except DatabaseUndefinedRelation:
+        return []
+
+
+def _lines_of_files(client: FilesystemClient, table: str) -> Iterator[dict[str, Any]]:
+    from pyarrow import parquet
+
+    if not client.fs_client.isdir(client.get_table_dir(table)):
+        return
+    for path in client.list_table_files(table):
+        if path.endswith(".parquet"):
+            with client.fs_client.open(path, "rb") as file:
+                yield from parquet.read_table(file).to_pylist()
+        else:
+            yield from map(json.loads, client.fs_client.read_text(path, encoding="utf-8").splitlines())
+
+
+def _in_utc(moment: datetime | str) -> datetime:
+    found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

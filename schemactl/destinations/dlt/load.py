@@ -1,0 +1,156 @@
+"""Hands loads to dlt's own loader: files as they are, keys and dlt's tables of loads and versions kept.
+
+A load is a package in dlt's form, which waits in a folder of dlt's data (``DLT_DATA_DIR``) until it is loaded to its
+end: the next load of the schema into the dataset goes on with what a killed one left. dlt loads file by file; the load
+is there once ``_dlt_loads`` has it, which is written last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from schemactl.destinations._bookkeeping import INPUTS
+from schemactl.destinations._catalogue import OWN_SCHEMA
+from schemactl.destinations._chains import Disposition, chains_of, merge_problem
+from schemactl.destinations._package import LoadPackage, Progress, StagedTable
+from schemactl.destinations.dlt.address import Address, parse_address
+from schemactl.destinations.dlt.catalogue import past_loads
+from schemactl.destinations.dlt.session import Session, open_session
+from schemactl.errors import DestinationError
+from schemactl.schema.hash import bump
+from schemactl.schema.nested_types import keeps_structure
+from schemactl.schema.settings import DEFAULT_NAMING
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Schema
+from schemactl.store.lock import locked
+
+if TYPE_CHECKING:
+    from schemactl.destinations.dlt.packages import Packages
+
+_PATIENCE_SECONDS: Final = 600.0
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether the tables of a schema could be loaded, as far as dlt knows that beforehand.
+
+    Raises:
+        InputError: the address is wrong, or dlt knows no such destination.
+        DestinationError: they could not, or dlt, a driver, or a part of dlt's configuration is missing.
+    """
+    session = _open(parse_address(url), schema)
+    for problem in filter(None, map(merge_problem, chains_of(schema))):
+        raise problem
+    from schemactl.destinations.dlt.packages import file_format
+
+    tables = [name for name, table in schema.tables.items() if not table.is_new]
+    with session.wrap_errors(f"load schema `{schema.name}`"):
+        session.client.verify_schema(only_tables=tables)
+        for table in tables:
+            file_format(session, table)
+    with session.wrap_errors("reach dlt's destination"), session.client as client:
+        client.is_storage_initialized()
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Hand a load to dlt, after what an earlier one has left.
+
+    Raises:
+        InputError: the address is wrong, or dlt knows no such destination.
+        DestinationError: dlt failed. Where rows have arrived, the next load goes on with them.
+    """
+    session = _open(parse_address(url), package.schema)
+    folder = _folder_of(session)
+    with locked(folder, _PATIENCE_SECONDS):
+        from schemactl.destinations.dlt.packages import Packages
+
+        packages = Packages(session, folder)
+        _load_all(session, packages, folder, progress, is_kept=True)
+        if package.load_id in past_loads(session).load_ids:
+            return
+        with session.wrap_errors("write dlt's package"):
+            _write(session, packages, package)
+        replaces = any(chain.disposition is Disposition.REPLACE for chain in chains_of(package.schema, package))
+        _load_all(session, packages, folder, progress, is_kept=replaces)
+
+
+def _open(address: Address, schema: Schema) -> Session:
+    if keeps_structure(schema.normalizers):
+        hint = "dlt's normalizer makes tables of them: `normalizers.json.module` in the schema"
+        raise DestinationError(f"`{address}` takes no columns of structs or lists", hint=hint)
+    return open_session(address, schema)
+
+
+def _folder_of(session: Session) -> Path:
+    """Return the folder of the packages of one schema for one dataset."""
+    from dlt.common.runtime.run_context import active
+
+    place = f"{session.address.name} {session.client.config} {session.dataset}"
+    name = f"{session.schema.name}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    return Path(active().data_dir, "schemactl", name)
+
+
+def _load_all(session: Session, packages: Packages, folder: Path, progress: Progress, *, is_kept: bool) -> None:
+    """Load what waits; forget it where it fails before the destination is another one than before.
+
+    Args:
+        session: the destination.
+        packages: that wait.
+        folder: of them.
+        progress: is told of files.
+        is_kept: whether it is another one once its tables are made ready.
+    """
+    if not packages.waiting:
+        return
+    try:
+        with session.wrap_errors("load"):
+            packages.settle()
+            packages.load_all(progress)
+    except DestinationError as error:
+        if packages.drop_untouched(lambda is_ready: is_kept and is_ready):
+            raise
+        hint = f"a part of the load is there, and the next one goes on with it; to give it up, remove `{folder}`"
+        raise DestinationError(error.message, hint=hint) from error
+
+
+def _write(session: Session, packages: Packages, package: LoadPackage) -> None:
+    """Write the package of a load, and before it that of its rejects and files, which is loaded after it."""
+    if lost := next((each.table.name for each in package.tables if each.superseded), None):
+        raise DestinationError(
+            f"table `{lost}`: rows with one primary key have several merge keys, by which dlt would not delete",
+            hint="load them one after the other, or leave the merge key out",
+        )
+    with tempfile.TemporaryDirectory(prefix="schemactl-") as made:
+        own = [each for each in (package.rejects, _inputs(package, Path(made))) if each]
+        if own:
+            named = package.schema.normalizers.get("names") or DEFAULT_NAMING
+            base = new_schema(OWN_SCHEMA, named)
+            schema = bump(replace(base, tables={**base.tables, **{each.table.name: each.table for each in own}}))
+            packages.write(f"{package.load_id}.{OWN_SCHEMA}", schema, own, ())
+        packages.write(package.load_id, package.schema, package.tables, _tables_there(session))
+
+
+def _inputs(package: LoadPackage, folder: Path) -> StagedTable | None:
+    if not package.inputs:
+        return None
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = [pa.string(), pa.string(), pa.string(), pa.int64(), pa.timestamp("us", "UTC")]
+    rows = [(package.load_id, package.schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
+    columns = [pa.array(list(values), kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
+    parquet.write_table(pa.Table.from_arrays(columns, names=list(INPUTS.columns)), folder / "inputs.parquet")
+    table = replace(INPUTS, properties={"write_disposition": "append", "resource": INPUTS.name})
+    return StagedTable(table, folder, len(rows))
+
+
+def _tables_there(session: Session) -> set[str]:
+    """Return the names of the schema's tables that the destination has."""
+    names = session.schema.data_table_names(seen_data_only=False)
+    with session.client as client:
+        if not client.is_storage_initialized():
+            return set()
+        return {name for name, columns in client.get_storage_tables(names) if columns}  # type: ignore[attr-defined]

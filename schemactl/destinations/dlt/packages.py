@@ -1,0 +1,301 @@
+"""Load packages as dlt has them, and dlt's loader; imported where dlt is known to be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dlt import Schema as DltSchema
+from dlt.common import json
+from dlt.common.configuration.container import Container
+from dlt.common.data_writers.writers import FileWriterSpec, resolve_best_writer_spec
+from dlt.common.destination.capabilities import merge_caps_file_formats
+from dlt.common.destination.client import WithStagingDataset
+from dlt.common.runners.pool_runner import run_pool
+from dlt.common.runtime.collector_base import Collector
+from dlt.common.schema.utils import bump_version_if_modified
+from dlt.common.storages import LoadStorage
+from dlt.common.storages.configuration import LoadStorageConfiguration
+from dlt.common.storages.file_storage import FileStorage
+from dlt.common.storages.load_package import PackageStorage, ParsedLoadJobFileName
+from dlt.destinations.exceptions import DatabaseUndefinedRelation
+from dlt.destinations.job_client_impl import SqlJobClientBase
+from dlt.load import Load
+from dlt.load.configuration import LoaderConfiguration
+
+from schemactl.destinations._chains import first_hinted
+from schemactl.destinations._package import Progress, StagedTable
+from schemactl.destinations.dlt.session import Session
+from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from dlt.common.schema.typing import TStoredSchema
+
+_LOADED: Final = "x-schemactl-loaded"
+"""Marks the tables of a package's schema that have rows or are there."""
+
+_FIRST_KEYS: Final = "schemactl_first_keys.json"
+"""A package's file of the key that the first row of each of its files has."""
+
+_MARKS, _SEEN = "x-normalizer", "seen-data"
+
+
+class _FileSchema(DltSchema):
+    """A schema whose tables are marked as loaded for dlt's loader, and stored without that, under the file's hash."""
+
+    loaded: frozenset[str] = frozenset()
+
+    def to_dict(
+        self,
+        remove_defaults: bool = False,  # noqa: ARG002 - dlt's
+        remove_processing_hints: bool = False,
+        bump_version: bool = True,
+    ) -> TStoredSchema:
+        found = super().to_dict(remove_processing_hints=remove_processing_hints, bump_version=False)
+        found["tables"] = {
+            name: _without_mark(table) if name in self.loaded else table for name, table in found["tables"].items()
+        }
+        if bump_version:
+            bump_version_if_modified(found)
+        return found
+
+
+def _without_mark(table: Any) -> Any:
+    marks = {key: value for key, value in table.get(_MARKS, {}).items() if key != _SEEN}
+    rest = {key: value for key, value in table.items() if key != _MARKS}
+    return {**rest, _MARKS: marks} if marks else rest
+
+
+class _Packages(PackageStorage):
+    def load_schema(self, load_id: str) -> DltSchema:
+        stored = self._load_schema(load_id)
+        loaded = frozenset(name for name, table in stored["tables"].items() if table.pop(_LOADED, False))
+        schema = _FileSchema.from_dict(stored, validate_schema=False)
+        assert isinstance(schema, _FileSchema)
+        schema.loaded = loaded
+        tables: dict[str, Any] = schema.tables
+        for name in loaded:
+            tables[name][_MARKS] = {**tables[name].get(_MARKS, {}), _SEEN: True}
+        return schema
+
+
+class _Loader(Load):
+    def create_storage(self, is_storage_owner: bool) -> LoadStorage:
+        storage: LoadStorage = super().create_storage(is_storage_owner)
+        storage.normalized_packages = _Packages(storage.normalized_packages.storage, "normalized")
+        return storage
+
+
+class _Reported(Collector):
+    """Hands dlt's counts of files to a progress of ours."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.done, self.total = 0, 0
+
+    def update(
+        self,
+        name: str,
+        inc: int = 1,
+        total: int | None = None,
+        inc_total: int | None = None,
+        message: str | None = None,  # noqa: ARG002
+        label: str | None = None,
+    ) -> None:
+        if name == "Jobs" and label is None:
+            self.done += inc
+            self.total = (total or self.total) + (inc_total or 0)
+            self.progress("loading files", min(self.done / self.total, 1.0) if self.total else None)
+
+    def _start(self, step: str) -> None:  # noqa: ARG002
+        self.done, self.total = 0, 0
+
+    def _stop(self) -> None:
+        pass
+
+
+class Packages:
+    """The folder of packages that wait for dlt's loader, and what a killed load left of them."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self._session = session
+        self._config = LoadStorageConfiguration(load_volume_path=str(folder), delete_completed_jobs=True)
+        self._storage = LoadStorage(True, session.capabilities().supported_loader_file_formats, config=self._config)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The load ids of packages that are not loaded to their end."""
+        return list(self._storage.list_normalized_packages())
+
+    def write(self, load_id: str, schema: Schema, tables: Iterable[StagedTable], loaded: Collection[str]) -> None:
+        """Write a package; it waits for ``load_all`` once it is whole.
+
+        Args:
+            load_id: the package's.
+            schema: to be stored with it.
+            tables: of the load.
+            loaded: names of tables that are there already.
+        """
+        tables, packages = tuple(tables), self._storage.new_packages
+        if packages.storage.has_folder(load_id):  # of a load that was killed while it wrote
+            packages.storage.delete_folder(load_id, recursively=True)
+        packages.create_package(load_id)
+        marked = {*loaded, *(each.table.name for each in tables)}
+        stored = schema.to_dict()
+        stored["tables"] = {
+            name: {**table, _LOADED: True} if name in marked and not table.get(_MARKS, {}).get(_SEEN) else table
+            for name, table in stored["tables"].items()
+        }
+        packages.storage.save(f"{load_id}/{PackageStorage.SCHEMA_FILE_NAME}", json.dumps(stored))
+        packages.save_schema_updates(load_id, {})
+        keys = dict(found for staged in tables for found in self._write_files(load_id, staged))
+        packages.storage.save(f"{load_id}/{_FIRST_KEYS}", json.dumps(keys))
+        self._storage.commit_new_load_package(load_id)
+
+    def _write_files(self, load_id: str, staged: StagedTable) -> Iterator[tuple[str, str]]:
+        """Write the files of a table; yield dlt's names of their jobs with the key of the first row of each."""
+        table = staged.table
+        files = sorted(staged.folder.glob("*.parquet"))
+        spec = file_format(self._session, table.name)
+        key = first_hinted(table, "row_key")
+        if spec is not None:
+            written = self._convert(load_id, table.name, files, spec)
+            # Of several files it is unknown which one begins with what.
+            if len(written) == 1 and (found := _key(files, key)):
+                yield f"{table.name}.{written[0]}", found
+            return
+        packages = self._storage.new_packages
+        for number, file in enumerate(files):
+            id = f"part{number:05}"
+            name = packages.build_job_file_name(table.name, id, loader_file_format="parquet")
+            place = packages.get_job_file_path(load_id, PackageStorage.NEW_JOBS_FOLDER, name)
+            FileStorage.link_hard_with_fallback(str(file.absolute()), packages.storage.make_full_path(place))
+            if found := _key([file], key):
+                yield f"{table.name}.{id}", found
+
+    def _convert(self, load_id: str, table: str, files: list[Path], spec: FileWriterSpec) -> list[str]:
+        """Write rows in a format that the destination takes, by dlt's own writer of it; return the ids of the files."""
+        from pyarrow import parquet
+
+        columns = self._session.schema.tables[table]["columns"]
+        texts = [name for name, column in columns.items() if column.get("data_type") == "json"]
+        with Container().injectable_context(self._session.capabilities()):
+            items = self._storage.create_item_storage(spec)
+            for file in files:
+                with parquet.ParquetFile(file, coerce_int96_timestamp_unit="us") as opened:
+                    for batch in opened.iter_batches():
+                        rows = _rows(batch, texts)
+                        items.write_data_item(load_id, self._session.schema.name, table, rows, columns)
+            items.close_writers(load_id)
+            return [ParsedLoadJobFileName.parse(each.file_path).file_id for each in items.closed_files(load_id)]
+
+    def settle(self) -> None:
+        """Find out which files a killed load has brought there: dlt notes it after the commit, and would load again.
+
+        A file is one transaction: it is there where its first row is.
+        """
+        packages = self._storage.normalized_packages
+        for load_id in self.waiting:
+            schema = packages.load_schema(load_id)
+            keys = json.loads(packages.storage.load(f"{load_id}/{_FIRST_KEYS}"))
+            client = self._session.destination.client(schema, self._session.client.config)
+            if not isinstance(client, SqlJobClientBase):
+                continue  # whose files are written again under the same names
+            for path in packages.list_started_jobs(load_id):
+                job = ParsedLoadJobFileName.parse(path)
+                key = keys.get(f"{job.table_name}.{job.file_id}")
+                if key is not None and packages.load_pending_transition(load_id, job.file_name()) is None:
+                    with client:
+                        if _holds(client, job.table_name, key):
+                            packages.save_pending_transition(load_id, job.file_name(), "completed")
+
+    def load_all(self, progress: Progress) -> None:
+        """Load all packages that wait, in the order of their load ids; go on with those that were begun."""
+        session = self._session
+        loader = _Loader(
+            session.destination,
+            staging_destination=session.staging[0] if session.staging else None,  # type: ignore[arg-type]
+            collector=_Reported(progress),
+            config=LoaderConfiguration(_load_storage_config=self._config),
+            initial_client_config=session.client.config,
+            initial_staging_client_config=session.staging[1].config if session.staging else None,  # type: ignore[arg-type]
+        )
+        run_pool(loader.config, loader)
+
+    def drop_untouched(self, is_kept: Callable[[bool], bool]) -> bool:
+        """Remove the packages that wait, unless the first one has changed the destination; return whether it was so.
+
+        Args:
+            is_kept: called with whether its tables were made ready; returns whether that is a change to go on from.
+        """
+        storage = self._storage
+        for number, load_id in enumerate(self.waiting):
+            info = storage.get_load_package_info(load_id)
+            retries = max((job.job_file_info.retry_count for job in info.jobs["new_jobs"]), default=0)
+            is_ready = storage.begin_schema_update(load_id) is None
+            if number == 0 and (
+                info.has_pending_transitions or info.jobs["completed_jobs"] or retries > 1 or is_kept(is_ready)
+            ):
+                return False
+            storage.normalized_packages.delete_package(load_id)
+        return True
+
+
+def _rows(batch: Any, texts: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of a batch as dlt's normalizer has them: JSON as values, not as texts."""
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    for name in texts:
+        for row in rows:
+            if row.get(name) is not None:
+                row[name] = json.loads(row[name])
+    return rows
+
+
+def _key(files: list[Path], column: str | None) -> str | None:
+    """Return the first value of a column in files of Parquet."""
+    from pyarrow import parquet
+
+    for file in files if column is not None else ():
+        with parquet.ParquetFile(file) as opened:
+            for batch in opened.iter_batches(batch_size=1, columns=[column]):
+                if len(batch):
+                    return str(batch.column(0)[0])
+    return None
+
+
+def _holds(client: SqlJobClientBase, table: str, key: str) -> bool:
+    """Return whether a table, or its copy in the staging dataset where dlt loads it into that, has a row."""
+    column = next(name for name, each in client.schema.tables[table]["columns"].items() if each.get("row_key"))
+    staged = isinstance(client, WithStagingDataset) and client.should_load_data_to_staging_dataset(table)
+    with client.with_staging_dataset() if staged else nullcontext():  # type: ignore[attr-defined]
+        there = client.sql_client
+        place = there.make_qualified_table_name(table)
+        try:
+            return bool(there.execute_sql(f"SELECT 1 FROM {place} WHERE {there.escape_column_name(column)} = %s", key))
+        except DatabaseUndefinedRelation:
+            return False
+
+
+def file_format(session: Session, table: str) -> FileWriterSpec | None:
+    """Return dlt's writer of the files that a destination takes for a table; None where it takes Parquet as it is.
+
+    Raises:
+        Exception: of dlt: it takes none without, or with, a staging destination.
+    """
+    caps = session.capabilities()
+    staging = session.staging[0] if session.staging else None
+    preferred, supported = merge_caps_file_formats(
+        session.destination.destination_name,
+        staging.destination_name if staging else None,  # type: ignore[arg-type]
+        caps,
+        staging.capabilities() if staging else None,  # type: ignore[arg-type]
+    )
+    described = session.schema.tables.get(table)
+    if described is not None and caps.loader_file_format_selector is not None:
+        preferred, supported = caps.loader_file_format_selector(preferred, supported, table_schema=described)
+    has_json = described is not None and any(each.get("data_type") == "json" for each in described["columns"].values())
+    # SQLAlchemy would take the JSON texts of Parquet for strings, and encode them once more.
+    is_taken = "parquet" in supported and not (has_json and "typed-jsonl" in supported)
+    return None if is_taken else resolve_best_writer_spec("object", supported, preferred)

@@ -1,0 +1,134 @@
+"""dlt's client of a destination, with dlt's configuration and credentials, and its errors as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations.dlt.address import Address
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from dlt import Schema as DltSchema
+    from dlt.common.destination import AnyDestination
+    from dlt.common.destination.client import JobClientBase
+
+_LONGEST: Final = 600
+"""Characters of what dlt says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A destination as dlt sees it for one schema.
+
+    Attributes:
+        address: of the destination.
+        dataset: that holds the tables.
+        schema: as dlt has it.
+        destination: dlt's.
+        client: of the destination.
+        staging: the destination that files go to first, and its client; None where there is none.
+    """
+
+    address: Address
+    dataset: str
+    schema: DltSchema
+    destination: AnyDestination
+    client: JobClientBase
+    staging: tuple[AnyDestination, JobClientBase] | None
+
+    @contextmanager
+    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+        """Turn what dlt and its drivers raise into our errors."""
+        with wrap_errors(self.address, task, hint):
+            yield
+
+    def capabilities(self) -> Any:
+        """Return what the destination can do, as dlt has it."""
+        return self.destination.capabilities(self.client.config, naming=self.schema.naming)
+
+
+@contextmanager
+def wrap_errors(address: Address, task: str, hint: str | None = None) -> Iterator[None]:
+    """Turn what dlt and its drivers raise into our errors: drivers are many, and have no base class."""
+    try:
+        yield
+    except (DestinationError, InputError):
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+        raise DestinationError(f"cannot {task} in `{address}`: {said}", hint=hint) from error
+
+
+def find_destination(name: str) -> AnyDestination:
+    """Return dlt's destination of a name.
+
+    Raises:
+        InputError: dlt knows none of that name.
+        DestinationError: dlt is not installed.
+    """
+    try:
+        from dlt.common.destination import Destination
+        from dlt.common.destination.exceptions import UnknownDestinationModule
+    except ModuleNotFoundError:
+        raise missing_driver("dlt", "dlt") from None
+    from dlt.common.destination.exceptions import DestinationException
+
+    try:
+        found = Destination.from_reference(name)
+        assert found is not None  # as the name is no None
+        return found
+    except (UnknownDestinationModule, DestinationException) as error:
+        hint = "https://dlthub.com/docs/dlt-ecosystem/destinations lists dlt's; or configure one of that name"
+        raise InputError(f"dlt knows no destination `{name}`", hint=hint) from error
+
+
+def open_session(address: Address, schema: Schema) -> Session:
+    """Return dlt's clients for a schema; nothing is connected yet.
+
+    Raises:
+        InputError: dlt knows no such destination.
+        DestinationError: dlt, the driver, or a part of the configuration is missing.
+    """
+    destination = find_destination(address.name)
+    staging = find_destination(address.staging) if address.staging else None
+    from dlt import Schema as DltSchema
+    from dlt.common.configuration.exceptions import ConfigurationException
+    from dlt.common.exceptions import MissingDependencyException
+    from dlt.dataset.utils import get_destination_clients
+
+    dataset = address.dataset or schema.name
+    with wrap_errors(address, f"use schema `{schema.name}`"):
+        made = DltSchema.from_dict(schema.to_dict())
+    try:
+        client, staging_client = get_destination_clients(
+            schema=made,
+            destination=destination,
+            destination_dataset_name=dataset,
+            staging=staging,  # type: ignore[arg-type]
+            staging_dataset_name=dataset,
+        )
+    except MissingDependencyException as error:
+        hint = f'pip install "dlt[{destination.destination_name}]"'
+        raise DestinationError(f"`{address}`: its driver is not installed", hint=hint) from error
+    except ConfigurationException as error:
+        fields = _missing_fields(error)
+        what = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
+        hint = f"dlt reads `[destination.{address.name}]` in `.dlt/secrets.toml` and `.dlt/config.toml`, and variables "
+        raise DestinationError(
+            f"dlt's configuration of `{address}` {what}", hint=f"{hint}`DESTINATION__{address.name.upper()}__...`"
+        ) from error
+    return Session(
+        address, dataset, made, destination, client, (staging, staging_client) if staging and staging_client else None
+    )
+
+
+def _missing_fields(error: Exception) -> str:
+    from dlt.common.configuration.exceptions import ConfigFieldMissingException
+
+    return ", ".join(f"`{name}`" for name in error.fields) if isinstance(error, ConfigFieldMissingException) else ""
