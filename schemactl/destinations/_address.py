@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from schemactl.errors import InputError
+from schemactl.errors import DestinationError, InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,20 @@ def parse_file_address(url: str) -> FileAddress:
     if not stated.startswith("///") or not stated.removeprefix("///"):
         raise InputError(f"`{url}` names no file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
     return FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
+
+
+def check_folder(address: FileAddress) -> None:
+    """Refuse a file that could not be made.
+
+    Raises:
+        DestinationError: its folder, or the nearest one that is there, cannot be written.
+    """
+    folder = next(parent for parent in address.path.absolute().parents if parent.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+        raise DestinationError(
+            f"cannot make `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'no folder'}",
+            hint=f"name another place: `{address.kind}:///PATH`",
+        )
 
 
 def dataset_of(query: str, kind: str) -> str | None:

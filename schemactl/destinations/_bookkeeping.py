@@ -96,7 +96,7 @@ def read_loads(session: Session, dataset: str, schema_name: str) -> PastLoads:
         return PastLoads(done)
     order = _name(loads, "inserted_at")
     files = session.query(
-        "SELECT i.path, i.bytes, extract(epoch FROM i.modified), i.load_id FROM "
+        f"SELECT i.path, i.bytes, {session.seconds_of('i.modified')}, i.load_id FROM "
         f"{qualify(dataset, inputs.name)} i JOIN {table} l ON l.{quote(load_id)} = i.load_id "
         f"AND l.{quote(of_schema)} = i.schema_name "
         f"WHERE i.schema_name = {literal(schema_name)} ORDER BY l.{quote(order or load_id)}, i.load_id"

@@ -75,6 +75,10 @@ class Database(Protocol):
         """Return one by its name as it stands; where it is not there, a transaction may end with that."""
         ...
 
+    def seconds_of(self, value: str) -> str:
+        """Return the expression of a timestamp's seconds since 1970, as a number."""
+        ...
+
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._address import FileAddress, parse_file_address
+from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
 from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._migration.opening import waiting
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
@@ -50,7 +49,7 @@ def check_tables(url: str, schema: Schema) -> None:
             check_schema(session, address.dataset, schema)
     else:
         check_names(schema, NAMES, str(address))
-        _check_folder(address)
+        check_folder(address)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -63,7 +62,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     address = parse_file_address(url)
     is_absent = not address.path.exists()
     if is_absent:
-        _check_folder(address)
+        check_folder(address)
     with wrap_errors(address, "make the folder"):
         address.path.parent.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for others who have `{address}` open", None)
@@ -122,20 +121,6 @@ def _check_place(address: FileAddress, opened: tuple[int, int] | None) -> None:
 def _remove(address: FileAddress) -> None:
     address.path.unlink(missing_ok=True)
     Path(f"{address.path}.wal").unlink(missing_ok=True)
-
-
-def _check_folder(address: FileAddress) -> None:
-    """Refuse a file that could not be made.
-
-    Raises:
-        DestinationError: its folder, or the nearest one that is there, cannot be written.
-    """
-    folder = next(parent for parent in address.path.absolute().parents if parent.exists())
-    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        raise DestinationError(
-            f"cannot make `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'no folder'}",
-            hint="name another place: `duckdb:///PATH`",
-        )
 
 
 def _remove_leftovers(address: FileAddress) -> None:

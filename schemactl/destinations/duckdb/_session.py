@@ -166,6 +166,9 @@ class DuckDbSession:
     def lock(self, dataset: str) -> None:
         """Do nothing: whoever has the file open for writing is alone."""
 
+    def seconds_of(self, value: str) -> str:
+        return f"extract(epoch FROM {value})"
+
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
         with wrap_errors(self.address, task, hint):

@@ -6,20 +6,14 @@ Arrow writes the text. Texts are quoted, nulls are not: so an empty text and a n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from schemactl.destinations._lake.types import is_nested
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations.postgresql._json import json_texts
+from schemactl.destinations._rows import batches
 from schemactl.errors import DestinationError
-from schemactl.schema.nested_types import structure_of
-from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_BATCH_BYTES: Final = 8 << 20
-_MOST_ROWS: Final = 65_536
 
 
 def csv_of(staged: StagedTable) -> Iterator[memoryview]:
@@ -29,22 +23,13 @@ def csv_of(staged: StagedTable) -> Iterator[memoryview]:
         DestinationError: a text holds a NUL character, which PostgreSQL does not take.
     """
     import pyarrow as pa
-    from pyarrow import csv, parquet
+    from pyarrow import csv
 
     options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
-    for path in sorted(staged.folder.glob("*.parquet")):
-        with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
-                sink = pa.BufferOutputStream()
-                csv.write_csv(_readable(batch.select(list(staged.table.columns)), staged), sink, options)
-                yield memoryview(sink.getvalue())
-
-
-def _batch_rows(metadata: Any) -> int:
-    """Return how many rows make a batch of some megabytes; sizes in a file's footer are those before compression."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    widest = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=1.0)
-    return max(1, min(_MOST_ROWS, int(_BATCH_BYTES / max(widest, 1.0))))
+    for batch in batches(staged):
+        sink = pa.BufferOutputStream()
+        csv.write_csv(_readable(batch, staged), sink, options)
+        yield memoryview(sink.getvalue())
 
 
 def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
@@ -54,9 +39,6 @@ def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         kind = column.type
-        if is_nested(kind):
-            columns.append(_json(column, staged.table.columns[name]))
-            continue
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             columns.append(_hex(column))
             continue
@@ -64,13 +46,6 @@ def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
             _refuse_nul(column, name, staged)
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _json(values: pa.Array, column: Column) -> pa.Array:
-    structure = structure_of(column)
-    if structure is None:
-        raise DestinationError(f"column `{column.name}` has structs or lists, and the schema does not say which")
-    return json_texts(values, structure)
 
 
 def _refuse_nul(column: pa.Array, name: str, staged: StagedTable) -> None:

@@ -167,6 +167,9 @@ class PostgresSession:
         self.query(f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))")
         self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
 
+    def seconds_of(self, value: str) -> str:
+        return f"extract(epoch FROM {value})"
+
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
         import psycopg

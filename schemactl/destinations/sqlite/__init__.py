@@ -8,6 +8,18 @@ from __future__ import annotations
 
 from schemactl.destinations.sqlite._reader import read_catalogue
 from schemactl.destinations.sqlite._types import NAMES, column_type, stored
+from schemactl.destinations.sqlite.load import check_tables, load, read_past_loads
 from schemactl.destinations.sqlite.migration import ABILITIES, connect, render
 
-__all__ = ["ABILITIES", "NAMES", "column_type", "connect", "read_catalogue", "render", "stored"]
+__all__ = [
+    "ABILITIES",
+    "NAMES",
+    "check_tables",
+    "column_type",
+    "connect",
+    "load",
+    "read_catalogue",
+    "read_past_loads",
+    "render",
+    "stored",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, Final
@@ -103,11 +103,21 @@ def has_tables(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Connection]:
+    recover(path)
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{_mode(path)}", uri=True)) as connection:
             yield connection
     except (sqlite3.Error, OSError) as error:
         raise DestinationError(f"cannot read `{path}`: {error}") from error
+
+
+def recover(path: Path) -> None:
+    """Take back what a killed writer has left half done: who opens a file for reading only could not, nor read it."""
+    if not path.with_name(f"{path.name}-journal").exists():
+        return
+    # A file that may not be written, or that somebody writes: reading it says so.
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        connection.execute("select 1 from sqlite_master limit 1").fetchall()
 
 
 def _mode(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""A connection to a SQLite file, as migrating sees it."""
+"""A connection to a SQLite file, as loading and migrating see it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._busy import is_busy
-from schemactl.destinations._session import Relation
-from schemactl.destinations.sqlite._reader import MAIN
-from schemactl.destinations.sqlite._types import column_type
-from schemactl.destinations.sqlite.conversion import register
+from schemactl.destinations._package import StagedTable
+from schemactl.destinations._session import Relation, quote
+from schemactl.destinations.sqlite._reader import MAIN, has_tables, recover
+from schemactl.destinations.sqlite._types import NAMES, column_type
+from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_rows
 from schemactl.errors import DestinationError
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
 _RELATIONS: Final = """
@@ -34,7 +36,7 @@ _NAMES: Final = r"""
 
 @dataclass(frozen=True, slots=True)
 class SqliteDatabase:
-    """A connection on which every statement is kept at once; see ``destinations._session.Database``."""
+    """A connection on which every statement is kept at once, but within a transaction; see ``_session.Session``."""
 
     connection: sqlite3.Connection
     address: FileAddress
@@ -79,6 +81,34 @@ class SqliteDatabase:
         found = self.relations(dataset, name).values()
         return next((each for each in found if each.name == name), None)
 
+    @property
+    def names(self) -> NameLimits:
+        return NAMES
+
+    @property
+    def makes_unique(self) -> bool:
+        return False
+
+    def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are JSON texts
+        return None
+
+    def stage(self, name: str, staged: StagedTable) -> None:
+        columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())
+        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns})")
+        self.append(quote(name), staged)
+
+    def append(self, target: str, staged: StagedTable) -> int:
+        listed = ", ".join(quote(name) for name in staged.table.columns)
+        places = ", ".join("?" for _ in staged.table.columns)
+        statement = f"INSERT INTO {target} ({listed}) VALUES ({places})"
+        return sum(max(self.connection.executemany(statement, rows).rowcount, 0) for rows in stored_rows(staged))
+
+    def lock(self, dataset: str) -> None:
+        """Do nothing: whoever has the file open for writing is alone."""
+
+    def seconds_of(self, value: str) -> str:
+        return f"{SECONDS}({value})"
+
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
         try:
@@ -113,22 +143,26 @@ def open_database(
         DestinationError: it cannot be opened, or another process holds it.
     """
     is_new = not path.exists()
+    if is_read_only:
+        recover(path)
     mode = "ro" if is_read_only else "rwc"
     place = "file::memory:" if is_new and is_read_only else f"{path.absolute().as_uri()}?mode={mode}"
     try:
         connection = sqlite3.connect(place, uri=True, timeout=patience, isolation_level=None)
     except sqlite3.Error as error:
         raise DestinationError(f"cannot open `{path}`: {error}") from error
-    with closing(connection):
-        # A blob that stands in a text column is shown as well as it can be.
-        connection.text_factory = lambda text: text.decode(errors="replace")
-        register(connection)
-        database = SqliteDatabase(connection, address, path)
-        if not is_read_only:
-            with database.wrap_errors("take the lock"):
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
-                connection.execute("BEGIN EXCLUSIVE")
-                connection.execute("COMMIT")
-        yield database
-    if is_new and not is_read_only and path.exists() and path.stat().st_size == 0:
-        path.unlink()
+    try:
+        with closing(connection):
+            # A blob that stands in a text column is shown as well as it can be.
+            connection.text_factory = lambda text: text.decode(errors="replace")
+            register(connection)
+            database = SqliteDatabase(connection, address, path)
+            if not is_read_only:
+                with database.wrap_errors("take the lock"):
+                    connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+                    connection.execute("BEGIN EXCLUSIVE")
+                    connection.execute("COMMIT")
+            yield database
+    finally:
+        if is_new and not is_read_only and path.exists() and not has_tables(path):
+            path.unlink()

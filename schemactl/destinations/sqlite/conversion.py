@@ -6,6 +6,7 @@ SQLite keeps any value in any column, and its CAST never fails (``abc`` is 0): o
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import copysign
@@ -20,12 +21,17 @@ from schemactl.destinations._migration.conversion import (
     read_retype,
     write_retype,
 )
+from schemactl.destinations._package import StagedTable
+from schemactl.destinations._rows import batches, in_utc
 from schemactl.destinations._session import literal
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+    import pyarrow as pa
+
+SECONDS: Final = "_schemactl_seconds"
 COERCED: Final = "_schemactl_coerced"
 CHECKED: Final = "_schemactl_checked"
 
@@ -34,6 +40,7 @@ _KEPT: Final = ("data_type", "timezone")
 
 def register(connection: Connection) -> None:
     """Make the functions known to a connection."""
+    connection.create_function(SECONDS, 1, _seconds, deterministic=True)
     connection.create_function(COERCED, 2, _coerced, deterministic=True)
     connection.create_function(CHECKED, 2, _checked, deterministic=True)
 
@@ -42,6 +49,37 @@ def convert(retype: Retype, value: str) -> Converted:
     """Return how SQLite converts a value: by dlt's coercion alone."""
     arguments = f"({value}, {literal(write_retype(retype, _KEPT))})"
     return Converted(FALSE, value, f"{COERCED}{arguments}", f"{CHECKED}{arguments}")
+
+
+def _seconds(stored: Any) -> float | None:
+    """Return the seconds since 1970 of a moment as dlt's loader stores it."""
+    return None if stored is None else datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp()
+
+
+def stored_rows(staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a staged table, a batch at a time, as dlt's loader stores them."""
+    columns = tuple(staged.table.columns.values())
+    for batch in batches(staged):
+        values = [_stored_values(each, column) for each, column in zip(batch.columns, columns, strict=True)]
+        yield list(zip(*values, strict=True))
+
+
+def _stored_values(values: pa.Array, column: Column) -> list[Any]:
+    import pyarrow as pa
+
+    match column.data_type:
+        case DataType.TIMESTAMP:
+            return in_utc(values).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case DataType.DATE:
+            return values.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case DataType.TIME:
+            return values.cast(pa.time64("us")).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case DataType.DECIMAL | DataType.WEI:
+            return [None if each is None else _number(each, is_strict=False) for each in values.to_pylist()]
+        case DataType.JSON:
+            return [None if each is None else json.dumps(json.loads(each)) for each in values.to_pylist()]
+        case _:
+            return values.to_pylist()  # type: ignore[no-any-return]
 
 
 def _coerced(stored: Any, spec: str) -> Any:

@@ -256,7 +256,7 @@ def connect(
 ) -> Iterator[SqliteMigration]:
     """Open a file for migrating, for itself alone. See ``destinations.Migrator``."""
     address = parse_file_address(url)
-    dataset, path = _choose(address, schema_name)
+    dataset, path = choose_file(address, schema_name)
     if is_read_only and not may_be_new and not path.is_file():
         raise InputError(f"there is no file `{path}`")
 
@@ -282,7 +282,7 @@ def _sampled(place: str, relation: Relation, share: float) -> str | None:
     return f"SELECT * FROM {place} WHERE {shuffled} < {math.ceil(share * _PRIME)}"
 
 
-def _choose(address: FileAddress, schema_name: str) -> tuple[str, Path]:
+def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
     """Return the dataset that is meant with its file: the one asked for, that of the schema, the only one, `main`."""
     beside = dict(files_of(address.path)) if address.path.parent.is_dir() else {MAIN: address.path}
     if address.dataset is not None:

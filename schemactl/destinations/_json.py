@@ -1,6 +1,6 @@
-"""Structs, lists and maps as JSON texts, a column of a batch at a time: PostgreSQL keeps them as ``jsonb``.
+"""Structs, lists and maps as JSON texts, a column of a batch at a time, for databases that keep them as JSON.
 
-Fields that are null are written as such; all numbers are JSON's, so ``jsonb`` keeps each of their digits.
+Fields that are null are written as such; all numbers are JSON's, so PostgreSQL's ``jsonb`` keeps each of their digits.
 """
 
 from __future__ import annotations

@@ -1,0 +1,84 @@
+"""Takes loads into a SQLite file: what a load writes is one transaction, of which a killed process leaves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from schemactl.destinations._address import check_folder, parse_file_address
+from schemactl.destinations._load import check_schema, load_package, past_loads
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations._readiness import check_names
+from schemactl.destinations.sqlite._reader import MAIN
+from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
+from schemactl.destinations.sqlite._types import NAMES
+from schemactl.destinations.sqlite.migration import choose_file
+from schemactl.schema.types import Schema
+
+_PATIENCE_SECONDS: Final = 5.0
+_PATIENCE_OF_LOADS_SECONDS: Final = 600.0
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return what the file of a dataset knows of earlier loads; nothing where it is not there yet.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: SQLite cannot read the file, or another process writes it.
+    """
+    address = parse_file_address(url)
+    _, path = choose_file(address, schema_name)
+    if not path.exists():
+        return PastLoads()
+    with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
+        return past_loads(session, MAIN, schema_name)
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: they could not, or the file cannot be written.
+    """
+    address = parse_file_address(url)
+    _, path = choose_file(address, schema.name)
+    if not path.exists():
+        check_names(schema, NAMES, str(address))
+        check_folder(address)
+        return
+    with open_database(address, path, patience=_PATIENCE_SECONDS) as session, _transaction(session, is_kept=False):
+        check_schema(session, MAIN, schema)
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: it failed; the file is as it was before.
+    """
+    address = parse_file_address(url)
+    _, path = choose_file(address, package.schema.name)
+    if not path.exists():
+        check_folder(address)
+        path.parent.mkdir(parents=True, exist_ok=True)
+    progress(f"waiting for others who have `{address}` open", None)
+    with open_database(address, path, patience=_PATIENCE_OF_LOADS_SECONDS) as session, _transaction(session):
+        load_package(session, MAIN, package, progress)
+
+
+@contextmanager
+def _transaction(session: SqliteDatabase, *, is_kept: bool = True) -> Iterator[None]:
+    """Keep what is done in it, unless it raises or nothing is to be kept."""
+    with session.wrap_errors("begin a load"):
+        session.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        if is_kept:
+            with session.wrap_errors("complete the load"):
+                session.execute("COMMIT")
+    finally:
+        if session.connection.in_transaction:
+            session.connection.rollback()
