@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -212,7 +211,7 @@ def test_a_killed_load_leaves_nothing_and_readers_see_what_was_there(path: Path,
     (tmp_path / "made").write_bytes(pickle.dumps(package(tmp_path, shop(orders()), "2", {"orders": many})))
     code = KILLED.format(paths=sys.path, made=str(tmp_path / "made"), url=f"sqlite:///{path}")
     assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == -signal.SIGKILL
-    assert os.path.exists(f"{path}-journal")
+    assert Path(f"{path}-journal").exists()
     assert destination.read_catalogue(f"sqlite:///{path}").schema.name == "shop"
     assert destination.read_past_loads(f"sqlite:///{path}", "shop").load_ids == {"1"}
     assert ask(path, "select count(*) from orders") == [(2,)]

@@ -172,7 +172,7 @@ def test_the_place_in_a_revision_is_reported(history):
         ("git:", "names no schema", "git:REV"),
         ("http:x", "names no schema", "import:NAME"),
         ("postgre://u:secret@host/db", "there is no destination `postgre`", "did you mean `postgresql`?"),
-        ("mysql://u:secret@host/db", "there is no destination `mysql`", "known: delta, duckdb, iceberg, parquet"),
+        ("oracle://u:secret@host/db", "there is no destination `oracle`", "known: delta, dlt, duckdb, iceberg"),
         ("sqlite:///none.db", "there is no file `none.db`", ""),
         ("", "names no schema", "NAME"),
         ("x" * 5000, "there is no schema", "known"),

@@ -105,7 +105,7 @@ def find_target(to: str | None) -> Target:
     kind, url = address
     module = DESTINATIONS[kind]
     if not hasattr(module, "connect"):
-        raise InputError(f"`{kind}` cannot be migrated yet", hint=f"known: {', '.join(_migrating())}")
+        raise InputError(f"`{kind}` cannot be migrated", hint=f"known: {', '.join(_migrating())}")
     return Target(kind, cast(MigratingDestination, module), url)
 
 
