@@ -1,14 +1,15 @@
-"""Addresses of destinations that are files: ``KIND:///PATH?dataset=NAME``."""
+"""Addresses of files, ``KIND:///PATH?dataset=NAME``, and of servers, ``KIND://USER@HOST/DATABASE?dataset=NAME``."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from schemactl.errors import DestinationError, InputError
+from schemactl.redaction import HIDDEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +93,60 @@ def _absolute(address: FileAddress) -> str | None:
     absolute = Path("/") / address.path
     is_meant = not address.path.is_absolute() and absolute.is_file()
     return f"an absolute path takes four slashes: `{address.kind}:///{absolute}`" if is_meant else None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """What the URI of a server says, and how it is shown: without the password, and without its other parameters.
+
+    Attributes:
+        parameters: ``host``, ``port``, ``user``, ``password``, ``dbname`` as far as stated, and those behind ``?``.
+        dataset: of ``?dataset=NAME``; None where it names none.
+        shown: the address for messages.
+    """
+
+    parameters: Mapping[str, str] = field(repr=False)
+    dataset: str | None
+    shown: str
+
+
+def parse_server_address(url: str, engine: str) -> ServerAddress:
+    """Return what the address of a server says.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    scheme = url.partition(":")[0]
+    problem = InputError(
+        f"the address of the {engine} server cannot be read",
+        hint=f"{scheme}://USER@HOST:PORT/DATABASE?dataset=NAME; other characters than letters and digits in a "
+        "password are written as %XX",
+    )
+    try:
+        parts = urlsplit(url)
+        asked = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)) if parts.query else {}
+        port = parts.port
+    except ValueError:
+        raise problem from None
+    user, _, host = parts.netloc.rpartition("@")
+    # A password with an unescaped `@`, `/`, `#` would have its rest taken for a host, and shown.
+    if "@" in user or "@" in parts.path or parts.fragment or not url.startswith(f"{parts.scheme}://"):
+        raise problem
+    check_dataset(asked.items())
+    dataset = asked.pop("dataset", None)
+    stated = {
+        "host": parts.hostname,
+        "port": str(port) if port else None,
+        "user": unquote(parts.username) if parts.username else None,
+        "password": unquote(parts.password) if parts.password else None,
+        "dbname": unquote(parts.path.removeprefix("/")) or None,
+    }
+    parameters = {**{key: value for key, value in stated.items() if value}, **asked}
+    who = f"{parts.username}@" if parts.username else ""
+    return ServerAddress(parameters, dataset, f"{parts.scheme}://{who}{host}{parts.path}")
+
+
+def without_password(message: str, address: ServerAddress) -> str:
+    """Return a message in which the password does not stand."""
+    password = address.parameters.get("password")
+    return message.replace(password, HIDDEN) if password else message

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._session import quote
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
@@ -172,7 +171,9 @@ def _definition(column: Column, column_type: ColumnType, is_unique: bool, dialec
 
     unique = is_unique and bool(column.properties.get("unique"))
     shape = _definition_shape(column_type(column), unique, column.nullable, dialect)
-    return exp.Var(this=shape.replace(quote(_ANY_NAME), quote(column.name), 1))
+    mark = shape[0]  # which quotes names in this dialect
+    name = mark + column.name.replace(mark, mark * 2) + mark
+    return exp.Var(this=shape.replace(f"{mark}{_ANY_NAME}{mark}", name, 1))
 
 
 @lru_cache(maxsize=4096)

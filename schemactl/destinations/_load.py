@@ -53,6 +53,9 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = set(emptied_by(schema, chains))
     tables = [*(table for chain in chains for table in chain.tables), *bookkeeping_of(schema).tables]
+    if not session.has_transactional_ddl:  # what is made to try it out would stay
+        check_relations(session, dataset, tables)
+        return
     check_relations(session, dataset, (table for table in tables if table.name in replaced))
     make_ready(session, dataset, (table for table in tables if table.name not in replaced))
 
@@ -73,12 +76,15 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     _lock(session, dataset)
     if package.load_id in past_loads(session, asked, schema.name).load_ids:
         return False
-    _empty(session, dataset, schema, chains)
+    if session.has_transactional_ddl:  # first: a table without rows gets columns that a table with rows does not
+        _empty(session, dataset, schema, chains)
     kept = bookkeeping_of(schema)
     tables = [*_tables_of(session, dataset, chains), *kept.tables]
     if package.rejects:
         tables.append(package.rejects.table)
     load = _Load(session, package, dataset, make_ready(session, dataset, tables), progress)
+    if not session.has_transactional_ddl:  # else making tables would keep that they are empty
+        _empty(session, dataset, schema, chains)
     done = 0
     for number, chain in enumerate(chains):
         take = _merge_chain if _is_merged(chain) else _append_chain

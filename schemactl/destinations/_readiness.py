@@ -183,6 +183,8 @@ def fit(session: Session, table: Table, target: Target, stage: str) -> str:
         there, ours, column = target.types[name], session.column_type(table.columns[name]), quote(name)
         place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
         hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
+        if not session.casts_to_columns:
+            raise DestinationError(f"the load does not fit into {place}", hint=hint)
         back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
         with session.wrap_errors(f"put values into {place}", hint):

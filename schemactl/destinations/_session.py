@@ -30,8 +30,42 @@ class Relation:
     is_ours: bool = True
 
 
+class SqlDefaults:
+    """What most SQL databases have alike; a connection says where its database differs."""
+
+    __slots__ = ()
+
+    @property
+    def has_transactional_ddl(self) -> bool:
+        """Whether what makes and changes tables is a part of a transaction."""
+        return True
+
+    @property
+    def casts_to_columns(self) -> bool:
+        """Whether CAST takes the types that columns have."""
+        return True
+
+    def seconds_of(self, value: str) -> str:
+        """Return the expression of a timestamp's seconds since 1970, as a number."""
+        return f"extract(epoch FROM {value})"
+
+    def as_text(self, value: str) -> str:
+        """Return the expression of a value's text."""
+        return f"CAST({value} AS VARCHAR)"
+
+
 class Database(Protocol):
-    """A connection to a SQL database."""
+    """A connection to a SQL database; ``SqlDefaults`` has a part of it."""
+
+    @property
+    def has_transactional_ddl(self) -> bool: ...
+
+    @property
+    def casts_to_columns(self) -> bool: ...
+
+    def seconds_of(self, value: str) -> str: ...
+
+    def as_text(self, value: str) -> str: ...
 
     @property
     def dialect(self) -> str:
@@ -73,10 +107,6 @@ class Database(Protocol):
 
     def relation(self, dataset: str, name: str) -> Relation | None:
         """Return one by its name as it stands; where it is not there, a transaction may end with that."""
-        ...
-
-    def seconds_of(self, value: str) -> str:
-        """Return the expression of a timestamp's seconds since 1970, as a number."""
         ...
 
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:

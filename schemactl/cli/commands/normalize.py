@@ -42,8 +42,8 @@ class Options(DataOptions):
             "--to",
             metavar="DEST",
             help="Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
-            "`sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, `dlt:NAME` (any destination of "
-            "dlt's); `?dataset=NAME` names the database schema.",
+            "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, "
+            "`dlt:NAME` (any destination of dlt's); `?dataset=NAME` names the database schema.",
         ),
         Setting(),
         Group.LOAD,

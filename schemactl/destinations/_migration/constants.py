@@ -13,13 +13,15 @@ from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.types import Column, DataType
 
 
-def constant(value: Any, column: Column, column_type: Callable[[Column], str], unhex: Callable[[str], str]) -> str:
+def constant(
+    value: Any, column: Column, column_type: Callable[[Column], str] | None, unhex: Callable[[str], str]
+) -> str:
     """Return a value, as dlt would store it in a column, as an expression.
 
     Args:
         value: plain JSON data.
         column: a complete one.
-        column_type: of the destination.
+        column_type: of the destination; None where it makes what the column is of a text.
         unhex: writes the bytes of a text of hexadecimal digits.
 
     Raises:
@@ -37,7 +39,7 @@ def constant(value: Any, column: Column, column_type: Callable[[Column], str], u
     text = _text(stored, column)
     if "\0" in text:
         raise InputError(f"the value for column `{column.name}` holds a NUL character")
-    if kind is DataType.TEXT:
+    if kind is DataType.TEXT or column_type is None:
         return literal(text)  # a cast would cut it
     return f"CAST({literal(text)} AS {column_type(column)})"
 

@@ -12,7 +12,7 @@ from schemactl.destinations._migration.ledger import KEYS, Row
 from schemactl.destinations._session import Database, Relation, literal, qualify, quote
 from schemactl.errors import InputError
 from schemactl.schema.templates import VERSION_TABLE
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Schema, Table
 
 
 def _relation(database: Database, dataset: str, name: str) -> Relation | None:
@@ -66,8 +66,7 @@ def version_rows(database: Database, dataset: str, version_hash: str | None = No
         return []
     quoted = {key: quote(name) for key, name in columns.items()}
     wanted = {name: quoted[name] for name in ("schema_name", "version", "version_hash")}
-    text = database.column_type(Column("", {"data_type": "text"}))
-    wanted["inserted_at"] = f"CAST({quoted['inserted_at']} AS {text})"
+    wanted["inserted_at"] = database.as_text(quoted["inserted_at"])
     condition = ""
     if version_hash is not None:
         wanted["schema"] = quoted["schema"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb._nested import WIDER, duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb._types import NAMES, column_type
@@ -79,7 +79,7 @@ _END_FIRST: Final = "another process has it open; DuckDB lets one process write 
 
 
 @dataclass(frozen=True, slots=True)
-class DuckDbSession:
+class DuckDbSession(SqlDefaults):
     """A transaction that is open; see ``destinations._session.Session``."""
 
     connection: DuckDBPyConnection
@@ -165,9 +165,6 @@ class DuckDbSession:
 
     def lock(self, dataset: str) -> None:
         """Do nothing: whoever has the file open for writing is alone."""
-
-    def seconds_of(self, value: str) -> str:
-        return f"extract(epoch FROM {value})"
 
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
 from schemactl.destinations.postgresql._address import Address, without_password
 from schemactl.destinations.postgresql._copy import csv_of
 from schemactl.destinations.postgresql._types import NAMES, column_type
@@ -88,7 +88,7 @@ _LOST: Final = "the connection is lost; load again with the same `--load-id`: wh
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSession:
+class PostgresSession(SqlDefaults):
     """A transaction that is open; see ``destinations._session.Session``."""
 
     connection: Connection[Any]
@@ -166,9 +166,6 @@ class PostgresSession:
         self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_LOADS}'")
         self.query(f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))")
         self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
-
-    def seconds_of(self, value: str) -> str:
-        return f"extract(epoch FROM {value})"
 
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:

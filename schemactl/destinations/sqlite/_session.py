@@ -13,7 +13,7 @@ from typing import Any, Final
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._busy import is_busy
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._session import Relation, quote
+from schemactl.destinations._session import Relation, SqlDefaults, quote
 from schemactl.destinations.sqlite._reader import MAIN, has_tables, recover
 from schemactl.destinations.sqlite._types import NAMES, column_type
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_rows
@@ -35,7 +35,7 @@ _NAMES: Final = r"""
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteDatabase:
+class SqliteDatabase(SqlDefaults):
     """A connection on which every statement is kept at once, but within a transaction; see ``_session.Session``."""
 
     connection: sqlite3.Connection

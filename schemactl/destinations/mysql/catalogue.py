@@ -1,0 +1,79 @@
+"""Reads the tables of a MySQL or MariaDB server."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from schemactl.destinations._catalogue import (
+    VERSIONS_TABLE,
+    Catalogue,
+    choose_dataset,
+    column_of,
+    hashes_of,
+    keeps_versions,
+    keys_of,
+    schema_name,
+    schema_of,
+)
+from schemactl.destinations._session import qualify
+from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
+from schemactl.destinations.mysql.types import kind_of
+
+_DATASETS: Final = """
+    select distinct table_schema from information_schema.tables
+    where table_type = 'BASE TABLE' and table_schema not in ('information_schema', 'performance_schema', 'mysql', 'sys')
+"""
+
+_COLUMNS: Final = """
+    select c.table_name, c.column_name, c.column_type, c.is_nullable = 'YES'
+    from information_schema.columns c
+        join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
+    where c.table_schema = %s and t.table_type = 'BASE TABLE'
+    order by t.create_time, t.table_name, c.ordinal_position
+"""
+
+_KEYS: Final = """
+    select table_name, index_name, column_name from information_schema.statistics
+    where table_schema = %s and non_unique = 0 and sub_part is null order by table_name, index_name, seq_in_index
+"""
+
+
+def read_catalogue(url: str) -> Catalogue:
+    """Return the tables of one dataset.
+
+    Raises:
+        InputError: the address is wrong, or names no dataset.
+        DestinationError: the server cannot be reached or refuses to answer, or PyMySQL is not installed.
+    """
+    address = parse_address(url)
+    with open_session(address) as session, session.wrap_errors("read the catalog"):
+        return read_session(session, address.dataset)
+
+
+def read_session(session: MySqlSession, asked: str | None) -> Catalogue:
+    """Return the tables of one dataset over an open connection."""
+    dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, asked, session.shown)
+    rows = session.query(_COLUMNS, dataset)
+    indexes: dict[tuple[str, str], list[str]] = {}
+    for table, index, column in session.query(_KEYS, dataset):
+        indexes.setdefault((table, index), []).append(column)
+    keys = keys_of((table, index == "PRIMARY", columns) for (table, index), columns in indexes.items())
+    stated: list[tuple[Any, ...]] = []
+    if keeps_versions(row[:2] for row in rows):
+        table = qualify(dataset, VERSIONS_TABLE)
+        stated = session.query(f"select schema_name, version_hash from {table} order by inserted_at desc")
+    jsons = json_columns(session, dataset)
+    columns = (
+        (
+            table,
+            column_of(
+                name,
+                kind_of("json" if (table, name) in jsons else text_of(written)),
+                bool(is_nullable),
+                keys.get(table),
+            ),
+        )
+        for table, name, written, is_nullable in rows
+    )
+    name = schema_name({row[0] for row in stated}, dataset)
+    return Catalogue(schema_of(name, columns), f"{session.shown}?dataset={dataset}", hashes_of(stated))

@@ -1,0 +1,79 @@
+"""Conversion of stored values: all distinct ones go through dlt's coercion, and come back by a table of pairs.
+
+MySQL turns the texts of coerced values into a column's type where they are assigned to it, or refuses them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.destinations._migration.conversion import (
+    FALSE,
+    Converted,
+    Retype,
+    coerce_text,
+    sized,
+    write_retype,
+)
+from schemactl.destinations._session import quote
+from schemactl.destinations._types import decimal_sizes
+from schemactl.schema.types import Column, DataType
+
+MAPPING: Final = quote("_schemactl_coerced")
+"""A temporary table: the hash of a value's text, and the text of what dlt's coercion makes of it."""
+
+MAKE_MAPPING: Final = (
+    f"DROP TEMPORARY TABLE IF EXISTS {MAPPING}",
+    f"CREATE TEMPORARY TABLE {MAPPING} (given binary(32) PRIMARY KEY, made longtext CHARACTER SET utf8mb4)",
+)
+
+
+def convert(retype: Retype, value: str) -> Converted:
+    """Return how a value is converted: what the mapping table has for it."""
+    key = f"UNHEX(SHA2({as_text(value, retype.before)}, 256))"
+    made = "UNHEX(m.made)" if retype.after.data_type is DataType.BINARY else "m.made"
+    found = f"(SELECT {made} FROM {MAPPING} m WHERE m.given = {key})"
+    return Converted(FALSE, found, found, found)
+
+
+def as_text(value: str, column: Column) -> str:
+    """Return a value as ``conversion.read_value`` reads it."""
+    match column.data_type:
+        case DataType.TEXT:
+            return value
+        case DataType.BOOL:
+            return f"CASE WHEN {value} THEN 'true' ELSE 'false' END"
+        case DataType.BINARY:
+            return f"HEX({value})"
+        case DataType.TIMESTAMP:
+            zone = "" if column.properties.get("timezone") is False else "Z"
+            return f"date_format({value}, '%Y-%m-%dT%H:%i:%s.%f{zone}')"
+        case DataType.TIME:
+            return f"time_format({value}, '%H:%i:%s.%f')"
+        case _:
+            return f"CAST({value} AS CHAR)"
+
+
+def coerce_stored(text: str, retype: Retype) -> str | None:
+    """Return the text that MySQL takes for the coerced value; None where the value does not survive."""
+    made = coerce_text(text, written_retype(retype))
+    if made is None:
+        return None
+    match retype.after.data_type:
+        case DataType.BOOL:
+            return "1" if made == "true" else "0"
+        case DataType.TIMESTAMP:
+            return made.removesuffix("Z").replace("T", " ")
+        case DataType.DOUBLE if made in ("nan", "inf", "-inf"):
+            return None  # which MySQL has none of
+        case _:
+            return made
+
+
+def written_retype(retype: Retype) -> str:
+    """Return a retype as ``coerce_text`` takes it."""
+    return write_retype(sized(retype, _sizes_of))
+
+
+def _sizes_of(column: Column) -> tuple[int, int]:
+    return (38, 0) if column.data_type is DataType.WEI else decimal_sizes(column.properties)

@@ -1,0 +1,139 @@
+"""Finds what hangs on the columns of MySQL's tables, and what of it a step would lose or break."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations.mysql.session import MySqlSession, text_of
+from schemactl.migration.steps import (
+    AddPrimaryKey,
+    AddUnique,
+    ChangeType,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    table_of,
+)
+
+_FOREIGN_KEYS: Final = """
+    select constraint_name, table_name, column_name, referenced_table_name, referenced_column_name
+    from information_schema.key_column_usage
+    where referenced_table_name is not null
+        and ((table_schema = %s and table_name = %s) or (referenced_table_schema = %s and referenced_table_name = %s))
+"""
+_INDEXES: Final = """
+    select index_name from information_schema.statistics
+    where table_schema = %s and table_name = %s
+        and index_name in (select index_name from information_schema.statistics
+            where table_schema = %s and table_name = %s and column_name = %s)
+    group by index_name having count(*) > 1
+"""
+_VIEWS: Final = "select table_name, view_definition from information_schema.views where table_schema = %s"
+_TRIGGERS: Final = """
+    select trigger_name, action_statement from information_schema.triggers
+    where trigger_schema = %s and event_object_table = %s
+"""
+_WORDS: Final = """
+    select column_default, extra, generation_expression from information_schema.columns
+    where table_schema = %s and table_name = %s and column_name = %s
+"""
+
+
+def find_hindrance(session: MySqlSession, dataset: str, step: Step) -> Hindrance | None:
+    """Return why a step must not be done to its table as the table is now; None where it can."""
+    table = table_of(step)
+    match step:
+        case DropTable() | RenameTable():
+            found = [*_foreign_keys(session, dataset, table, None), *_views(session, dataset, table, None)]
+            verb = "would be broken"
+        case DropColumn():
+            found = _hanging(session, dataset, table, step.column.name)
+            verb = "would be lost or broken"
+        case RenameColumn():
+            found = [
+                *_views(session, dataset, table, step.before),
+                *_triggers(session, dataset, table, step.before),
+            ]
+            verb = "would be broken"
+        case ChangeType():
+            found = [*_words(session, dataset, table, step.before.name)]
+            found += _foreign_keys(session, dataset, table, step.before.name)
+            verb = "would be lost"
+        case SetNotNull() | DropNotNull():
+            found, verb = _words(session, dataset, table, step.column.name), "would be lost"
+        case AddUnique() | AddPrimaryKey():
+            return _too_long(session, dataset, step)
+        case _:
+            return None
+    if not found:
+        return None
+    hint = "drop before what it names, and make it again afterwards where still wanted"
+    return Hindrance(f"of table `{table}` {', '.join(found)} {verb}", hint)
+
+
+def hanging_on(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
+    """Return what goes with a column that makes room for another."""
+    return [*_hanging(session, dataset, table, column), *_words(session, dataset, table, column)]
+
+
+def _hanging(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
+    places = (dataset, table)
+    indexes = [f"index `{row[0]}`" for row in session.query(_INDEXES, *places, *places, column)]
+    return [
+        *indexes,
+        *_foreign_keys(session, dataset, table, column),
+        *_views(session, dataset, table, column),
+        *_triggers(session, dataset, table, column),
+    ]
+
+
+def _foreign_keys(session: MySqlSession, dataset: str, table: str, column: str | None) -> list[str]:
+    places = (dataset, table)
+    return [
+        f"foreign key `{name}`"
+        for name, at, held, to, asked in session.query(_FOREIGN_KEYS, *places, *places)
+        if column is None or (at == table and held == column) or (to == table and asked == column)
+    ]
+
+
+def _views(session: MySqlSession, dataset: str, table: str, column: str | None) -> list[str]:
+    # MySQL writes views with all names quoted, and keeps no list of the columns that they read.
+    found = ((name, text_of(text)) for name, text in session.query(_VIEWS, dataset))
+    return [f"view `{name}`" for name, text in found if _names(text, table) and (not column or _names(text, column))]
+
+
+def _triggers(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
+    found = ((name, text_of(text)) for name, text in session.query(_TRIGGERS, dataset, table))
+    return [f"trigger `{name}`" for name, text in found if column.lower() in text.lower()]
+
+
+def _names(text: str, name: str) -> bool:
+    return f"`{name.replace('`', '``')}`".lower() in text.lower() or f'"{name}"'.lower() in text.lower()
+
+
+def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
+    """Return what a column's definition says beside its type, nulls, collation and comment, which a change keeps."""
+    for default, extra, generated in session.query(_WORDS, dataset, table, column):
+        stated = text_of(default) if default is not None else "NULL"
+        found = [f"DEFAULT {stated}"] if stated != "NULL" else []
+        found += [str(extra).upper()] if extra else []
+        found += ["GENERATED"] if generated else []
+        return [f"`{column}`'s {each}" for each in found]
+    return []
+
+
+def _too_long(session: MySqlSession, dataset: str, step: AddUnique | AddPrimaryKey) -> Hindrance | None:
+    """Return which column is of a type that no index takes whole."""
+    relation = session.relation(dataset, step.table)
+    columns = (step.column,) if isinstance(step, AddUnique) else step.columns
+    for column in columns if relation is not None else ():
+        kind = relation.columns.get(column, "")  # type: ignore[union-attr]
+        if kind in ("longtext", "longblob", "json"):
+            hint = "state a length: `precision: 128`, and migrate that first"
+            return Hindrance(f"`{step.table}.{column}` is `{kind}`, of which no index takes the whole", hint)
+    return None

@@ -1,0 +1,56 @@
+"""Takes loads into a MySQL or MariaDB server: the rows of a load are one transaction.
+
+What makes tables and columns ends a transaction there: they are made first, and stay if the load fails.
+"""
+
+from __future__ import annotations
+
+from schemactl.destinations._ddl import create_dataset
+from schemactl.destinations._load import check_schema, load_package, past_loads
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations._readiness import choose_target
+from schemactl.destinations._session import quote
+from schemactl.destinations.mysql.session import open_session, parse_address
+from schemactl.schema.types import Schema
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return what the server knows of earlier loads.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: the server cannot be reached or refuses to answer, or PyMySQL is not installed.
+    """
+    address = parse_address(url)
+    with open_session(address) as session:
+        return past_loads(session, address.dataset, schema_name)
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether the tables of a schema could be loaded, as far as the catalog shows it; nothing is made.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: they could not, or the server cannot be reached.
+    """
+    address = parse_address(url)
+    with open_session(address) as session:
+        check_schema(session, address.dataset, schema)
+
+
+def load(url: str, package: LoadPackage, progress: Progress) -> None:
+    """Take the rows of one load, in one transaction.
+
+    Raises:
+        InputError: the address is wrong, or does not say which of several datasets is meant.
+        DestinationError: it failed; the rows are as they were before.
+    """
+    address = parse_address(url)
+    with open_session(address) as session:
+        dataset = choose_target(session, address.dataset, package.schema.name)
+        with session.wrap_errors(f"make dataset `{dataset}`"):
+            session.execute(create_dataset(dataset, session.dialect))
+            session.execute(f"USE {quote(dataset)}")  # where temporary tables are
+        if load_package(session, dataset, package, progress):
+            with session.wrap_errors("complete the load"):
+                session.connection.commit()

@@ -1,0 +1,361 @@
+"""Migrations of MySQL and MariaDB servers: what they can do, their statements, and a session on a server.
+
+What changes tables ends a transaction there: each step is kept by itself, and the journal of steps says how far a run
+came. A type changes in place where it gets wider; else a new column takes the values and then the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.constants import constant
+from schemactl.destinations._migration.conversion import Retype, coerce_text, has_spellings
+from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._migration.opening import choose
+from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
+from schemactl.destinations._migration.rendering import (
+    Dialect,
+    alter,
+    render_of_column,
+    render_of_constraint,
+    render_of_table,
+    render_of_values,
+    retype_of,
+)
+from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
+from schemactl.destinations._session import Relation, literal
+from schemactl.destinations.mysql.catalogue import read_session
+from schemactl.destinations.mysql.conversion import (
+    MAKE_MAPPING,
+    MAPPING,
+    as_text,
+    coerce_stored,
+    convert,
+    written_retype,
+)
+from schemactl.destinations.mysql.dependents import find_hindrance, hanging_on
+from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
+from schemactl.destinations.mysql.types import NAMES, column_type
+from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.steps import (
+    AddColumn,
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropNotNull,
+    DropPrimaryKey,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    Taken,
+)
+from schemactl.schema.types import Column, DataType, Table
+
+_READING_SECONDS: Final = 60
+
+
+def _retype(before: Column, after: Column) -> Way:
+    return Way.REWRITE if _is_wider(before, after) else Way.NONE
+
+
+def _is_wider(before: Column, after: Column) -> bool:
+    """Return whether every value stays what it is: the type has more room, or is the same."""
+    if before.data_type is not after.data_type or before.data_type is None:
+        return False
+    if type_of(before) == type_of(after):
+        return True
+    old, new = before.properties.get("precision"), after.properties.get("precision")
+    match after.data_type:
+        case DataType.TEXT if not after.properties.get("unique"):
+            return new is None or (old is not None and new >= old)
+        case DataType.BIGINT:
+            return (new or 64) >= (old or 64)
+        case DataType.TIME | DataType.TIMESTAMP:
+            return (6 if new is None else new) >= (6 if old is None else old)
+        case _:
+            return False
+
+
+def _lock_of(step: Step) -> Lock | None:
+    """Return the lock that a step takes (MySQL, "Metadata Locking", and "Online DDL Operations")."""
+    match step:
+        case CreateTable():
+            return None
+        case Backfill() | FillColumn():
+            return Lock("row locks", readers_wait=False, writers_wait=False)
+        case ChangeType() | SetNotNull() | DropNotNull() | AddPrimaryKey() | DropPrimaryKey():
+            return Lock("SHARED_NO_WRITE", readers_wait=False, writers_wait=True)
+        case _:
+            return Lock("EXCLUSIVE", readers_wait=True, writers_wait=True)
+
+
+ABILITIES: Final = Abilities(
+    transactional_ddl=False,
+    adds_not_null=True,
+    retype=_retype,
+    set_not_null=Way.REWRITE,
+    drop_not_null=Way.REWRITE,
+    add_primary_key=Way.REWRITE,
+    drop_primary_key=Way.REWRITE,
+    names=NAMES,
+    lock=_lock_of,
+)
+
+
+def type_of(column: Column) -> str:
+    """Return a column's type, checked."""
+    return checked_type(column, column_type)
+
+
+DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"UNHEX({digits})", "CHAR", "mysql")
+
+
+def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step; see ``destinations.Migrator``."""
+    match step:
+        case RenameTable():  # ALTER TABLE would take it to the database that the connection is in
+            return (f"RENAME TABLE {DIALECT.table(dataset, step.before)} TO {DIALECT.table(dataset, step.after)}",)
+        case CreateTable() | DropTable():
+            return render_of_table(step, DIALECT, dataset)
+        case AddColumn() | DropColumn() | RenameColumn():
+            return render_of_column(step, DIALECT, dataset)
+        case FillColumn():
+            value = _constant(step)
+            name = DIALECT.name(step.column.name)
+            return (f"UPDATE {DIALECT.table(dataset, step.table)} SET {name} = {value} WHERE {name} IS NULL",)
+        case Backfill():
+            return render_of_values(step, DIALECT, dataset, table)
+        case ChangeType():
+            return (_modify(dataset, step.table, step.before.name, step.after, step.before.nullable),)
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
+            return (_of_constraint(step, table, dataset),)
+        case _:
+            assert_never(step)
+
+
+def _of_constraint(
+    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
+    table: Table | None,
+    dataset: str,
+) -> str:
+    match step:
+        case SetNotNull() | DropNotNull():
+            column = table.columns.get(step.column.name, step.column) if table else step.column
+            return _modify(dataset, step.table, step.column.name, column, isinstance(step, DropNotNull))
+        case AddUnique():
+            index, column_name = DIALECT.name(_index(step)), DIALECT.name(step.column)
+            return alter(DIALECT, dataset, step.table, f"ADD UNIQUE INDEX {index} ({column_name})")
+        case DropUnique():
+            return _drop_index(dataset, step.table, _index(step))
+        case AddPrimaryKey():
+            return render_of_constraint(step, DIALECT, dataset)[0]
+        case DropPrimaryKey():
+            return alter(DIALECT, dataset, step.table, "DROP PRIMARY KEY")
+        case _:
+            assert_never(step)
+
+
+def _constant(step: FillColumn) -> str:
+    """Return a value as MySQL takes it for a column: texts become what the column is."""
+    column = step.column
+    if column.data_type is DataType.BOOL:
+        return "1" if "true" in constant(step.value, column, type_of, DIALECT.unhex) else "0"
+    naive = Column(column.name, {**column.properties, "timezone": False})
+    return constant(step.value, naive, None, DIALECT.unhex)
+
+
+def _modify(dataset: str, table: str, name: str, column: Column, is_nullable: bool, kept: str = "") -> str:
+    """Return the statement that gives a column its definition; ``kept`` is what stands between type and nulls."""
+    null = "NULL" if is_nullable else "NOT NULL"
+    return alter(DIALECT, dataset, table, f"MODIFY COLUMN {DIALECT.name(name)} {type_of(column)}{kept} {null}")
+
+
+def _index(step: AddUnique | DropUnique) -> str:
+    return DIALECT.checked(f"_schemactl_unique_{step.column}"[:64])
+
+
+def _drop_index(dataset: str, table: str, index: str) -> str:
+    return alter(DIALECT, dataset, table, f"DROP INDEX {DIALECT.name(index)}")
+
+
+_UNIQUE_INDEXES: Final = """
+    select index_name from information_schema.statistics
+    where table_schema = %s and table_name = %s and non_unique = 0 and index_name <> 'PRIMARY'
+    group by index_name having count(*) = 1 and max(column_name) = %s
+"""
+_KEPT: Final = """
+    select collation_name, column_comment from information_schema.columns
+    where table_schema = %s and table_name = %s and column_name = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlMigration(SqlMigration[MySqlSession]):
+    """See ``destinations.MigrationSession``."""
+
+    def obstacle(self, step: Step) -> Hindrance | None:
+        """Return why a step would break or lose something; see ``destinations.MigrationSession``."""
+        with self.database.wrap_errors("look at what hangs on a table"):
+            return find_hindrance(self.database, self.dataset, step)
+
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:
+        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
+        with self.database.wrap_errors("look at what hangs on a column"):
+            return tuple(hanging_on(self.database, self.dataset, table, column))
+
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        """Run the statements of a step; values go through dlt's coercion before, and comments stay."""
+        match step:
+            case Backfill(taken=Taken.FITTING):
+                self._stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
+            case DropUnique():
+                statements = self._drop_unique(step)
+            case ChangeType():
+                statements = (self._with_kept(statements[0], step.table, step.before.name, step.after),)
+            case SetNotNull() | DropNotNull():
+                statements = (self._with_kept(statements[0], step.table, step.column.name, step.column),)
+            case _:
+                pass
+        SqlMigration.run(self, step, statements)
+
+    def _drop_unique(self, step: DropUnique) -> tuple[str, ...]:
+        with self.database.wrap_errors("look for indexes"):
+            found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
+        return tuple(_drop_index(self.dataset, step.table, row[0]) for row in found)
+
+    def _with_kept(self, statement: str, table: str, name: str, column: Column) -> str:
+        """Return a change of a column that leaves its collation and its comment as they are."""
+        with self.database.wrap_errors("look at a column"):
+            found = self.database.query(_KEPT, self.dataset, table, name)
+        collation, comment = found[0] if found else (None, "")
+        kind = type_of(column)
+        if collation and column.data_type is DataType.TEXT and f" {kind} " in statement:
+            statement = statement.replace(f" {kind} ", f" {kind} COLLATE {collation} ", 1)
+        return f"{statement} COMMENT {literal(text_of(comment))}" if comment else statement
+
+    def _stage_coerced(self, retype: Retype, table: str) -> None:
+        """Put what dlt's coercion makes of a column's values into the mapping table."""
+        name = DIALECT.name(retype.before.name)
+        with self.database.wrap_errors("coerce values"):
+            self.database.execute(f"USE {DIALECT.name(self.dataset)}")
+            for statement in MAKE_MAPPING:
+                self.database.execute(statement)
+            rows = [
+                (_hash(text), made)
+                for text, _ in self._texts(retype.before, name, table)
+                if (made := coerce_stored(text, retype)) is not None
+            ]
+            if rows:
+                self.database.insert_rows(MAPPING, ("given", "made"), rows)
+
+    def _texts(self, column: Column, name: str, place: str) -> list[tuple[str, int]]:
+        """Return the distinct values of a column as texts, with their counts; collations do not matter."""
+        text = f"CAST({as_text(name, column)} AS BINARY)"
+        found = self.database.query(f"SELECT {text}, count(*) FROM {place} WHERE {name} IS NOT NULL GROUP BY 1")
+        return [(text_of(each), count) for each, count in found]
+
+    def _count(
+        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
+    ) -> Unfit:
+        """Count values by dlt's coercion."""
+        if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
+            return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
+        retype = retype_of(step)
+        name = DIALECT.name(column or retype.before.name)
+        ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
+        if is_undone and not has_spellings(retype):
+            return Unfit()
+        if not is_undone and isinstance(step, ChangeType) and _is_wider(step.before, step.after):
+            return Unfit(0, rows)
+        found: dict[str, tuple[int, str | None]] = {}
+        for text, count in self._texts(retype.before, name, place):
+            made = coerce_text(text, written_retype(retype))
+            if not is_undone and coerce_stored(text, retype) is None:
+                found[text] = count, None
+            elif is_undone and made is not None:
+                back = Retype(retype.after, retype.before, is_strict=False)
+                again = coerce_text(made, written_retype(back))
+                if again != text:
+                    found[text] = count, again
+        return Unfit(
+            sum(count for count, _ in found.values()), rows, self._examples(found, retype, name, place, relation)
+        )
+
+    def _examples(
+        self, found: dict[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
+    ) -> tuple[Example, ...]:
+        """Return rows of a few values that were found."""
+        if not found:
+            return ()
+        keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
+        text = f"CAST({as_text(name, retype.before)} AS BINARY)"
+        wanted = ", ".join(f"CAST({literal(each)} AS BINARY)" for each in list(found)[:MOST_EXAMPLES])
+        listed = ", ".join(
+            (text, DIALECT.shown(name, SHOWN_CHARACTERS), *(f"CAST({DIALECT.name(key)} AS CHAR)" for key in keys))
+        )
+        held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({wanted}) LIMIT {MOST_EXAMPLES}")
+        return tuple(
+            Example(
+                {each: str(part) for each, part in zip(keys, key, strict=True)},
+                text_of(value),
+                found[text_of(given)][1],
+            )
+            for given, value, *key in held
+        )
+
+
+def _hash(text: str) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).digest()
+
+
+@contextmanager
+def connect(
+    url: str,
+    schema_name: str,
+    *,
+    patience: Patience = NO_PATIENCE,
+    is_read_only: bool = False,
+    may_be_new: bool = False,  # noqa: ARG001
+) -> Iterator[MySqlMigration]:
+    """Open a server for migrating; a lock that ends with the connection keeps others out.
+
+    See ``destinations.Migrator``.
+    """
+    address = parse_address(url)
+
+    def catalogue(session: MySqlSession, dataset: str) -> Catalogue:
+        return read_session(session, dataset)
+
+    with open_session(address) as session:
+        with session.wrap_errors("begin a migration"):
+            session.connection.autocommit(True)
+            seconds = _READING_SECONDS if is_read_only else max(int(patience.lock_seconds), 1)
+            session.execute(f"SET SESSION lock_wait_timeout = {seconds}")
+            session.execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")
+            if is_read_only:
+                session.execute("SET SESSION TRANSACTION READ ONLY")
+            dataset = choose(session, address.dataset, schema_name)
+            if not is_read_only:
+                take_lock(session, dataset, patience.seconds)
+        yield MySqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+
+
+def _sampled(place: str, relation: Relation, share: float) -> str | None:
+    """Return about that share of the rows, the same each time: by a hash of their keys, where they have one."""
+    if not relation.is_table or "_dlt_id" not in relation.columns:
+        return None
+    return f"SELECT * FROM {place} WHERE crc32({DIALECT.name('_dlt_id')}) < {int(share * 2**32)}"

@@ -1,0 +1,301 @@
+"""A connection to a MySQL or MariaDB server, as loading and migrating see it.
+
+It speaks standard SQL there: names in double quotes, no escapes in texts, UTC, and errors where values would be cut.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._package import StagedTable
+from schemactl.destinations._rows import batches, in_utc
+from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
+from schemactl.destinations.mysql.types import NAMES, column_type, kind_of
+from schemactl.errors import DestinationError, InputError, LockNotAvailable
+from schemactl.examples import shown_error
+from schemactl.schema.structure import NameLimits
+from schemactl.schema.types import Column, DataType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pymysql.connections import Connection
+
+_TAKEN: Final = ("host", "user", "password", "unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "read_default_file")
+"""Parameters of an address that go to the driver as they are."""
+
+_MODES: Final = "ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
+
+_DATASETS: Final = """
+    select schema_name from information_schema.schemata
+    where schema_name not in ('information_schema', 'performance_schema', 'mysql', 'sys') order by schema_name
+"""
+_RELATIONS: Final = """
+    select t.table_name, t.table_type = 'BASE TABLE', c.column_name, c.column_type
+    from information_schema.tables t
+        join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
+    where t.table_schema = %s and (%s is null or lower(t.table_name) = lower(%s))
+    order by t.table_name, c.ordinal_position
+"""
+_NAMES: Final = "select table_name from information_schema.tables where table_schema = %s"
+
+_HINTS: Final[dict[int, str]] = {
+    1044: "grant the user CREATE, ALTER, DROP, SELECT, INSERT, UPDATE and DELETE on the dataset",
+    1045: "check the user and the password",
+    1142: "grant the user CREATE, ALTER, DROP, SELECT, INSERT, UPDATE and DELETE on the dataset",
+    1062: "two rows have the same values in a primary key, or in a column that is `unique`",
+    1205: "another session holds a lock on it: end that first, or wait",
+    1406: "the column there is narrower than the schema's",
+}
+"""What to do about errors, by their number."""
+
+_JSON_CHECK: Final = re.compile(r"""json_valid\((?P<mark>[`"])(?P<name>.*)(?P=mark)\)""", re.IGNORECASE)
+_LOCKED: Final = (1205, 3572)
+_PATIENCE_SECONDS: Final = 600
+_CONNECT_SECONDS: Final = 10
+_OF_VALUES: Final = (1062, 1264, 1265, 1292, 1366, 1406)
+"""Errors that quote values."""
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlSession(SqlDefaults):
+    """An open connection; see ``destinations._session.Session``."""
+
+    connection: Connection[Any]
+    address: ServerAddress
+
+    @property
+    def dialect(self) -> str:
+        return "mysql"
+
+    @property
+    def names(self) -> NameLimits:
+        return NAMES
+
+    @property
+    def shown(self) -> str:
+        return self.address.shown
+
+    @property
+    def makes_unique(self) -> bool:
+        return False
+
+    @property
+    def has_transactional_ddl(self) -> bool:
+        return False
+
+    @property
+    def casts_to_columns(self) -> bool:
+        return False
+
+    def column_type(self, column: Column) -> str:
+        return column_type(column)
+
+    def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are JSON
+        return None
+
+    def execute(self, statement: str) -> int:
+        with self.connection.cursor() as cursor:
+            done: int = cursor.execute(statement)
+            return max(done, 0)
+
+    def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement, values or None)
+            return list(cursor.fetchall())
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.insert_rows(target, columns, [[_plain(value) for value in row] for row in rows])
+
+    def insert_rows(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+        """Put rows into a table, many by one statement; return how many."""
+        listed = ", ".join(quote(name) for name in columns).replace("%", "%%")
+        places = ", ".join("%s" for _ in columns)
+        statement = f"INSERT INTO {target.replace('%', '%%')} ({listed}) VALUES ({places})"
+        with self.connection.cursor() as cursor:
+            return max(cursor.executemany(statement, rows) or 0, 0)
+
+    def datasets(self) -> list[str]:
+        return [row[0] for row in self.query(_DATASETS)]
+
+    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
+        columns: dict[tuple[str, bool], dict[str, str]] = {}
+        jsons = json_columns(self, dataset)
+        for table, is_table, name, kind in self.query(_RELATIONS, dataset, folded, folded):
+            written = "json" if (table, name) in jsons else text_of(kind)
+            columns.setdefault((table, bool(is_table)), {})[name] = _as_made(written)
+        return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
+
+    def relation_names(self, dataset: str) -> list[str]:
+        return [row[0] for row in self.query(_NAMES, dataset)]
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        found = self.relations(dataset, name).values()
+        return next((each for each in found if each.name == name), None)
+
+    def stage(self, name: str, staged: StagedTable) -> None:
+        columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())
+        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns})")
+        self.append(quote(name), staged)
+
+    def append(self, target: str, staged: StagedTable) -> int:
+        columns = tuple(staged.table.columns.values())
+        done = 0
+        for batch in batches(staged):
+            values = [_stored(each, column) for each, column in zip(batch.columns, columns, strict=True)]
+            done += self.insert_rows(target, tuple(staged.table.columns), list(zip(*values, strict=True)))
+        return done
+
+    def lock(self, dataset: str) -> None:
+        take_lock(self, dataset, _PATIENCE_SECONDS)
+
+    def seconds_of(self, value: str) -> str:
+        return f"(timestampdiff(MICROSECOND, '1970-01-01', {value}) / 1000000)"
+
+    def as_text(self, value: str) -> str:
+        return f"CAST({value} AS CHAR)"
+
+    @contextmanager
+    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+        import pymysql
+
+        try:
+            yield
+        except pymysql.Error as error:
+            raise _wrap_error(error, task, self.address, hint) from None
+
+
+def take_lock(session: MySqlSession, dataset: str, patience: float) -> None:
+    """Take the lock that loads and migrations of a dataset take; it ends with the connection.
+
+    Raises:
+        DestinationError: another session has it for longer than ``patience`` seconds.
+    """
+    name = literal(f"schemactl {dataset}"[:64])
+    if session.query(f"SELECT GET_LOCK({name}, {patience:f})")[0][0] != 1:
+        raise DestinationError(
+            f"another schemactl loads into or migrates dataset `{dataset}` of `{session.shown}`",
+            hint="wait for its end: `--lock-timeout SECONDS`",
+        )
+
+
+def text_of(written: Any) -> str:
+    """Return a text of the catalog, which some versions hand out as bytes."""
+    return written.decode() if isinstance(written, bytes) else str(written)
+
+
+def json_columns(session: MySqlSession, dataset: str) -> frozenset[tuple[str, str]]:
+    """Return the columns that MariaDB keeps as texts which a check holds to JSON."""
+    if "mariadb" not in session.connection.get_server_info().lower():
+        return frozenset()
+    asked = "select table_name, check_clause from information_schema.check_constraints where constraint_schema = %s"
+    rows = ((table, _JSON_CHECK.fullmatch(text_of(clause))) for table, clause in session.query(asked, dataset))
+    return frozenset((table, found["name"].replace('""', '"')) for table, found in rows if found)
+
+
+def _as_made(written: str) -> str:
+    """Return a type of the catalog as this destination writes it: the same type has several spellings there."""
+    kind = kind_of(written)
+    return column_type(Column("", kind)) if "data_type" in kind else written
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a ledger as the driver takes it: moments in UTC, without their zone."""
+    from datetime import UTC, datetime
+
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def _stored(values: pa.Array, column: Column) -> list[Any]:
+    """Return the values of a column as the driver writes them."""
+    import pyarrow as pa
+
+    match column.data_type:
+        case DataType.TIMESTAMP:
+            return in_utc(values).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case DataType.DATE:
+            return values.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case DataType.TIME:
+            return values.cast(pa.time64("us")).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case DataType.JSON:
+            return [None if each is None else json.dumps(json.loads(each)) for each in values.to_pylist()]
+        case _:
+            return values.to_pylist()  # type: ignore[no-any-return]
+
+
+def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:
+    number, said = (error.args[0], str(error.args[1])) if len(error.args) == 2 else (0, str(error))
+    message = without_password(" ".join(said.split()), address)
+    if number in _OF_VALUES:
+        message = shown_error(message)
+    kind = LockNotAvailable if number in _LOCKED else DestinationError
+    return kind(f"cannot {task} in `{address.shown}`: {message}", hint=_HINTS.get(number, hint))
+
+
+def parse_address(url: str) -> ServerAddress:
+    """Return what an address says; its path names the dataset, too.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    found = parse_server_address(url, "MySQL")
+    unknown = next((key for key in found.parameters if key not in (*_TAKEN, "port", "dbname")), None)
+    if unknown:
+        raise InputError(f"`{unknown}` means nothing to `mysql`", hint=f"known: {', '.join(('dataset', *_TAKEN[3:]))}")
+    return ServerAddress(found.parameters, found.dataset or found.parameters.get("dbname"), found.shown)
+
+
+@contextmanager
+def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
+    """Open a connection; what a load writes is taken back unless it commits.
+
+    Raises:
+        DestinationError: the server cannot be reached, or PyMySQL is not installed.
+    """
+    try:
+        import pymysql
+    except ModuleNotFoundError:
+        raise missing_driver("pymysql", "mysql") from None
+    taken: dict[str, Any] = {key: value for key, value in address.parameters.items() if key in _TAKEN}
+    try:
+        connection = pymysql.connect(
+            **taken,
+            port=int(address.parameters.get("port", 0)),
+            charset="utf8mb4",
+            connect_timeout=_CONNECT_SECONDS,
+            autocommit=False,
+        )
+    except pymysql.Error as error:
+        raise _wrap_error(error, "reach the server", address) from None
+    session = MySqlSession(connection, address)
+    try:
+        with session.wrap_errors("begin"):
+            # Datasets that are made keep all of Unicode, and distinguish texts as dlt does.
+            for setting in (
+                f"sql_mode = '{_MODES}'",
+                "time_zone = '+00:00'",
+                "character_set_server = 'utf8mb4'",
+                "collation_server = 'utf8mb4_bin'",
+                "transaction_isolation = 'READ-COMMITTED'",
+            ):
+                _set(session, setting)
+        yield session
+    finally:
+        connection.close()
+
+
+def _set(session: MySqlSession, setting: str) -> None:
+    import pymysql
+
+    try:
+        session.execute(f"SET SESSION {setting}")
+    except pymysql.OperationalError:
+        if "transaction_isolation" not in setting:
+            raise
+        session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # MariaDB before 11.1

@@ -1,0 +1,105 @@
+"""MySQL's types and dlt's, both ways, as dlt's mapper for SQLAlchemy has them.
+
+But for texts: dlt makes them TEXT, which holds 65,535 bytes; here they are LONGTEXT, which dlt reads the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._stated_type import stated_type
+from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+
+NAMES: Final = NameLimits(max_bytes=64, is_case_sensitive=False)
+
+_FRACTION: Final = 6
+"""Digits of a second of dlt's times and timestamps."""
+
+_UNIQUE_LENGTH: Final = 128
+"""Characters of a text that is ``unique``: no index takes a whole LONGTEXT."""
+
+_WEI: Final = (38, 0)
+
+_TEXTS: Final = frozenset(("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT"))
+_BYTES: Final = frozenset(("TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
+_KINDS: Final[dict[str, Properties]] = {
+    **{name: {"data_type": "text"} for name in _TEXTS},
+    **{name: {"data_type": "binary"} for name in _BYTES},
+    "VARCHAR": {"data_type": "text"},
+    "DOUBLE": {"data_type": "double"},
+    "FLOAT": {"data_type": "double"},
+    "SMALLINT": integer(16),
+    "INT": integer(32),
+    "BIGINT": integer(64),
+    "JSON": {"data_type": "json"},
+    "DATE": {"data_type": "date"},
+    "TIME": {"data_type": "time"},
+    "DATETIME": {"data_type": "timestamp"},
+}
+
+
+def kind_of(written: str) -> Properties:
+    """Return dlt's type for one of MySQL's, as its catalog writes it."""
+    parsed = parse_type(written)
+    if parsed is None:
+        return unknown(written)
+    match parsed.name, parsed.sizes:
+        case "TINYINT", (1,):
+            return {"data_type": "bool"}
+        case "DECIMAL", (precision, scale):
+            return {"data_type": "wei"} if (precision, scale) == _WEI else decimal(precision, scale)
+        case "VARCHAR", (length,):
+            return {"data_type": "text", "precision": length}
+        case ("TIME" | "DATETIME") as name, sizes:
+            digits = sizes[0] if sizes else 0
+            return _KINDS[name] if digits == _FRACTION else {**_KINDS[name], "precision": digits}
+        case name, _:
+            return _KINDS.get(name) or unknown(written)
+
+
+def stored(column: Column) -> Properties:
+    """Return what MySQL's catalog says of such a column; it has no zone of a timestamp, which is in UTC."""
+    if DATABASE_TYPE in column.properties:
+        return with_nullable(unknown(column.properties[DATABASE_TYPE]), column)
+    return with_nullable(kind_of(column_type(column)), column)
+
+
+_DATABASE_TYPES: Final = {
+    DataType.DOUBLE: "double",
+    DataType.BOOL: "tinyint(1)",
+    DataType.BINARY: "longblob",
+    DataType.JSON: "json",
+    DataType.DATE: "date",
+    DataType.WEI: "decimal(38,0)",
+}
+
+
+def column_type(column: Column) -> str:
+    """Return the type of such a column, as MySQL's catalog writes it.
+
+    Raises:
+        ValueError: the column is incomplete.
+        InputError: it states a type that is none.
+    """
+    if DATABASE_TYPE in column.properties:
+        return stated_type(column, "mysql")
+    precision = column.properties.get("precision")
+    match column.data_type:
+        case DataType.TEXT if precision is None:
+            return f"varchar({_UNIQUE_LENGTH})" if column.properties.get("unique") else "longtext"
+        case DataType.TEXT:
+            return f"varchar({precision})"
+        case DataType.BIGINT:
+            return "bigint" if precision is None or precision > 32 else "smallint" if precision <= 16 else "int"
+        case DataType.DECIMAL:
+            return "decimal({},{})".format(*decimal_sizes(column.properties))
+        case DataType.TIME | DataType.TIMESTAMP as kind:
+            digits = _FRACTION if precision is None else precision
+            return f"{'time' if kind is DataType.TIME else 'datetime'}({digits})"
+        case None:
+            raise ValueError(f"column `{column.name}` has no type")
+        case other:
+            return _DATABASE_TYPES[other]

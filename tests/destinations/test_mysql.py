@@ -1,0 +1,212 @@
+"""MySQL: catalogue, loads and migrations of a MariaDB server."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import mysql_server
+import pytest
+from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
+
+from schemactl.destinations import mysql as destination
+from schemactl.destinations._package import LoadPackage
+from schemactl.errors import DestinationError, InputError
+from schemactl.schema.types import table_from_dict
+from tests.destinations.conftest import TYPED
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with mysql_server.running() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> Iterator[str]:
+    yield f"{server}&dataset=sales"
+    for name in ("sales", "more", "shop"):
+        run(server, f"drop database if exists {name}")
+
+
+def connect(url: str) -> Any:
+    import pymysql
+
+    found = dict(parse_qsl(url.partition("?")[2]))
+    return pymysql.connect(
+        user="loader", password=mysql_server.PASSWORD, unix_socket=found["unix_socket"], charset="utf8mb4"
+    )
+
+
+def ask(url: str, query: str) -> list[tuple[Any, ...]]:
+    with connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute("use sales")
+        cursor.execute(query)
+        return list(cursor.fetchall())
+
+
+def run(url: str, *statements: str) -> None:
+    with connect(url) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        connection.commit()
+
+
+def load(url: str, made: LoadPackage) -> None:
+    destination.check_tables(url, made.schema)
+    destination.load(url, made, quiet)
+
+
+def two(folder: Path, load_id: str = "1", **properties: Any) -> LoadPackage:
+    """A load of orders 1 and 2 with two lines."""
+    rows = {
+        "orders": [order(1, load_id, note="a"), order(2, load_id)],
+        "orders__lines": [line(f"r1.{load_id}", 0, "x"), line(f"r2.{load_id}", 0, "y")],
+    }
+    return package(folder, shop(orders(**properties), lines()), load_id, rows)
+
+
+def test_a_load_makes_the_dataset_and_its_tables(url: str, tmp_path: Path) -> None:
+    made = two(tmp_path)
+    load(url, made)
+    assert ask(url, "select id, note from orders order by id") == [(1, "a"), (2, None)]
+    assert ask(url, "select sku from orders__lines order by sku") == [("x",), ("y",)]
+    loads = ask(url, "select load_id, schema_name, status, schema_version_hash, inserted_at from _dlt_loads")
+    assert loads == [("1", "shop", 0, made.schema.version_hash, datetime(1970, 1, 1, 0, 0, 1))]
+    catalogue = destination.read_catalogue(url)
+    assert catalogue.hashes == (made.schema.version_hash,)
+    assert "s3cret" not in catalogue.origin
+    assert list(catalogue.schema.tables["orders"].columns) == list(orders().columns)
+
+
+def test_every_type_is_made_as_the_catalogue_reads_it(url: str, tmp_path: Path) -> None:
+    columns = {name: kind for name, kind in TYPED.items() if "data_type" in kind}
+    made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
+    load(url, made)
+    found = destination.read_catalogue(url).schema.tables["orders"].columns
+    for name, column in made.schema.tables["orders"].columns.items():
+        assert destination.stored(found[name]) == destination.stored(column), name
+
+
+VALUES: dict[str, list[tuple[Any, Any]]] = {
+    "a_text": [("", ""), ("a'b\"c\n\r\t\\ %s ж🐘", "a'b\"c\n\r\t\\ %s ж🐘"), ("x" * 70_000, "x" * 70_000)],
+    "a_double": [(5e-324, 5e-324), (0.1, 0.1), (-1e300, -1e300)],
+    "a_bool": [(True, 1), (False, 0)],
+    "a_timestamp": [
+        (datetime(9999, 12, 31, 23, 59, 59, 999999, UTC), datetime(9999, 12, 31, 23, 59, 59, 999999)),
+    ],
+    "naive": [(datetime(2026, 1, 2, 3, 4, 5, 678901), datetime(2026, 1, 2, 3, 4, 5, 678901))],
+    "a_bigint": [(-(2**63), -(2**63)), (2**63 - 1, 2**63 - 1)],
+    "a_binary": [(b"", b""), (b"\x00\xff\\x41'", b"\x00\xff\\x41'")],
+    "a_json": [('{"b":1,"a":[null]}', '{"b": 1, "a": [null]}')],
+    "a_decimal": [(Decimal("0.000000001"), Decimal("0.000000001"))],
+    "a_wei": [(Decimal(10**38 - 1), Decimal(10**38 - 1))],
+    "a_date": [(date(1000, 1, 1), date(1000, 1, 1))],
+    "a_time": [(time(23, 59, 59, 999999), timedelta(hours=23, minutes=59, seconds=59, microseconds=999999))],
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_arrive_as_they_are(name: str, url: str, tmp_path: Path) -> None:
+    values = [*VALUES[name], (None, None)]
+    rows = [order(number, **{name: value}) for number, (value, _) in enumerate(values)]
+    load(url, package(tmp_path, shop(orders({name: TYPED[name]})), "1", {"orders": rows}))
+    assert [row[0] for row in ask(url, f"select {name} from orders order by id")] == [kept for _, kept in values]
+
+
+def test_the_same_load_again_does_nothing(url: str, tmp_path: Path) -> None:
+    for load_id in ("1", "1", "2"):
+        load(url, two(tmp_path, load_id))
+    assert ask(url, "select count(*) from orders") == [(4,)]
+    assert ask(url, "select count(*) from _dlt_version") == [(1,)]
+
+
+def test_past_loads_are_remembered_with_their_files(url: str, tmp_path: Path) -> None:
+    assert destination.read_past_loads(url, "shop").load_ids == frozenset()
+    load(url, replace(two(tmp_path), inputs=(an_input("/a"), an_input("/b", 2))))
+    load(url, replace(two(tmp_path, "2"), inputs=(an_input("/b", 3),)))
+    found = destination.read_past_loads(url, "shop")
+    assert found.load_ids == {"1", "2"}
+    assert found.inputs == {"/a": an_input("/a"), "/b": an_input("/b", 3)}
+
+
+def test_without_a_dataset_the_one_loaded_before_is_meant(server: str, url: str, tmp_path: Path) -> None:
+    load(server, two(tmp_path))
+    assert destination.read_catalogue(server).origin.endswith("?dataset=shop")
+    load(server, two(tmp_path, "2"))
+    load(url, two(tmp_path))
+    with pytest.raises(InputError, match="holds 2 datasets of schema `shop`: `sales`, `shop`"):
+        load(server, two(tmp_path, "3"))
+    address = server.replace("localhost/", "localhost/more")
+    load(address, two(tmp_path))  # the path names the dataset, too
+    assert destination.read_catalogue(address).origin.endswith("?dataset=more")
+
+
+def test_what_is_replaced_loses_its_nested_rows_and_new_columns_are_added(url: str, tmp_path: Path) -> None:
+    load(url, two(tmp_path, write_disposition="replace"))
+    schema = shop(orders({"new": {"data_type": "double"}}, write_disposition="replace"), lines())
+    load(url, package(tmp_path, schema, "2", {"orders": [order(7, "2", new=0.5)]}))
+    assert ask(url, "select id, new from orders") == [(7, 0.5)]
+    assert ask(url, "select count(*) from orders__lines") == [(0,)]
+
+
+def test_rejects_are_appended(url: str, tmp_path: Path) -> None:
+    table = table_from_dict("_rejects", {"columns": {"why": {"data_type": "text"}, "row": {"data_type": "json"}}})
+    for load_id in "12":
+        rejects = staged(tmp_path, table, [{"why": "frozen", "row": '{"a":1}'}])
+        load(url, replace(two(tmp_path, load_id), rejects=rejects))
+    assert ask(url, "select why, `row` from _rejects") == [("frozen", '{"a": 1}')] * 2
+
+
+def test_a_load_that_fails_leaves_the_rows_as_they_were(url: str, tmp_path: Path) -> None:
+    load(url, two(tmp_path, write_disposition="replace"))
+    bad = two(tmp_path, "2", write_disposition="replace")
+    bad = replace(bad, tables=(bad.tables[0], replace(bad.tables[1], rows=7)))
+    with pytest.raises(DestinationError, match="2 of 7 rows"):
+        load(url, bad)
+    assert ask(url, "select count(*) from orders") == [(2,)]
+    assert ask(url, "select load_id from _dlt_loads") == [("1",)]
+
+
+def test_a_column_of_another_type_is_refused(url: str, tmp_path: Path) -> None:
+    load(url, package(tmp_path, shop(orders({"v": {"data_type": "bigint"}})), "1", {"orders": [order(1, v=1)]}))
+    schema = shop(orders({"v": {"data_type": "text"}}))
+    with pytest.raises(DestinationError, match="does not fit into column `v`") as caught:
+        load(url, package(tmp_path, schema, "2", {"orders": [order(2, "2", v="7")]}))
+    assert "schemactl migrate" in str(caught.value.hint)
+
+
+def test_a_wrong_password_is_not_shown(url: str) -> None:
+    with pytest.raises(DestinationError, match="cannot reach the server") as caught:
+        destination.read_catalogue(url.replace(mysql_server.QUOTED_PASSWORD, "wr0ng"))
+    assert "wr0ng" not in str(caught.value)
+
+
+KILLED = """
+import os, pickle, sys
+sys.path[:0] = {paths!r}
+from schemactl.destinations import mysql as destination
+from schemactl.destinations import _load
+_load.write_bookkeeping = lambda *_: os.kill(os.getpid(), 9)
+destination.load({url!r}, pickle.load(open({made!r}, "rb")), lambda *_: None)
+"""
+
+
+def test_a_killed_load_leaves_no_rows(url: str, tmp_path: Path) -> None:
+    load(url, two(tmp_path))
+    (tmp_path / "made").write_bytes(pickle.dumps(two(tmp_path, "2")))
+    code = KILLED.format(paths=sys.path, made=str(tmp_path / "made"), url=url)
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == -signal.SIGKILL
+    assert destination.read_past_loads(url, "shop").load_ids == {"1"}
+    load(url, two(tmp_path, "2"))
+    assert ask(url, "select count(*) from orders") == [(4,)]
+    assert ask(url, "select count(*) from orders__lines") == [(4,)]
