@@ -61,9 +61,9 @@ def test_documents_arrive_as_a_pipeline_of_dlt_brings_them(
     ):
         found = rows(ours, table, columns)
         assert [row for row in found if row[0] != "_schemactl"] == rows(theirs, table, columns)
-    assert rows(ours, "_rejects", "load_id, value") == [("2", '"x"')]
+    assert rows(ours, "_rejects", "load_id, value") == [("2", "x")]
     (stored,) = find_schemas("shop", SchemasFolder.at(tmp_path / "schemas"))
     hashes = [row[0] for row in rows(ours, "_dlt_version", "version_hash, inserted_at")]
     assert stored.schema.version_hash in hashes
     (there,) = find_schemas(TO, SchemasFolder.at(tmp_path / "schemas"))
-    assert there.schema == stored.schema
+    assert there.schema.version_hash == stored.schema.version_hash

@@ -26,8 +26,9 @@ class MigrateOptions(SparkCommandOptions):
         typer.Option(
             "--to",
             metavar="DEST",
-            help="The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, `sqlite:///PATH`, "
-            "`spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the database schema.",
+            help="The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
+            "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the "
+            "database schema.",
         ),
         Setting(),
     ] = None

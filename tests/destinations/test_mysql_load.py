@@ -1,4 +1,4 @@
-"""MySQL: catalogue, loads and migrations of a MariaDB server."""
+"""The catalogue of a MariaDB server, and loads into it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import mysql_server
 import pytest
+from mysql_database import ask, run
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import mysql as destination
@@ -36,29 +36,6 @@ def url(server: str) -> Iterator[str]:
     yield f"{server}&dataset=sales"
     for name in ("sales", "more", "shop"):
         run(server, f"drop database if exists {name}")
-
-
-def connect(url: str) -> Any:
-    import pymysql
-
-    found = dict(parse_qsl(url.partition("?")[2]))
-    return pymysql.connect(
-        user="loader", password=mysql_server.PASSWORD, unix_socket=found["unix_socket"], charset="utf8mb4"
-    )
-
-
-def ask(url: str, query: str) -> list[tuple[Any, ...]]:
-    with connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute("use sales")
-        cursor.execute(query)
-        return list(cursor.fetchall())
-
-
-def run(url: str, *statements: str) -> None:
-    with connect(url) as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        connection.commit()
 
 
 def load(url: str, made: LoadPackage) -> None:

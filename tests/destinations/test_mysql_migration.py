@@ -1,0 +1,194 @@
+"""Migrations of a MariaDB server: step by step, with a journal, as its DDL ends transactions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import mysql_server
+import pytest
+from migrated_datasets import column, put, schema_of
+from mysql_database import ask, run
+
+from schemactl.destinations.mysql.session import MySqlSession
+from schemactl.errors import DestinationError
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.reports import Outcome
+from schemactl.schema.types import Schema
+
+ID = column("id", "bigint", nullable=False)
+FIRST = schema_of(
+    ID, column("amount"), column("note"), column("size", "bigint", precision=16), column("at", "timestamp")
+)
+SECOND = schema_of(
+    ID,
+    column("amount", "decimal", precision=10, scale=2),
+    column("memo", **{"x-renamed-from": "note"}),
+    column("size", "bigint"),
+    column("at"),
+    column("flag", "bool", nullable=False, **{"x-backfill": False}),
+    before=FIRST,
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with mysql_server.running() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.chdir(tmp_path)
+    yield f"{server}&dataset=sales"
+    run(server, "drop database if exists sales")
+
+
+@pytest.fixture
+def filled(url: str) -> str:
+    """A dataset of the first schema with rows in it."""
+    assert apply(url, FIRST).outcome is Outcome.DONE
+    rows = "(1, ' 1.50 ', 'a', 7, '2026-01-02 03:04:05.678901'), (2, '1e2', null, -3, null), (3, null, 'Ж', null, null)"
+    run(url, f"insert into sales.orders (id, amount, note, size, at) values {rows}")
+    return url
+
+
+def apply(url: str, schema: Schema, **options: Any) -> Any:
+    request = ApplyRequest(put(schema, "wanted.yaml"), url, Path("schemas"), PlanOptions(**options), True)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def plan(url: str, schema: Schema, **options: Any) -> Any:
+    return plan_migration(PlanRequest(put(schema, "wanted.yaml"), url, Path("schemas"), PlanOptions(**options)))
+
+
+def undo(url: str) -> Any:
+    request = RollbackRequest("shop", url, allows_destructive=True)
+    return rollback(request, lambda _: True, lambda: nullcontext(None))
+
+
+def is_settled(url: str) -> bool:
+    return find_status(StatusRequest(None, url, Path("schemas"), PlanOptions())).is_settled
+
+
+def test_a_plan_shows_the_statements_and_writes_nothing(filled: str) -> None:
+    shown = [each for step in plan(filled, SECOND).plan.steps for each in step.statements]
+    assert "ALTER TABLE `sales`.`orders` RENAME COLUMN `note` TO `memo`" in shown
+    assert 'ALTER TABLE `sales`.`orders` MODIFY COLUMN "size" bigint NULL' in shown
+    assert any(each.startswith('UPDATE "sales"."orders" SET "amount') for each in shown)
+    assert [row[0] for row in ask(filled, "show columns from orders")] == ["id", "amount", "note", "size", "at"]
+
+
+def test_values_are_converted_by_dlts_coercion_and_come_back(filled: str) -> None:
+    before = ask(filled, "select id, amount, note, size, at from orders order by id")
+    assert apply(filled, SECOND).outcome is Outcome.DONE
+    found = ask(filled, "select id, cast(amount as char), memo, size, at, flag from orders order by id")
+    assert found == [
+        (1, "1.50", "a", 7, "2026-01-02T03:04:05.678901+00:00", 0),
+        (2, "100.00", None, -3, None, 0),
+        (3, None, "Ж", None, None, 0),
+    ]
+    assert is_settled(filled)
+    assert apply(filled, SECOND).outcome is Outcome.NOTHING
+    assert verify(VerifyRequest(put(SECOND, "wanted.yaml"), filled, Path("schemas"))).is_clean
+    assert undo(filled).outcome is Outcome.DONE
+    after = ask(filled, "select id, note, size, at from orders order by id")
+    assert after == [(row[0], row[2], row[3], row[4]) for row in before]
+    assert is_settled(filled)
+
+
+def test_values_that_do_not_survive_are_counted_before_anything_is_done(filled: str) -> None:
+    run(filled, "insert into sales.orders (id, amount) values (4, 'four'), (5, '1.234')")
+    (found,) = plan(filled, SECOND).counted
+    assert found.count == 2
+    assert "four" in str(found.examples)
+    report = apply(filled, SECOND)
+    assert report.outcome is Outcome.REFUSED
+    assert [row[0] for row in ask(filled, "show columns from orders")] == ["id", "amount", "note", "size", "at"]
+    assert apply(filled, SECOND, on_unfit=OnUnfit.NULL).outcome is Outcome.DONE
+    assert ask(filled, "select id from orders where amount is null order by id") == [(3,), (4,), (5,)]
+
+
+def test_a_run_goes_on_where_a_step_failed(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute = MySqlSession.execute
+
+    def refuse_rename(session: MySqlSession, statement: str) -> int:
+        return execute(session, "SELECT 1 FROM nowhere.nothing" if "RENAME COLUMN `note`" in statement else statement)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MySqlSession, "execute", refuse_rename)
+        with pytest.raises(DestinationError, match=r"step \d of \d+ failed") as caught:
+            apply(filled, SECOND)
+    assert "`apply` goes on from there" in str(caught.value.hint)
+    assert apply(filled, SECOND).outcome is Outcome.DONE
+    assert is_settled(filled)
+
+
+def test_what_hangs_on_a_column_is_in_the_way_of_its_change(filled: str) -> None:
+    run(filled, "create view sales.notes as select note from sales.orders")
+    report = plan(filled, SECOND)
+    assert report.stops
+    assert any("view `notes`" in each.message for each in report.refusals)
+
+
+def test_a_comment_of_a_column_stays_when_its_type_gets_wider(filled: str) -> None:
+    run(filled, "alter table sales.orders modify size smallint comment 'how many'")
+    assert apply(filled, SECOND).outcome is Outcome.DONE
+    found = "select column_comment, column_type from information_schema.columns where column_name = 'size'"
+    assert [row[0] for row in ask(filled, f"{found} and table_schema = 'sales'")] == ["how many"]
+
+
+def test_unique_columns_and_primary_keys_are_added_and_taken_away(filled: str) -> None:
+    wanted = schema_of(
+        column("id", "bigint", nullable=False, primary_key=True),
+        *(FIRST.tables["orders"].columns[name] for name in ("amount", "note")),
+        column("size", "bigint", precision=16, unique=True),
+        FIRST.tables["orders"].columns["at"],
+        before=FIRST,
+    )
+    assert apply(filled, wanted, compares_unique=True, compares_primary_keys=True).outcome is Outcome.DONE
+    keys = "select index_name, column_name from information_schema.statistics where table_schema = 'sales'"
+    kept = f"{keys} and table_name = 'orders' order by 1"
+    assert ask(filled, kept) == [("PRIMARY", "id"), ("_schemactl_unique_size", "size")]
+    assert undo(filled).outcome is Outcome.DONE
+    assert ask(filled, kept) == []
+
+
+KILLED = """
+import sys
+sys.path[:0] = {paths!r}
+import os
+from schemactl.destinations.mysql.session import MySqlSession
+execute, left = MySqlSession.execute, [{left}]
+def dying(self, statement):
+    if statement.startswith(("ALTER", "UPDATE", "RENAME")):
+        if left[0] == 0:
+            os._exit(9)
+        left[0] -= 1
+    return execute(self, statement)
+MySqlSession.execute = dying
+from schemactl.cli.app import run
+sys.exit(run(["migrate", "apply", "./wanted.yaml", "--to", {url!r}, "--yes", "--quiet"]))
+"""
+
+
+@pytest.mark.parametrize("left", [0, 2, 5])
+def test_a_killed_run_is_gone_on_with(filled: str, left: int) -> None:
+    put(SECOND, "wanted.yaml")
+    code = KILLED.format(paths=sys.path, left=left, url=filled)
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 9
+    assert apply(filled, SECOND).outcome is Outcome.DONE
+    assert ask(filled, "select id, cast(amount as char), memo from orders order by id")[:2] == [
+        (1, "1.50", "a"),
+        (2, "100.00", None),
+    ]
+    assert is_settled(filled)
