@@ -10,13 +10,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.schema.types import Column
+from schemactl.destinations._session import literal, qualify, quote
+from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 ColumnType = Callable[[Column], str]
 """Returns a destination's type for a column, as its catalog writes it."""
+
+_COMMENTS_APART: Final = frozenset(("duckdb", "postgres"))
+"""Dialects in which a description is a statement of its own."""
+
+_COMMENTS_INSIDE: Final[dict[str, tuple[int, int]]] = {"mysql": (2048, 1024)}
+"""Dialects in which it stands in a definition, with the characters that a table's and a column's may have."""
 
 _ANY_NAME: Final = "\0"
 """Stands for a column's name; no name holds it."""
@@ -38,6 +45,7 @@ def create_table(  # noqa: PLR0913 - callers name what is rarely asked for
     *,
     is_unique: bool = True,
     primary_key: Sequence[str] = (),
+    description: str | None = None,
 ) -> str:
     """Return the statement that makes a table.
 
@@ -49,6 +57,7 @@ def create_table(  # noqa: PLR0913 - callers name what is rarely asked for
         dialect: sqlglot's name for the destination's SQL.
         is_unique: whether the hint ``unique`` becomes a constraint; dlt does so on PostgreSQL, not on DuckDB.
         primary_key: names of the columns that are the primary key; none for a table without one.
+        description: of the table; see ``comments`` for dialects that state it apart.
     """
     from sqlglot import exp
 
@@ -57,7 +66,42 @@ def create_table(  # noqa: PLR0913 - callers name what is rarely asked for
         # As text: sqlglot would move the key of one column into that column's definition for SQLite.
         definitions.append(exp.Var(this=_sql(_primary_key(primary_key), dialect)))
     target = exp.Schema(this=_table(dataset, table), expressions=definitions)
-    return _sql(exp.Create(this=target, kind="TABLE"), dialect)
+    stated = description if description and dialect in _COMMENTS_INSIDE else None
+    return _sql(exp.Create(this=target, kind="TABLE"), dialect) + _comment(stated, dialect, is_table=True)
+
+
+def comments(
+    dataset: str, table: str, description: str | None, columns: Iterable[Column], dialect: str
+) -> tuple[str, ...]:
+    """Return the statements that describe a table and columns that were made, for dialects that state it apart.
+
+    Args:
+        dataset: that holds the table.
+        table: its name.
+        description: of the table; None where it has none, or keeps its own.
+        columns: that were made.
+        dialect: sqlglot's name for the destination's SQL.
+    """
+    if dialect not in _COMMENTS_APART:
+        return ()
+    place = qualify(dataset, table)
+    stated = {f"TABLE {place}": description} if description else {}
+    stated |= {f"COLUMN {place}.{quote(each.name)}": text for each in columns if (text := described(each))}
+    return tuple(f"COMMENT ON {what} IS {literal(text)}" for what, text in stated.items())
+
+
+def described(of: Column | Table) -> str | None:
+    """Return the description of a column or a table as a database takes it: without NUL; None where there is none."""
+    text = of.properties.get("description")
+    return text.replace("\0", "") or None if isinstance(text, str) else None
+
+
+def _comment(text: str | None, dialect: str, *, is_table: bool = False) -> str:
+    """Return the end of a definition that describes it."""
+    if text is None or dialect not in _COMMENTS_INSIDE:
+        return ""
+    most = _COMMENTS_INSIDE[dialect][0 if is_table else 1]
+    return f" COMMENT {'= ' if is_table else ''}{literal(text[:most])}"
 
 
 def drop_table(dataset: str, table: str, dialect: str) -> str:
@@ -173,7 +217,8 @@ def _definition(column: Column, column_type: ColumnType, is_unique: bool, dialec
     shape = _definition_shape(column_type(column), unique, column.nullable, dialect)
     mark = shape[0]  # which quotes names in this dialect
     name = mark + column.name.replace(mark, mark * 2) + mark
-    return exp.Var(this=shape.replace(f"{mark}{_ANY_NAME}{mark}", name, 1))
+    definition = shape.replace(f"{mark}{_ANY_NAME}{mark}", name, 1)
+    return exp.Var(this=definition + _comment(described(column), dialect))
 
 
 @lru_cache(maxsize=4096)

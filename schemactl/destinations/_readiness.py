@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schemactl.destinations._bookkeeping import find_dataset
-from schemactl.destinations._ddl import add_column, create_dataset, create_table
+from schemactl.destinations._ddl import add_column, comments, create_dataset, create_table, described
 from schemactl.destinations._session import Relation, Session, fold, qualify, quote
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem
@@ -105,7 +105,10 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     made = {"column_type": session.column_type, "dialect": session.dialect, "is_unique": session.makes_unique}
     if found is None:
         with session.wrap_errors(f"make table `{table.name}`"):
-            session.execute(create_table(dataset, table.name, columns, **made))  # type: ignore[arg-type]
+            session.execute(
+                create_table(dataset, table.name, columns, description=described(table), **made)  # type: ignore[arg-type]
+            )
+            _describe(session, dataset, table, columns, described(table))
         return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
     there = {fold(name, session.names): kind for name, kind in found.columns.items()}
     missing = [column for column in columns if fold(column.name, session.names) not in there]
@@ -115,9 +118,15 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     for column in missing:
         with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
             session.execute(add_column(dataset, found.name, column, **made))  # type: ignore[arg-type]
+            _describe(session, dataset, replace(table, name=found.name), [column], None)
     types = {each.name: there.get(fold(each.name, session.names)) or session.column_type(each) for each in columns}
     unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
     return Target(name, types, unlike)
+
+
+def _describe(session: Session, dataset: str, table: Table, columns: Iterable[Column], description: str | None) -> None:
+    for statement in comments(dataset, table.name, description, columns, session.dialect):
+        session.execute(statement)
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:

@@ -233,6 +233,16 @@ def test_new_columns_are_added(path: Path, tmp_path: Path) -> None:
     assert ask(path, "select count(*) from _dlt_version") == [(2,)]
 
 
+def test_descriptions_are_comments_of_what_is_made(path: Path, tmp_path: Path) -> None:
+    first = orders({"note": {"data_type": "text", "description": "it's what\nthey said"}}, description="All orders")
+    load(path, package(tmp_path, shop(first), "1", {"orders": [order(1)]}))
+    grown = orders({"new": {"data_type": "double", "description": "added"}}, description="changed later")
+    load(path, package(tmp_path, shop(grown), "2", {"orders": [order(2, "2", new=0.5)]}))
+    assert ask(path, "select comment from duckdb_tables() where table_name = 'orders'") == [("All orders",)]
+    columns = "select column_name, comment from duckdb_columns() where table_name = 'orders' and comment is not null"
+    assert ask(path, columns) == [("note", "it's what\nthey said"), ("new", "added")]
+
+
 def test_rejects_are_appended(path: Path, tmp_path: Path) -> None:
     table = table_from_dict("_rejects", {"columns": {"why": {"data_type": "text"}, "row": {"data_type": "json"}}})
     for load_id in "12":

@@ -136,6 +136,17 @@ def test_what_is_replaced_loses_its_nested_rows_and_new_columns_are_added(url: s
     assert ask(url, "select count(*) from orders__lines") == [(0,)]
 
 
+def test_descriptions_are_comments_of_what_is_made(url: str, tmp_path: Path) -> None:
+    first = orders({"note": {"data_type": "text", "description": "it's \\ what"}}, description="All orders")
+    load(url, package(tmp_path, shop(first), "1", {"orders": [order(1)]}))
+    grown = orders({"new": {"data_type": "double", "description": "x" * 2000}})
+    load(url, package(tmp_path, shop(grown), "2", {"orders": [order(2, "2", new=0.5)]}))
+    made = "table_schema = 'sales' and table_name = 'orders'"
+    assert ask(url, f"select table_comment from information_schema.tables where {made}") == [("All orders",)]
+    columns = f"select column_name, column_comment from information_schema.columns where {made} and column_comment > ''"
+    assert ask(url, columns) == [("note", "it's \\ what"), ("new", "x" * 1024)]
+
+
 def test_rejects_are_appended(url: str, tmp_path: Path) -> None:
     table = table_from_dict("_rejects", {"columns": {"why": {"data_type": "text"}, "row": {"data_type": "json"}}})
     for load_id in "12":

@@ -150,6 +150,15 @@ def test_bytes_arrive_from_many_batches(database: str, tmp_path: Path) -> None:
     assert dict(ask(database, "select id, a_binary from orders")) == {row["id"]: row["a_binary"] for row in rows}
 
 
+def test_descriptions_are_comments_of_what_is_made(database: str, tmp_path: Path) -> None:
+    first = orders({"note": {"data_type": "text", "description": "it's what\nthey said"}}, description="All orders")
+    load(database, package(tmp_path, shop(first), "1", {"orders": [order(1)]}))
+    grown = orders({"new": {"data_type": "double", "description": "added"}})
+    load(database, package(tmp_path, shop(grown), "2", {"orders": [order(2, "2", new=0.5)]}))
+    asked = "select objsubid > 0, description from pg_description where objoid = 'sales.orders'::regclass order by 2"
+    assert ask(database, asked) == [(False, "All orders"), (True, "added"), (True, "it's what\nthey said")]
+
+
 def test_the_same_load_again_does_nothing(database: str, tmp_path: Path) -> None:
     for load_id in ("1", "1", "2"):
         load(database, two(tmp_path, load_id))

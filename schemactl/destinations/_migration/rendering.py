@@ -110,7 +110,14 @@ def create_table(dialect: Dialect, dataset: str, table: Table, *, with_keys: boo
         dialect.checked(name)
     primary = primary_key(table) if with_keys else ()
     return _ddl.create_table(
-        dataset, table.name, columns, dialect.type_of, dialect.sql, is_unique=with_keys, primary_key=primary
+        dataset,
+        table.name,
+        columns,
+        dialect.type_of,
+        dialect.sql,
+        is_unique=with_keys,
+        primary_key=primary,
+        description=_ddl.described(table),
     )
 
 
@@ -119,7 +126,11 @@ def render_of_table(step: CreateTable | DropTable | RenameTable, dialect: Dialec
     dialect.checked(dataset)
     match step:
         case CreateTable():
-            return (create_table(dialect, dataset, step.table),)
+            described = _ddl.described(step.table), step.table.columns.values()
+            return (
+                create_table(dialect, dataset, step.table),
+                *_ddl.comments(dataset, step.table.name, *described, dialect.sql),
+            )
         case DropTable():
             return (_ddl.drop_table(dataset, dialect.checked(step.table.name), dialect.sql),)
         case RenameTable():
@@ -135,7 +146,10 @@ def render_of_column(step: AddColumn | DropColumn | RenameColumn, dialect: Diale
     match step:
         case AddColumn():
             dialect.checked(step.column.name)
-            return (_ddl.add_column(*place, step.column, dialect.type_of, dialect.sql, is_unique=False),)
+            return (
+                _ddl.add_column(*place, step.column, dialect.type_of, dialect.sql, is_unique=False),
+                *_ddl.comments(*place, None, (step.column,), dialect.sql),
+            )
         case DropColumn():
             return (_ddl.drop_column(*place, dialect.checked(step.column.name), dialect.sql),)
         case RenameColumn():
