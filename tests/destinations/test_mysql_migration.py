@@ -21,7 +21,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
-from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.schema.types import Schema
 
@@ -111,11 +111,17 @@ def test_values_that_do_not_survive_are_counted_before_anything_is_done(filled: 
     (found,) = plan(filled, SECOND).counted
     assert found.count == 2
     assert "four" in str(found.examples)
-    report = apply(filled, SECOND)
-    assert report.outcome is Outcome.REFUSED
-    assert [row[0] for row in ask(filled, "show columns from orders")] == ["id", "amount", "note", "size", "at"]
-    assert apply(filled, SECOND, on_unfit=OnUnfit.NULL).outcome is Outcome.DONE
-    assert ask(filled, "select id from orders where amount is null order by id") == [(3,), (4,), (5,)]
+    assert apply(filled, SECOND).outcome is Outcome.DONE
+    kept = ask(filled, "select id, amount__before_1 from orders where amount is null order by id")
+    assert kept == [(3, None), (4, "four"), (5, "1.234")]
+
+
+def test_a_size_that_values_do_not_fit_into_is_refused(filled: str) -> None:
+    run(filled, "alter table sales.orders modify size bigint", "update sales.orders set size = 99999 where id = 1")
+    (refusal,) = apply(filled, FIRST).planned.refusals
+    assert "1 value of `orders.size` would not survive" in refusal.message
+    run(filled, "update sales.orders set size = 9 where id = 1")
+    assert apply(filled, FIRST).outcome is Outcome.DONE
 
 
 def test_a_run_goes_on_where_a_step_failed(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:

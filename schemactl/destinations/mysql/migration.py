@@ -1,7 +1,7 @@
 """Migrations of MySQL and MariaDB servers: what they can do, their statements, and a session on a server.
 
 What changes tables ends a transaction there: each step is kept by itself, and the journal of steps says how far a run
-came. A type changes in place where it gets wider; else a new column takes the values and then the name.
+came. A size changes in place; of another type, a new column takes the values and then the name.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from schemactl.destinations._migration.rendering import (
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
+from schemactl.destinations._types import decimal_sizes
 from schemactl.destinations.mysql.catalogue import read_session
 from schemactl.destinations.mysql.conversion import (
     MAKE_MAPPING,
@@ -67,7 +68,9 @@ _READING_SECONDS: Final = 60
 
 
 def _retype(before: Column, after: Column) -> Way:
-    return Way.REWRITE if _is_wider(before, after) else Way.NONE
+    # To a smaller size, too: values are counted before, and MySQL refuses integers and texts that have no room.
+    is_size = before.data_type is after.data_type and before.data_type is not None
+    return Way.REWRITE if is_size else Way.NONE
 
 
 def _is_wider(before: Column, after: Column) -> bool:
@@ -82,6 +85,9 @@ def _is_wider(before: Column, after: Column) -> bool:
             return new is None or (old is not None and new >= old)
         case DataType.BIGINT:
             return (new or 64) >= (old or 64)
+        case DataType.DECIMAL:
+            (old_digits, old_scale), (digits, scale) = (decimal_sizes(each.properties) for each in (before, after))
+            return scale >= old_scale and digits - scale >= old_digits - old_scale
         case DataType.TIME | DataType.TIMESTAMP:
             return (6 if new is None else new) >= (6 if old is None else old)
         case _:
