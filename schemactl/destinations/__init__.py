@@ -1,7 +1,29 @@
-"""Where tables live, one module per destination, found by its file name: the scheme of its addresses.
+"""Where tables live, one folder per destination, found by its name: the scheme of its addresses.
 
-To add a destination, add a module with ``read_catalogue`` and ``stored`` as in ``Destination``; what several share
-stands in modules whose names start with ``_``. Third parties use the entry-point group ``schemactl.destination``.
+To add a destination, add a folder; no other file is touched but documentation. ``mysql`` is one to copy from: a
+server without transactions around its DDL. Its files, in the order in which they become useful:
+
+1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it), ``kind_of`` (back),
+   ``NAMES``, and ``stored``, which is ``kind_of(column_type(...))``: what a column states and the engine does not
+   keep is no drift.
+2. ``session``: a connection as ``_session.Database`` has it. Let the engine speak standard SQL where it can: names in
+   double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut. What it does otherwise than
+   ``SqlDefaults`` it says there. Addresses of files and of servers are read by ``_address``.
+3. ``catalogue``: ``read_catalogue``. That is enough for ``show``, ``diff``, ``import`` and ``export``
+   (``Destination``).
+4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``); a database opens a session and calls
+   ``_load``, which stages, makes what is missing, puts rows in by their write disposition, and writes dlt's tables
+   last. The session adds ``stage``, ``append`` and ``lock`` (``_session.Session``); ``_rows`` reads staged files for
+   engines that do not.
+5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``). ``_migration.session.SqlMigration`` does
+   the rest; its ``Dialect`` says how values are converted (``conversion``). An engine that cannot convert as dlt does
+   lets all distinct values go through ``_migration.conversion.coerce_text`` and come back by a table of pairs.
+6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``obstacle``, ``left_behind``).
+
+Destinations that are no databases take what of this they can: ``dlt`` hands loads to dlt's loader and migrates
+nothing. Tests run a real engine, and hold loads against a pipeline of dlt's with the same documents. What several
+share stands in modules whose names start with ``_``. Third parties use the entry-point group
+``schemactl.destination``.
 """
 
 from __future__ import annotations

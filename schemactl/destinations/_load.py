@@ -46,7 +46,7 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     schema = as_stored(schema)
     check_names(schema, session.names, session.shown)
     chains = chains_of(schema)
-    _refuse_merges(chains)
+    _refuse_merges(session, chains)
     dataset = choose_target(session, asked, schema.name)
     # Else a table that a load under way is making would be made twice.
     _lock(session, dataset)
@@ -70,7 +70,7 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     schema = package.schema
     check_names(schema, session.names, session.shown)
     chains = chains_of(schema, package)
-    _refuse_merges(chains)
+    _refuse_merges(session, chains)
     dataset = choose_target(session, asked, schema.name)
     progress(f"waiting for other loads into `{dataset}`", None)
     _lock(session, dataset)
@@ -102,9 +102,13 @@ def _lock(session: Session, dataset: str) -> None:
         session.lock(dataset)
 
 
-def _refuse_merges(chains: tuple[Chain, ...]) -> None:
+def _refuse_merges(session: Session, chains: tuple[Chain, ...]) -> None:
     for problem in filter(None, map(merge_problem, chains)):
         raise problem
+    merged = None if session.merges else next((chain.root.name for chain in chains if _is_merged(chain)), None)
+    if merged is not None:
+        hint = "`write_disposition: append` or `replace`; dlt's own loader merges there: `--to dlt:sqlalchemy`"
+        raise DestinationError(f"table `{merged}`: rows are not merged in `{session.shown}`", hint=hint)
 
 
 def _is_merged(chain: Chain) -> bool:

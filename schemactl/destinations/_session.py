@@ -45,6 +45,11 @@ class SqlDefaults:
         """Whether CAST takes the types that columns have."""
         return True
 
+    @property
+    def merges(self) -> bool:
+        """Whether rows are merged there."""
+        return True
+
     def seconds_of(self, value: str) -> str:
         """Return the expression of a timestamp's seconds since 1970, as a number."""
         return f"extract(epoch FROM {value})"
@@ -62,6 +67,9 @@ class Database(Protocol):
 
     @property
     def casts_to_columns(self) -> bool: ...
+
+    @property
+    def merges(self) -> bool: ...
 
     def seconds_of(self, value: str) -> str: ...
 

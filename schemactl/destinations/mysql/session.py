@@ -94,6 +94,10 @@ class MySqlSession(SqlDefaults):
     def casts_to_columns(self) -> bool:
         return False
 
+    @property
+    def merges(self) -> bool:
+        return False
+
     def column_type(self, column: Column) -> str:
         return column_type(column)
 

@@ -89,6 +89,10 @@ class SqliteDatabase(SqlDefaults):
     def makes_unique(self) -> bool:
         return False
 
+    @property
+    def merges(self) -> bool:
+        return False
+
     def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are JSON texts
         return None
 
