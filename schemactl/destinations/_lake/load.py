@@ -195,7 +195,10 @@ def _certain(field: pyarrow.Field | Clash) -> pyarrow.Field:
 def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
     import pyarrow
 
-    return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), nullable=is_nullable)
+    text = column.properties.get("description")
+    # Iceberg's name for it, and Delta's.
+    described = {"doc": text, "comment": text} if isinstance(text, str) and text else None
+    return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), is_nullable, described)
 
 
 def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> list[str]:

@@ -1,0 +1,36 @@
+"""Descriptions of columns stand in the schemas of the lakes' tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from staged_loads import order, orders, package, quiet, shop
+
+from schemactl.destinations import delta, iceberg
+
+
+def delta_notes(folder: Path) -> dict[str, Any]:
+    from deltalake import DeltaTable
+
+    return {each.name: each.metadata.get("comment") for each in DeltaTable(folder / "sales" / "orders").schema().fields}
+
+
+def iceberg_notes(folder: Path) -> dict[str, Any]:
+    from pyiceberg.table import StaticTable
+
+    latest = max((folder / "sales" / "orders" / "metadata").glob("*.metadata.json"))
+    return {each.name: each.doc for each in StaticTable.from_metadata(str(latest)).schema().fields}
+
+
+@pytest.mark.parametrize(("kind", "notes"), [(delta, delta_notes), (iceberg, iceberg_notes)])
+def test_descriptions_reach_columns_that_are_made(kind: Any, notes: Any, tmp_path: Path) -> None:
+    name = kind.__name__.rpartition(".")[2]
+    url = f"{name}:{tmp_path / 'lake'}?dataset=sales"
+    first = orders({"note": {"data_type": "text", "description": "what they said"}})
+    kind.load(url, package(tmp_path, shop(first), "1", {"orders": [order(1, note="a")]}), quiet)
+    grown = orders({"new": {"data_type": "double", "description": "added"}})
+    kind.load(url, package(tmp_path, shop(grown), "2", {"orders": [order(2, "2", new=0.5)]}), quiet)
+    found = {column: text for column, text in notes(tmp_path / "lake").items() if text}
+    assert found == {"note": "what they said", "new": "added"}
