@@ -374,7 +374,7 @@ class DataOptions(SparkCommandOptions):
             metavar="NAME",
             autocompletion=complete_namings,
             help="How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
-            "`sql_cs_v1`, `s3_tables`, or a module of your own.",
+            "`sql_cs_v1`, `s3_tables`, `hash_names`, or a module of your own.",
         ),
         Setting(),
         Group.SCHEMA,

@@ -14,7 +14,7 @@ from schemactl.errors import InputError
 from schemactl.registry import admit_modules
 from schemactl.schema.naming import CONVENTIONS, load_naming
 
-BUILT_IN = ("direct", "duck_case", "s3_tables", "snake_case", "sql_ci_v1", "sql_cs_v1")
+BUILT_IN = ("direct", "duck_case", "hash_names", "s3_tables", "snake_case", "sql_ci_v1", "sql_cs_v1")
 LONG = "ThisIsAVeryLongColumnNameForTesting"
 
 names = st.text(max_size=80).filter(str.strip)
@@ -55,6 +55,26 @@ def test_identifiers(convention: str, name: str, identifier: str) -> None:
 )
 def test_long_names_are_shortened_around_a_tag(max_length: int | None, identifier: str) -> None:
     assert load_naming("snake_case", max_length).normalize_identifier(LONG) == identifier
+
+
+def test_hashed_names_are_short_and_no_name_is_hashed_twice() -> None:
+    naming = load_naming("hash_names")
+    name = naming.normalize_identifier(LONG)
+    assert (len(name), name[0]) == (17, "h")
+    assert naming.normalize_identifier(name) == naming.normalize_tables_path(name) == name
+    assert naming.normalize_identifier("_dlt_id") == "_dlt_id"
+    path = naming.normalize_path(f"{LONG}__{LONG}")
+    assert len(path) == 17
+    assert path == naming.shorten_fragments(name, name) != name
+    assert naming.normalize_path("__") == naming.shorten_fragments() == ""
+    assert load_naming("hash_names", 17).normalize_path(f"{LONG}__{LONG}") == path
+    assert load_naming("hash_names", 10).normalize_identifier(LONG) == name[:10]
+
+
+@given(st.sets(names, min_size=2, max_size=20))
+def test_hashed_names_do_not_clash(found: set[str]) -> None:
+    naming = load_naming("hash_names")
+    assert len({naming.normalize_identifier(name) for name in found}) == len({name.strip() for name in found})
 
 
 def test_a_limit_without_room_for_the_tag_is_reported() -> None:
@@ -237,13 +257,13 @@ def test_a_users_module_that_is_wrong_is_reported(modules: Path, source: str, me
 
 
 @pytest.mark.parametrize(
-    "reference", ["evil_names", "evil_names.NamingConvention", "numpy.f2py.__main__", "dlt.__main__"]
+    "reference", ["evil_module", "evil_module.NamingConvention", "numpy.f2py.__main__", "dlt.__main__"]
 )
 def test_a_module_that_the_user_has_not_admitted_is_never_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "evil_names.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "evil_module.py").write_text("raise SystemExit(0)\n")
     before = set(sys.modules)
     with pytest.raises(InputError, match="no naming convention") as caught:
         load_naming(reference)

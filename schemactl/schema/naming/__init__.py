@@ -29,25 +29,6 @@ def unchanged(identifier: str) -> str:
     return identifier
 
 
-@dataclass(frozen=True, slots=True)
-class Convention:
-    """The rules of one naming convention; a plug-in module gives one as ``CONVENTION``.
-
-    Attributes:
-        clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
-        is_case_sensitive: whether identifiers that differ in case only are different.
-        path_separator: what stands between the identifiers of a path; ``clean`` must not produce it.
-        adapt_table: what is done to the shortened identifier of a table.
-        longest: length in characters that no identifier may exceed, None for no limit.
-    """
-
-    clean: Callable[[str], str]
-    is_case_sensitive: bool
-    path_separator: str = "__"
-    adapt_table: Callable[[str], str] = unchanged
-    longest: int | None = None
-
-
 _NOT_WORD = re.compile(r"[^A-Za-z\d_]+")  # `\d` knows the digits of all scripts, and dlt keeps them
 _UNDERSCORES = re.compile("__+")
 
@@ -111,6 +92,28 @@ def tag(source: str) -> str:
     return digest[:TAG_LENGTH].decode("ascii").lower()
 
 
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """The rules of one naming convention; a plug-in module gives one as ``CONVENTION``.
+
+    Attributes:
+        clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
+        is_case_sensitive: whether identifiers that differ in case only are different.
+        path_separator: what stands between the identifiers of a path; ``clean`` must not produce it.
+        adapt_table: what is done to the shortened identifier of a table.
+        longest: length in characters that no identifier may exceed, None for no limit.
+        shorten: makes what is stored of a cleaned identifier, or of joined ones, of the name or path in the data and of
+            the longest identifier (``shorten``).
+    """
+
+    clean: Callable[[str], str]
+    is_case_sensitive: bool
+    path_separator: str = "__"
+    adapt_table: Callable[[str], str] = unchanged
+    longest: int | None = None
+    shorten: Callable[[str, str, int | None], str] = shorten
+
+
 CACHED_NAMES = 65_536
 """Names remembered of each kind; bounded, because keys of data may be as many as its rows."""
 
@@ -171,7 +174,7 @@ class Naming:
             InputError: if a name cannot be shortened.
         """
         parts = [self.normalize_table_identifier(part) for part in self.break_path(path)]
-        return shorten(self.make_path(*parts), path, self.max_length)
+        return self._convention.shorten(self.make_path(*parts), path, self.max_length)
 
     def break_path(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, without blank ones."""
@@ -191,17 +194,17 @@ class Naming:
             InputError: if the whole cannot be shortened.
         """
         joined = self.make_path(*identifiers)
-        return shorten(joined, joined, self.max_length)
+        return self._convention.shorten(joined, joined, self.max_length)
 
     def _make_identifier(self, identifier: str) -> str:
         stripped = identifier.strip()
         if not stripped:
             raise InputError("a name is blank", hint="give it at least one character that is not a space")
-        return shorten(self._convention.clean(stripped), stripped, self.max_length)
+        return self._convention.shorten(self._convention.clean(stripped), stripped, self.max_length)
 
     def _make_path_identifier(self, path: str) -> str:
         parts = [self.normalize_identifier(part) for part in self.break_path(path)]
-        return shorten(self.make_path(*parts), path, self.max_length)
+        return self._convention.shorten(self.make_path(*parts), path, self.max_length)
 
 
 def _limit(convention: Convention, asked: int | None) -> int | None:
