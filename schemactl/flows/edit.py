@@ -1,4 +1,4 @@
-"""``schemactl edit``: states hints in an import file, whose comments and form stay."""
+"""``schemactl edit``: states hints in an import file, whose comments and form stay; makes names anew."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.flows.schemas import open_schemas, without_processing_hints
+from schemactl.flows.lineage import read_lineage, write_lineage
+from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints
 from schemactl.formats.dlt import read, write
+from schemactl.inference.lineage import merge
+from schemactl.inference.renaming import find_names
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import Contract
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import ColumnHint, Hints, only_root, with_hints
-from schemactl.schema.naming import naming_of
+from schemactl.schema.naming import convention_name, naming_of
+from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, new_file
+from schemactl.store.folder import SchemasFolder, missing_schema, new_file
 from schemactl.store.lock import locked_schemas
 from schemactl.store.text import read_text, replace_file
 
@@ -32,6 +36,7 @@ class EditRequest:
         columns: hints of columns.
         write_disposition: of the table; None to leave it.
         contract: of the schema; None to leave it.
+        naming: another naming convention, by which all names are made anew; None to leave it.
     """
 
     name: str
@@ -40,14 +45,24 @@ class EditRequest:
     columns: tuple[ColumnHint, ...] = ()
     write_disposition: str | None = None
     contract: str | None = None
+    naming: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """An import file, and what changed in it."""
+    """What became of an edit.
+
+    Attributes:
+        path: the import file; the export file where there is no other.
+        changes: what changed there.
+        written: the files written.
+        is_taken_over: whether the export file has it already.
+    """
 
     path: Path
     changes: tuple[Change, ...]
+    written: tuple[str, ...] = ()
+    is_taken_over: bool = False
 
 
 def edit_import(request: EditRequest) -> Edited:
@@ -58,6 +73,8 @@ def edit_import(request: EditRequest) -> Edited:
     """
     folder = SchemasFolder.at(request.schemas)
     opened = open_schemas(folder, request.name)
+    if request.naming is not None:
+        return _named_anew(folder, opened, request.naming)
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
     before = document.schema if document else stored or new_schema(request.name)
@@ -71,7 +88,53 @@ def edit_import(request: EditRequest) -> Edited:
             if file is not None and read_text(path) != file.text:
                 raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
             replace_file(path, write(content, str(path), document.layout if document else None))
+        return Edited(path, changes, (str(path),))
     return Edited(path, changes)
+
+
+def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:
+    """Give both files and the lineage the names of another convention.
+
+    The import file comes first, and lineage has the old names until the export file has none: where the command is
+    killed, the next one goes on.
+
+    Raises:
+        InputError: there is no such schema, its import file was edited, or the convention cannot be taken.
+    """
+    if opened.schema is None:
+        raise missing_schema(folder, opened.name)
+    schema, imported = opened.stored or opened.schema, opened.import_document
+    is_begun = imported is not None and _naming_of(imported.schema) == convention_name(convention)
+    if opened.stored is not None and opened.import_adopted is not None and not is_begun:
+        message = f"the import file of `{opened.name}` was edited, and is not taken over"
+        raise InputError(message, hint=f"`schemactl sync {opened.name}`, then `schemactl edit` again")
+    file = opened.export_file or opened.import_file
+    assert file is not None, "a schema is in a file"
+    if _naming_of(schema) == convention_name(convention):
+        return Edited(file.path, ())
+    lineage = read_lineage(folder, opened.name)
+    renaming = find_names(schema, convention, lineage)
+    after = renaming.of_schema(schema)
+    written: tuple[str, ...] = ()
+    with locked_schemas(folder.root):
+        if imported is not None and opened.import_file is not None and not (is_begun or folder.is_shared):
+            path = opened.import_file.path
+            if read_text(path) != opened.import_file.text:
+                raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
+            replace_file(path, write(bump(renaming.of_schema(imported.schema)), str(path), imported.layout))
+            written = (str(path),)
+            opened = open_schemas(folder, opened.name)
+        if opened.export_file is not None:
+            linked = opened.schema.imported_version_hash if opened.schema else None
+            renamed = renaming.of_lineage(lineage)
+            write_lineage(folder, opened.name, merge(lineage, renamed))
+            written += save(folder, opened, replace(after, imported_version_hash=linked))
+            written += write_lineage(folder, opened.name, renamed)
+    return Edited(file.path, diff(schema, after, guess_renames=False), written, is_taken_over=True)
+
+
+def _naming_of(schema: Schema) -> str:
+    return convention_name(NormalizerConfig.of(schema.normalizers).naming)
 
 
 def _stated(request: EditRequest, before: Schema) -> Schema:

@@ -285,5 +285,6 @@ def schema_before(opened: Opened, naming: str | None = None, normalizer: str | N
 
 
 def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputError:
-    hint = f"a schema keeps the {kind} that it began with: leave `--{option}` out, or use another name"
+    change = f", or `schemactl edit {name} --naming`" if option == "naming" else ", or use another name"
+    hint = f"a schema keeps the {kind} that it began with: leave `--{option}` out{change}"
     return InputError(f"the schema `{name}` has the {kind} `{stated}`", hint=hint)

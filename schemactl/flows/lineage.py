@@ -55,8 +55,20 @@ def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> 
         return earlier, ()
     with locked_schemas(folder.root):
         lineage = merge(read_lineage(folder, name), added)
-        replace_file(path, to_json(lineage))
-    return lineage, (str(path),)
+        return lineage, write_lineage(folder, name, lineage)
+
+
+def write_lineage(folder: SchemasFolder, name: str, lineage: Lineage) -> tuple[str, ...]:
+    """Write the lineage of schema ``name``, and return the file; none where there is no lineage.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    if not lineage.tables:
+        return ()
+    path = folder.exports / f"{name}{ENDING}"
+    replace_file(path, to_json(lineage))
+    return (str(path),)
 
 
 def describe_lineage(lineage: Lineage) -> Mapping[str, Mapping[str, tuple[str, ...]]]:

@@ -69,7 +69,7 @@ def _check_naming_kept(opened: Opened, schema: Schema) -> None:
     before, own = (convention_name(NormalizerConfig.of(of.normalizers).naming) for of in (other.schema, schema))
     if own != before and filled:
         message = f"the naming convention was changed from `{before}` to `{own}`, and tables hold data: "
-        hint = f"keep the convention, or state `{ALLOWS_RENAMES}: true` beside it"
+        hint = f"keep the convention; `schemactl edit {schema.name} --naming {own}` renames what is there"
         raise InputError(f"{message}{', '.join(filled)}", hint=hint)
 
 

@@ -11,6 +11,7 @@ from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
 from schemactl.inference.fitting import Data, Fitted, fit_names
+from schemactl.inference.renaming import SOURCE_NAMES
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema.naming import Naming, load_naming, naming_of
@@ -18,9 +19,6 @@ from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
 from schemactl.schema.types import Schema
-
-SOURCE_NAMES = "x-source-names"
-"""Property of a root table: names that colliding source keys were given, by JSONPath."""
 
 _MOST_ROUNDS = 20
 

@@ -72,10 +72,20 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     limit = _find_limit(schema, data, max_length)
     if not limit or not any(_long_names(schema, limit)):
         return Fitted(schema, {}, limit)
-    named = _Names(schema, limit, _names_of_data(schema, data, limit))
-    tables = _twins_joined({table.name: named.fitted(table) for table in schema.tables.values()}, _join_tables)
-    normalizers = _with_propagation(schema.normalizers, named.renamed)
-    return Fitted(replace(schema, tables=tables, normalizers=normalizers), named.renamed, limit)
+    renamed = _Names(schema, limit, _names_of_data(schema, data, limit)).renamed
+    return Fitted(with_names(schema, renamed), renamed, limit)
+
+
+def with_names(schema: Schema, renamed: Mapping[Name, str]) -> Schema:
+    """Return a schema with other names of tables and columns, which state the old ones (``x-renamed-from``).
+
+    Args:
+        schema: as it is.
+        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    """
+    found = {table.name: _renamed_table(table, renamed) for table in schema.tables.values()}
+    normalizers = _with_propagation(schema.normalizers, renamed)
+    return replace(schema, tables=_twins_joined(found, _join_tables), normalizers=normalizers)
 
 
 def _find_limit(schema: Schema, data: Data, max_length: int | None) -> int | None:
@@ -90,9 +100,9 @@ def _find_limit(schema: Schema, data: Data, max_length: int | None) -> int | Non
     whole, cut = _identifiers(schema, data, None), _identifiers(schema, data, longest)
     root = whole.table(data.table)
     for path in data.paths:
-        table, column = _place(path, root, whole)
+        table, column = place(path, root, whole)
         if max(len(table), len(column)) > longest:
-            cut_table, cut_column = _place(path, cut.table(data.table), cut)
+            cut_table, cut_column = place(path, cut.table(data.table), cut)
             stored = schema.tables.get(cut_table)
             if stored is not None and (len(table) > longest or cut_column in stored.columns):
                 return longest
@@ -126,14 +136,14 @@ def _names_of_data(schema: Schema, data: Data, max_length: int) -> dict[Name, st
     found: dict[Name, str] = {}
     roots = old.table(data.table), new.table(data.table)
     for path in sorted(data.paths, key=format_path):
-        table, column = _place(path, roots[0], old)
-        new_table, new_column = _place(path, roots[1], new)
+        table, column = place(path, roots[0], old)
+        new_table, new_column = place(path, roots[1], new)
         found.setdefault((table, None), new_table)
         found.setdefault((table, column), new_column)
     return found
 
 
-def _place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
+def place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
     """Return the table and the column that scalars at a path go to."""
     tables: tuple[str, ...] = (root,)
     parts: tuple[str, ...] = ()
@@ -150,7 +160,7 @@ def _place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
 
 
 class _Names:
-    """The new names of a schema's tables and columns that are too long, by the old ones."""
+    """Finds the new names of a schema's tables and columns that are too long, by the old ones."""
 
     def __init__(self, schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> None:
         self._limit = max_length
@@ -165,22 +175,6 @@ class _Names:
                 if len(column.name) > max_length:
                     self.renamed[table.name, column.name] = self._column(table, column)
 
-    def fitted(self, table: Table) -> Table:
-        """Return a table under its new names."""
-        columns = {name: self._fitted_column(table.name, column) for name, column in table.columns.items()}
-        properties = dict(table.properties)
-        if table.parent is not None:
-            properties["parent"] = self.renamed.get((table.parent, None), table.parent)
-        if references := properties.get("references"):
-            properties["references"] = [self._reference(table.name, each) for each in references]
-        name = self.renamed.get((table.name, None), table.name)
-        stated = properties if name == table.name else _with_origin(properties, table.name)
-        return Table(name, _twins_joined(columns, _join_columns), stated)
-
-    def _fitted_column(self, table: str, column: Column) -> Column:
-        new = self.renamed.get((table, column.name))
-        return column if new is None else Column(new, _with_origin(column.properties, column.name))
-
     def _column(self, table: Table, column: Column) -> str:
         if known := self._of_data.get((table.name, column.name)):
             return known
@@ -192,16 +186,34 @@ class _Names:
         name = base.name if len(base.name) <= self._limit else self._column(table, base)
         return self._limited.shorten_fragments(name, ending)
 
-    def _reference(self, table: str, stated: Mapping[str, Any]) -> dict[str, Any]:
-        other = str(stated.get("referenced_table"))
-        sides = (("columns", table), ("referenced_columns", other))
-        columns = {key: [self.renamed.get((of, name), name) for name in stated.get(key) or ()] for key, of in sides}
-        return {**stated, **columns, "referenced_table": self.renamed.get((other, None), other)}
+
+def _renamed_table(table: Table, renamed: Mapping[Name, str]) -> Table:
+    columns = {name: _renamed_column(table.name, column, renamed) for name, column in table.columns.items()}
+    properties = dict(table.properties)
+    if table.parent is not None:
+        properties["parent"] = renamed.get((table.parent, None), table.parent)
+    if references := properties.get("references"):
+        properties["references"] = [_renamed_reference(table.name, each, renamed) for each in references]
+    name = renamed.get((table.name, None), table.name)
+    stated = properties if name == table.name else _with_origin(properties, table.name, name)
+    return Table(name, _twins_joined(columns, _join_columns), stated)
 
 
-def _with_origin(properties: Properties, name: str) -> Properties:
+def _renamed_column(table: str, column: Column, renamed: Mapping[Name, str]) -> Column:
+    new = renamed.get((table, column.name), column.name)
+    return column if new == column.name else Column(new, _with_origin(column.properties, column.name, new))
+
+
+def _renamed_reference(table: str, stated: Mapping[str, Any], renamed: Mapping[Name, str]) -> dict[str, Any]:
+    other = str(stated.get("referenced_table"))
+    sides = (("columns", table), ("referenced_columns", other))
+    columns = {key: [renamed.get((of, name), name) for name in stated.get(key) or ()] for key, of in sides}
+    return {**stated, **columns, "referenced_table": renamed.get((other, None), other)}
+
+
+def _with_origin(properties: Properties, old: str, new: str) -> Properties:
     """Return properties that state an earlier name, for ``migrate`` to rename what destinations hold."""
-    earlier = [name, *origins(properties)]
+    earlier = [old, *(each for each in origins(properties) if each not in (old, new))]
     return {**properties, RENAMED_FROM: earlier[0] if len(earlier) == 1 else earlier}
 
 

@@ -57,17 +57,22 @@ def format_document(found: Sequence[tuple[Path, bool]]) -> dict[str, Any]:
     return {"files": [{"path": str(path), "is_changed": is_changed} for path, is_changed in found]}
 
 
-def print_edit(name: str, path: Path, changes: Sequence[Change], look: Look) -> str:
-    """Return what changed in an import file, and what takes it over; quiet, nothing."""
+def print_edit(
+    name: str, path: Path, changes: Sequence[Change], look: Look, *, written: Sequence[str], is_taken_over: bool
+) -> str:
+    """Return what an edit changed in a file, and what comes next; quiet, nothing."""
     if look.is_quiet:
         return ""
     if not changes:
         return print_sections([[Text(f"{escape(str(path))} states that already")]], look)
-    lines = [Text(f"wrote {escape(str(path))}")]
+    lines = [Text("wrote " + ", ".join(map(escape, written)))]
     for change in changes:
         where = full_name(change)
         lines.append(Text(escape(f"  {where}: {describe(change)}" if where else f"  {describe(change)}")))
-    lines.append(Text(escape(f"`schemactl sync {name}` takes it over")))
+    if is_taken_over:
+        lines.append(Text(escape(f"`schemactl migrate plan {name} --to DEST` renames what a destination holds")))
+    else:
+        lines.append(Text(escape(f"`schemactl sync {name}` takes it over")))
     return print_sections([lines], look)
 
 

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from schemactl.cli.app import run
+from schemactl.flows.infer import InferRequest, evolve
+from schemactl.flows.lineage import lineage_in
 from schemactl.formats import dlt
+from schemactl.inference.evidence import Position, observe
 from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
 
 IMPORT = Path("schemas/import/shop.schema.yaml")
 
@@ -55,6 +59,8 @@ def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.Captur
         (["edit", "shop"], "nothing is stated"),
         (["edit", "shop", "--column", "id:bigin"], "did you mean `bigint`?"),
         (["edit", "shop", "--column", "id:bigint"], "names no table"),
+        (["edit", "shop", "--column", "id:bigint", "--naming", "direct"], "stands alone"),
+        (["edit", "shop", "--naming", "direct"], "there is no schema `shop`"),
         (
             ["edit", "shop", "--table", "t", "--column", "a:text", "--contract", "columns=freze"],
             "did you mean `freeze`?",
@@ -66,3 +72,62 @@ def test_a_wrong_call_is_reported_and_writes_nothing(call: list[str], message: s
     assert run(call) == 2
     assert message in capsys.readouterr().err
     assert not IMPORT.exists()
+
+
+EXPORT = Path("schemas/export/shop.schema.yaml")
+
+
+def infer_orders() -> None:
+    documents = {"orderId": 1, "lineItems": [{"skuNo": "a"}]}
+    request = InferRequest(sources=("orders.jsonl",), name="shop", table="orders", schemas=Path("schemas"))
+    evolve(request, SchemasFolder.at(Path("schemas")), observe([(Position("orders.jsonl", 1), documents)]))
+
+
+def exported() -> Schema:
+    found: Schema = dlt.read(EXPORT.read_text(), str(EXPORT)).schema
+    return found
+
+
+def test_names_are_made_anew_in_both_files_and_in_the_lineage(capsys: pytest.CaptureFixture[str]):
+    infer_orders()
+    run(["edit", "shop", "--column", "order_id:bigint,unique"])
+    IMPORT.write_text("# ours\n" + IMPORT.read_text())
+    run(["sync", "shop"])
+    capsys.readouterr()
+    assert run(["edit", "shop", "--naming", "direct"]) == 0
+    out = capsys.readouterr().out
+    assert "orders.orderId: column renamed from `order_id`" in out
+    assert "`schemactl migrate plan shop --to DEST` renames" in out
+    assert IMPORT.read_text().startswith("# ours\n")
+    assert imported().tables["orders"].columns["orderId"].properties["unique"] is True
+    assert exported().tables["orders▶lineItems"].columns["skuNo"].properties["x-renamed-from"] == "sku_no"
+    assert exported().imported_version_hash == imported().version_hash
+    assert lineage_in(EXPORT.parent, "shop").sources["orders▶lineItems", "skuNo"] == ("$.lineItems[*].skuNo",)
+    assert run(["check"]) == 0
+    assert run(["diff"]) == 0
+    before = exported()
+    infer_orders()
+    assert exported() == before
+    capsys.readouterr()
+    assert run(["edit", "shop", "--naming", "direct"]) == 0
+    assert capsys.readouterr().out == f"{EXPORT} states that already\n"
+
+
+def test_what_was_begun_is_brought_to_its_end():
+    infer_orders()
+    before = {path: path.read_text() for path in EXPORT.parent.iterdir()}
+    run(["edit", "shop", "--naming", "direct"])
+    whole = exported()
+    for path, text in before.items():
+        path.write_text(text)
+    assert run(["edit", "shop", "--naming", "direct"]) == 0
+    assert exported().tables == whole.tables
+    assert run(["diff"]) == 0
+
+
+def test_an_edit_that_is_not_taken_over_comes_first(capsys: pytest.CaptureFixture[str]):
+    infer_orders()
+    run(["edit", "shop", "--column", "order_id:bigint,unique"])
+    assert run(["edit", "shop", "--naming", "direct"]) == 2
+    assert "`schemactl sync shop`" in capsys.readouterr().err
+    assert "order_id" in imported().tables["orders"].columns

@@ -1,14 +1,15 @@
 """State hints in the import file of the schema NAME, whose comments and form stay.
 
 Where there is no import file yet, it begins as the schema of the export file. `schemactl diff NAME` then says what the
-edit will do, and `schemactl sync NAME` takes it over without data.
+edit will do, and `schemactl sync NAME` takes it over without data. `--naming` is taken over at once, in both files and
+in the lineage; `schemactl migrate` then renames tables and columns.
 
 Examples:
     # State the type of a column, whatever the data says
     schemactl edit crm --column vip:text
 
-    # Reject values of other types, and freeze the tables
-    schemactl edit crm --contract tables=freeze,data_type=discard_value
+    # Make all names anew by another convention, from where in the data they come
+    schemactl edit crm --naming direct
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from schemactl.cli.completing import complete_namings
 from schemactl.cli.completing_names import complete_names
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
@@ -50,6 +52,15 @@ class Options(CommonOptions):
         str | None,
         typer.Option("--contract", metavar="C", help="What data may change: a mode, or `tables=M,columns=M ...`."),
     ] = None
+    naming: Annotated[
+        str | None,
+        typer.Option(
+            "--naming",
+            metavar="CONVENTION",
+            autocompletion=complete_namings,
+            help="Name tables and columns by another naming convention; what data comes later goes to the same ones.",
+        ),
+    ] = None
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -59,8 +70,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.files import print_edit
     from schemactl.schema.hints import parse_column
 
-    if not (options.column or options.write_disposition or options.contract):
-        raise InputError("nothing is stated", hint="`--column`, `--write-disposition` or `--contract`")
+    stated = options.column or options.write_disposition or options.contract
+    if not (stated or options.naming):
+        raise InputError("nothing is stated", hint="`--column`, `--write-disposition`, `--contract` or `--naming`")
+    if stated and options.naming:
+        raise InputError("`--naming` stands alone", hint="state the rest in another call")
     edited = edit_import(
         EditRequest(
             name=options.name,
@@ -69,8 +83,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             columns=tuple(map(parse_column, options.column)),
             write_disposition=options.write_disposition,
             contract=options.contract,
+            naming=options.naming,
         )
     )
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
-    terminal.write(print_edit(options.name, edited.path, edited.changes, look))
+    printed = print_edit(
+        options.name,
+        edited.path,
+        edited.changes,
+        look,
+        written=edited.written,
+        is_taken_over=edited.is_taken_over,
+    )
+    terminal.write(printed)
     return ExitCode.DONE
