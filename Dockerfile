@@ -20,7 +20,7 @@ FROM base AS spark
 # The wheel says which versions it takes.
 # hadolint ignore=DL3013
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    set -- /wheels/*.whl && pip install --no-cache-dir "$1[spark,duckdb,postgres,parquet,delta,iceberg,model]"
+    set -- /wheels/*.whl && pip install --no-cache-dir "$1[spark,duckdb,postgres,mysql,parquet,delta,iceberg,model]"
 USER 1000
 ENTRYPOINT ["schemactl"]
 CMD ["--help"]
@@ -29,7 +29,7 @@ FROM base AS core
 # The wheel says which versions it takes.
 # hadolint ignore=DL3013
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    set -- /wheels/*.whl && pip install --no-cache-dir "$1[duckdb,postgres]"
+    set -- /wheels/*.whl && pip install --no-cache-dir "$1[duckdb,postgres,mysql]"
 USER 1000
 ENTRYPOINT ["schemactl"]
 CMD ["--help"]
