@@ -40,6 +40,19 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class MigrationMark:
+    """A migration of a folder, as the ledger and the next one remember it.
+
+    Attributes:
+        name: its number and title: ``0007_add_amount``.
+        hash: of all that it says.
+    """
+
+    name: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class MigrationPlan:
     """What brings one destination from one state to one schema.
 
@@ -47,6 +60,7 @@ class MigrationPlan:
         schema: the schema's stored form, whole: it goes into the ledger.
         tables: names of the tables that were looked at.
         fingerprint: of those tables, as the plan found them.
+        migration: which one of a folder it is; None where it is none.
     """
 
     place: Place
@@ -55,6 +69,7 @@ class MigrationPlan:
     fingerprint: str
     steps: tuple[PlannedStep, ...]
     notes: tuple[Note, ...] = ()
+    migration: MigrationMark | None = None
 
     @property
     def target(self) -> Schema:
@@ -117,7 +132,7 @@ def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Plac
         undo_statements = _statements(planned.undo.steps, dict(tables), render)
         steps.append(replace(planned, statements=statements, undo_statements=undo_statements))
     fingerprint = fingerprint_of(catalogue, proposal.tables)
-    return MigrationPlan(place, _plain(schema.to_dict()), proposal.tables, fingerprint, tuple(steps), proposal.notes)
+    return MigrationPlan(place, plain_schema(schema), proposal.tables, fingerprint, tuple(steps), proposal.notes)
 
 
 def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> tuple[str, ...]:
@@ -146,12 +161,18 @@ def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
-def _plain(stored: Properties) -> Properties:
-    """Return a schema's stored form as JSON data whose ``version_hash`` is the same."""
+def plain_schema(schema: Schema) -> Properties:
+    """Return a schema's stored form as JSON data whose ``version_hash`` is the same.
+
+    Raises:
+        InputError: the schema holds what JSON cannot.
+    """
     import orjson
 
     try:
-        found: dict[str, Any] = orjson.loads(orjson.dumps(stored, default=_encode, option=orjson.OPT_NON_STR_KEYS))
+        found: dict[str, Any] = orjson.loads(
+            orjson.dumps(schema.to_dict(), default=_encode, option=orjson.OPT_NON_STR_KEYS)
+        )
     except TypeError as error:
         raise InputError(f"the schema cannot be written as JSON: {error}") from error
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from schemactl.migration.directory import Migration, Problem
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.schema.changes import Change, ColumnAdded
@@ -39,6 +40,8 @@ class Obstacle(StrEnum):
     """The destination is another than it was when the plan was made."""
     UNFINISHED = "unfinished"
     """Another run stands half done."""
+    ELSEWHERE = "elsewhere"
+    """The destination does not have the schema that a migration of a folder begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,4 +245,98 @@ class BaselineReport:
     @property
     def is_refused(self) -> bool:
         """Whether what was to be done was not done."""
+        return is_refused(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Whether a folder of migrations can be trusted.
+
+    Attributes:
+        folder: where it is.
+        migrations: their names, in their order.
+    """
+
+    folder: str
+    migrations: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NextReport:
+    """The next migration of a folder.
+
+    Attributes:
+        folder: where it is.
+        migration: None where the schema has not changed.
+        refusals: why it is not written.
+        there: how it would run at the destination that was named; None where none was.
+    """
+
+    folder: str
+    migration: Migration | None
+    refusals: tuple[Refusal, ...]
+    is_written: bool
+    there: PlanReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RebaseReport:
+    """What a rebase of a folder's migrations has done.
+
+    Attributes:
+        moved: names before and after.
+        schema_hash: of the schema that the last migration leads to now.
+    """
+
+    folder: str
+    moved: tuple[tuple[str, str], ...]
+    schema_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderStanding:
+    """How far a destination has come with the migrations of a folder.
+
+    Attributes:
+        there: what its ledger names last; None where it has none.
+        at: the last migration that it has; None where it has none yet.
+        pending: names of those that it does not have, in their order.
+        blocker: why they cannot run there; None where they can.
+        is_unfinished: whether the first pending one stands half done.
+    """
+
+    place: Place
+    there: SchemaThere | None
+    at: str | None
+    pending: tuple[str, ...]
+    blocker: Refusal | None = None
+    is_unfinished: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the destination has all migrations."""
+        return not self.pending and self.blocker is None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderApplyReport:
+    """What ``apply --dir`` has done, or is to do.
+
+    Attributes:
+        standing: how far the destination had come.
+        next: the first pending migration, as it runs there; None where there is none.
+        later: those behind it, which are looked at when their turn comes.
+        applied: the runs, in their order; the last one may be refused.
+    """
+
+    standing: FolderStanding
+    next: PlanReport | None
+    later: tuple[Migration, ...]
+    outcome: Outcome
+    applied: tuple[ApplyReport, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what was to be done was not done, or not all of it."""
         return is_refused(self.outcome)

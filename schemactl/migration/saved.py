@@ -11,7 +11,7 @@ from typing import Any, Final
 from schemactl.errors import InputError, Location
 from schemactl.migration.abilities import Lock, Way
 from schemactl.migration.documents import change_from, note_from, place_from, step_from, to_document
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.plan import MigrationMark, MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
 from schemactl.migration.undo import Undo
@@ -130,6 +130,17 @@ def _check_signature(stated: Any, found: str, key: bytes, at: Location) -> None:
         raise InputError("the plan was not signed with this key", at=at, hint=hint)
 
 
+def mark_in(text: str) -> MigrationMark | None:
+    """Return which migration of a folder the plan of a run in the ledger was; None where it was none.
+
+    To read the whole plan takes far longer.
+    """
+    if '"migration"' not in text:
+        return None
+    found = json.loads(text).get("migration")
+    return MigrationMark(str(found["name"]), str(found["hash"])) if isinstance(found, dict) else None
+
+
 def _is_report(document: Any) -> bool:
     """Return whether JSON data is what ``migrate`` has printed: with a plan in it, or with a place alone."""
     if not isinstance(document, dict) or MARK in document:
@@ -150,9 +161,11 @@ def _content(plan: MigrationPlan) -> dict[str, Any]:
         "target": {key: schema[key] for key in ("name", "version", "version_hash")},
         "fingerprint": plan.fingerprint,
         "tables": list(plan.tables),
-        "steps": [_step_document(step) for step in plan.steps],
+        "steps": [step_document(step) for step in plan.steps],
         "notes": [to_document(note, is_tagged=False) for note in plan.notes],
         "schema": dict(schema),
+        # As above: plans that are no migration of a folder keep their hash.
+        **({} if plan.migration is None else {"migration": {"name": plan.migration.name, "hash": plan.migration.hash}}),
     }
 
 
@@ -162,7 +175,8 @@ def content_hash(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 
 
-def _step_document(planned: PlannedStep) -> dict[str, Any]:
+def step_document(planned: PlannedStep) -> dict[str, Any]:
+    """Return a planned step as JSON data."""
     return {
         "step": to_document(planned.step),
         "reason": to_document(planned.reason),
@@ -183,10 +197,11 @@ def _step_document(planned: PlannedStep) -> dict[str, Any]:
 
 
 def _plan(document: Mapping[str, Any]) -> MigrationPlan:
-    if document.keys() - {_SIGNATURE} != _KEYS:
+    if document.keys() - {_SIGNATURE, "migration"} != _KEYS:
         raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
-    steps = tuple(_planned(each) for each in document["steps"])
+    steps = tuple(planned_from(each) for each in document["steps"])
     _check_groups(steps)
+    mark = document.get("migration")
     return MigrationPlan(
         place=place_from(document["place"]),
         schema=document["schema"],
@@ -194,10 +209,16 @@ def _plan(document: Mapping[str, Any]) -> MigrationPlan:
         fingerprint=_text(document["fingerprint"]),
         steps=steps,
         notes=tuple(note_from(each) for each in document["notes"]),
+        migration=None if mark is None else MigrationMark(_text(mark["name"]), _text(mark["hash"])),
     )
 
 
-def _planned(document: Mapping[str, Any]) -> PlannedStep:
+def planned_from(document: Mapping[str, Any]) -> PlannedStep:
+    """Read a planned step.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is none.
+    """
     undo = document["undo"]
     return PlannedStep(
         step=step_from(document["step"]),

@@ -32,7 +32,7 @@ def plan_report_document(report: PlanReport) -> dict[str, Any]:
         "is_recorded": report.is_recorded,
         "counted": _counted(report.counted),
         "not_undone": _counted(report.not_undone),
-        "refusals": _refusals(report.refusals),
+        "refusals": refusals_document(report.refusals),
     }
 
 
@@ -45,10 +45,10 @@ def apply_document(report: ApplyReport) -> dict[str, Any]:
 def status_document(report: StatusReport) -> dict[str, Any]:
     """Return what ``status`` prints."""
     return {
-        "place": _place(report.place),
+        "place": place_document(report.place),
         "is_settled": report.is_settled,
-        "there": _schema(report.there) if report.there else None,
-        "target": _schema(report.target) if report.target else None,
+        "there": schema_document(report.there) if report.there else None,
+        "target": schema_document(report.target) if report.target else None,
         "pending": plan_report_document(report.planned) if report.planned else None,
         "drift": [change_document(change) for change in report.drift],
         "variants": [change_document(change) for change in report.variants],
@@ -59,8 +59,8 @@ def status_document(report: StatusReport) -> dict[str, Any]:
 def verify_document(report: VerifyReport) -> dict[str, Any]:
     """Return what ``verify`` prints."""
     return {
-        "place": _place(report.place),
-        "schema": _schema(report.schema),
+        "place": place_document(report.place),
+        "schema": schema_document(report.schema),
         "is_clean": report.is_clean,
         "tables": report.tables,
         "columns": report.columns,
@@ -91,7 +91,7 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
     """Return what ``rollback`` prints."""
     return {
         "outcome": str(report.outcome),
-        "place": _place(report.place),
+        "place": place_document(report.place),
         "name": report.name,
         "before": report.before,
         "after": report.after,
@@ -109,7 +109,7 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
             for each in report.steps
         ],
         "counted": _counted(report.counted),
-        "refusals": _refusals(report.refusals),
+        "refusals": refusals_document(report.refusals),
     }
 
 
@@ -117,19 +117,21 @@ def baseline_document(report: BaselineReport) -> dict[str, Any]:
     """Return what ``baseline`` prints."""
     return {
         "outcome": str(report.outcome),
-        "place": _place(report.place),
-        "schema": _schema(report.schema),
+        "place": place_document(report.place),
+        "schema": schema_document(report.schema),
         "tables": report.tables,
         "drift": [change_document(change) for change in report.drift],
-        "refusals": _refusals(report.refusals),
+        "refusals": refusals_document(report.refusals),
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def place_document(place: Place) -> dict[str, Any]:
+    """Return a place as JSON data."""
     return {"kind": place.kind, "origin": place.origin, "dataset": place.dataset}
 
 
-def _schema(schema: SchemaThere) -> dict[str, Any]:
+def schema_document(schema: SchemaThere) -> dict[str, Any]:
+    """Return what a ledger names as JSON data."""
     return {
         "name": schema.name,
         "version": schema.version,
@@ -156,7 +158,8 @@ def _counted(counts: Iterable[Counted]) -> list[dict[str, Any]]:
     return [{"number": each.number, "count": each.count, "examples": list(each.examples)} for each in counts]
 
 
-def _refusals(refusals: Iterable[Refusal]) -> list[dict[str, Any]]:
+def refusals_document(refusals: Iterable[Refusal]) -> list[dict[str, Any]]:
+    """Return what stands against a plan as JSON data."""
     return [
         {
             "obstacle": str(each.obstacle),

@@ -38,6 +38,7 @@ def test_the_group_reports_its_commands(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["migrate", "plna"]) == 2
     assert "there is no command `migrate plna`\nhint: did you mean `plan`?" in capsys.readouterr().err
     assert run(["migrate", "plan"]) == 2
+    assert run(["migrate", "apply"]) == 2
 
 
 def test_options_before_the_names_count(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,6 +68,13 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "engines that are not connected"),
         (["plan", "./added.yaml", "--to", "@", "--out", "a.json"], "`a.json` is no name of a plan"),
         (["plan", "@", "--to", "@"], "names tables, not a schema"),
+        (["apply", "./added.yaml", "--dir", "migrations", "--to", "@"], "name what is to be applied"),
+        (["plan", "./added.yaml", "--to", "@", "--name", "x"], "are for migrations of a folder"),
+        (["plan", "./added.yaml", "--dir", "m", "--out", "x.plan.json"], "has a file in its folder"),
+        (["plan", "./added.yaml", "--dir", "m"], "says for which dialect"),
+        (["plan", "./added.yaml", "--dir", "m", "--dialect", "snowflake"], "is no kind of a destination"),
+        (["status", "--dir", "m", "--to", "@"], "there is no folder `m`"),
+        (["check", "m"], "there is no folder `m`"),
         (["apply", "./added.yaml", "--to", "@", "--lock-timeout", "soon"], "no number of seconds"),
         (["apply", "./added.yaml", "--to", "@", "--step-lock-timeout", "-1"], "no number of seconds"),
         (["apply", "./added.yaml", "--to", "@", "--lock-retries", "-1"], "no number of 0 or more"),

@@ -13,6 +13,7 @@ from typing import Final
 
 from schemactl.destinations import MigrationSession, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
+from schemactl.flows.migrate.binding import report_bound
 from schemactl.flows.migrate.genuine import check_file
 from schemactl.flows.migrate.grouping import left_of
 from schemactl.flows.migrate.lock_retry import LockRetry
@@ -22,10 +23,11 @@ from schemactl.flows.migrate.running import Runner, UnfitValues, who
 from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, read_state
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
+from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
-from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
+from schemactl.migration.saved import ENDING, mark_in, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
@@ -64,12 +66,13 @@ class ApplyRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is to be applied: a schema, or a plan that was made before."""
+class Wanted:
+    """What is to be applied: a schema, a plan that was made before, or a migration of a folder."""
 
     target: Target
     schema: Schema
     plan: MigrationPlan | None = None
+    migration: Migration | None = None
 
 
 def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProgress) -> ApplyReport:
@@ -84,12 +87,16 @@ def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProg
         InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.
         DestinationError: the destination failed, or is not as it should be afterwards.
     """
-    wanted = _find(request)
+    return apply_wanted(_find(request), request, agree, open_progress)
+
+
+def apply_wanted(wanted: Wanted, request: ApplyRequest, agree: Agree, open_progress: OpenProgress) -> ApplyReport:
+    """Apply what was found for a request; see ``apply_migration``."""
     target, name = wanted.target, wanted.schema.name
-    report = _read_report(wanted, request)
+    report = read_report(wanted, request)
     if report.refusals:
         return ApplyReport(report, Outcome.REFUSED)
-    if not report.plan.steps and report.is_recorded:
+    if not report.plan.steps and report.is_recorded and wanted.migration is None:
         return ApplyReport(report, Outcome.NOTHING)
     if not agree(report):
         return ApplyReport(report, Outcome.DECLINED)
@@ -97,24 +104,24 @@ def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProg
         return _apply(session, wanted, request, report, progress or (lambda *_: None))
 
 
-def _find(request: ApplyRequest) -> _Wanted:
+def _find(request: ApplyRequest) -> Wanted:
     if not request.reference.endswith(ENDING):
         if request.key is not None:
             raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
         # A file that is no schema is reported first: who takes it for a plan names no destination, as the plan has one.
         schema = find_wanted(request.reference, request.schemas)
         target = find_target(request.to)
-        return _Wanted(target, bump(with_lost(schema, target.url)))
+        return Wanted(target, bump(with_lost(schema, target.url)))
     plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
     if not request.to:
         # Whoever wrote the file would decide which server gets the password of the environment.
         address = f"{plan.place.origin}?dataset={plan.place.dataset}"
         hint = f"`--to {address}`, if that is the one: the address in a plan is for people to read"
         raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)
-    return _Wanted(find_target(request.to), plan.target, plan)
+    return Wanted(find_target(request.to), plan.target, plan)
 
 
-def _read_report(wanted: _Wanted, request: ApplyRequest) -> PlanReport:
+def read_report(wanted: Wanted, request: ApplyRequest) -> PlanReport:
     """Return what is to be done; a destination that others migrate meanwhile is read again."""
     for _ in range(_READINGS - 1):
         with suppress(ChangedMeanwhile), wanted.target.open_for_reading(wanted.schema.name, may_be_new=True) as session:
@@ -123,7 +130,7 @@ def _read_report(wanted: _Wanted, request: ApplyRequest) -> PlanReport:
         return _report(session, wanted, request)
 
 
-def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -> PlanReport:
+def _report(session: MigrationSession, wanted: Wanted, request: ApplyRequest) -> PlanReport:
     """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan."""
     found = read_state(session, wanted.schema.name)
     unfinished = found.unfinished
@@ -131,6 +138,8 @@ def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -
     if unfinished is not None and _is_same(wanted, unfinished):
         plan, done = standing(session, wanted.target.module, unfinished)
         return check_plan(session, plan, found, allowed, lambda *_: None, done)
+    if wanted.migration is not None:
+        return report_bound(session, wanted.target, found, wanted.migration, allowed)
     if wanted.plan is None:
         plan = plan_for(session, wanted.target, found, wanted.schema, request.options, allowed)
         return check_plan(session, plan, found, allowed, lambda *_: None)
@@ -142,7 +151,9 @@ def _report(session: MigrationSession, wanted: _Wanted, request: ApplyRequest) -
     return check_plan(session, wanted.plan, found, allowed, lambda *_: None)
 
 
-def _is_same(wanted: _Wanted, unfinished: Run) -> bool:
+def _is_same(wanted: Wanted, unfinished: Run) -> bool:
+    if wanted.migration is not None:
+        return mark_in(unfinished.plan) == wanted.migration.mark
     if wanted.plan is not None:
         return unfinished.plan_hash == plan_hash(wanted.plan)
     return unfinished.to_hash == wanted.schema.version_hash
@@ -169,7 +180,7 @@ def _moved() -> Refusal:
 
 
 def _apply(
-    session: MigrationSession, wanted: _Wanted, request: ApplyRequest, report: PlanReport, progress: Progress
+    session: MigrationSession, wanted: Wanted, request: ApplyRequest, report: PlanReport, progress: Progress
 ) -> ApplyReport:
     """Run what was agreed on, if the destination is still as it was shown."""
     plan, name = report.plan, wanted.schema.name

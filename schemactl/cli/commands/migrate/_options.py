@@ -183,6 +183,16 @@ class SigningOptions(MigrateOptions):
         return found.encode()
 
 
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class FolderOptions(MigrateOptions):
+    """The options of those that may work with migrations in a folder."""
+
+    dir: Annotated[
+        str | None,
+        typer.Option("--dir", metavar="DIR", help="The folder of the migrations that live in git: `migrations`."),
+    ] = None
+
+
 def read_count(text: str, option: str, least: int = 1) -> int:
     """Return a number of things.
 

@@ -1,5 +1,8 @@
 """Run the steps that bring a destination to a schema, after showing them and asking.
 
+With --dir, the migrations of a folder that the destination does not have yet, in their order and nothing else: each is
+a run of its own, which `rollback` undoes. A destination that does not have the schema that one begins with is refused.
+
 REF is a schema, with --to DEST, or a plan that `schemactl migrate plan --out FILE` has kept: it is refused where the
 destination is another than it was. All steps run in one transaction where the engine can, and the tables are read
 again before it ends: they are as the schema says, or as they were. With --step-by-step each step is kept when it is
@@ -8,6 +11,9 @@ done; a run that was killed is taken up again by the next `apply`, or undone by 
 Examples:
     # Show the steps, ask, and run them
     schemactl migrate apply crm --to duckdb:///crm.duckdb
+
+    # Run the migrations of a folder that are pending
+    schemactl migrate apply --dir migrations --to duckdb:///crm.duckdb
 
     # Run a plan that was reviewed
     schemactl migrate apply crm.plan.json --to duckdb:///crm.duckdb --yes
@@ -21,27 +27,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions, WritingOptions
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, SigningOptions, WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
-from schemactl.errors import ExitCode
+from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
-    from schemactl.migration.reports import ApplyReport, PlanReport
+    from schemactl.migration.reports import ApplyReport, FolderApplyReport, PlanReport
     from schemactl.render.console import Look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions, WritingOptions, SigningOptions):
+class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate apply``."""
 
     reference: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="REF|PLAN", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
+            metavar="[REF|PLAN]", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
         ),
-    ]
+    ] = None
     step_by_step: Annotated[
         bool, typer.Option("--step-by-step", help="Keep each step when it is done, not all of them at the end.")
     ] = False
@@ -52,12 +58,16 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
     from schemactl.cli.asking import ask
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+    from schemactl.flows.migrate.pending import apply_folder
     from schemactl.render.console import Look
     from schemactl.render.migrate import print_plan_report, question
+    from schemactl.render.migrations import folder_question, print_pending
     from schemactl.render.progress import show_progress
 
+    if (options.reference is None) == (options.dir is None):
+        raise InputError("name what is to be applied", hint="`apply REF`, `apply FILE.plan.json`, or `apply --dir DIR`")
     request = ApplyRequest(
-        reference=options.reference,
+        reference=options.reference or "",
         to=options.to,
         schemas=Path(options.schemas),
         options=options.planning(),
@@ -73,6 +83,15 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_shown = options.format == "text"
         return ask(question(report.plan), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
 
+    def agree_to_all(report: FolderApplyReport) -> bool:
+        is_shown = options.format == "text"
+        shown = print_pending(report, look)
+        return ask(folder_question(report), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+
+    if options.dir is not None:
+        done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
+        terminal.write(_render_folder(options.dir, done, options, look))
+        return ExitCode.FINDINGS if done.is_refused else ExitCode.DONE
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
     terminal.write(_render(report, options, look))
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
@@ -87,3 +106,14 @@ def _render(report: ApplyReport, options: Options, look: Look) -> str:
     from schemactl.render.migrate import print_applied
 
     return print_applied(report, look)
+
+
+def _render_folder(folder: str, report: FolderApplyReport, options: Options, look: Look) -> str:
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrations import folder_apply_document
+
+        return render_document(folder_apply_document(folder, report))
+    from schemactl.render.migrations import print_folder_applied
+
+    return print_folder_applied(report, look)

@@ -3,12 +3,18 @@
 Nothing is written. The data is looked at: where stored values would not survive a step, they are counted and reported,
 and the exit code is 1. --out FILE keeps the plan, for `schemactl migrate apply FILE` to run it as it was shown.
 
+With --dir, the next migration of a folder that lives in git: the steps from the schema of the last one, for every
+destination that has that schema. Its data is looked at where --to names one.
+
 With --dialect and without --to, a script for an engine that is not connected: the steps from the schema that
 --from names, by default from nothing.
 
 Examples:
     # Show what a database needs
     schemactl migrate plan crm --to duckdb:///crm.duckdb
+
+    # Write the next migration, to be reviewed and committed
+    schemactl migrate plan crm --dir migrations --name add_amount
 
     # Print a script for an engine that is not connected
     schemactl migrate plan crm --dialect snowflake
@@ -24,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from schemactl.cli.commands.migrate._options import PlanningOptions, SigningOptions
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, SigningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects
 from schemactl.cli.completing_names import complete_references
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions, SigningOptions):
+class Options(PlanningOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate plan``."""
 
     reference: Annotated[
@@ -56,7 +62,8 @@ class Options(PlanningOptions, SigningOptions):
         typer.Option(
             "--dialect",
             metavar="D",
-            help="Print a script for `snowflake`, `bigquery`, `redshift` ...",
+            help="Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
+            "the first migration is for: `postgresql`, or `duckdb,postgresql`.",
             autocompletion=complete_dialects,
         ),
         Group.SCRIPT,
@@ -66,16 +73,28 @@ class Options(PlanningOptions, SigningOptions):
         typer.Option(
             "--from",
             metavar="REF",
-            help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name.",
+            help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name. "
+            "With --dir: the schema that the first migration begins with.",
             autocompletion=complete_references,
         ),
         Group.SCRIPT,
     ] = None
 
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="With --dir: what the migration is called; by default its first step."
+        ),
+    ] = None
+    empty: Annotated[
+        bool,
+        typer.Option("--empty", help="With --dir: write it although the schema is the same, for steps of your own."),
+    ] = False
+
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
-        """Return the settings, without the destination where a script is asked for: that is for no connected one."""
-        if not any(part.get("dialect") for part in stated):
+        """Return the settings, without the destination where what is asked for has none: a script, or a migration."""
+        if not any(part.get("dialect") or part.get("dir") for part in stated):
             return here
         files = tuple(replace(file, table=_without_to(file.table)) for file in here.files)
         return replace(here, files=files, environ={**here.environ, f"{VARIABLE_PREFIX}TO": ""})
@@ -90,6 +109,10 @@ def _without_to(table: Mapping[str, Any]) -> Mapping[str, Any]:
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Plan, print, and return 1 where a step is refused or, with ``--check``, something is pending."""
+    if options.dir is not None:
+        return _write_next(options, terminal, Path(options.dir))
+    if options.name is not None or options.empty:
+        raise InputError("`--name` and `--empty` are for migrations of a folder", hint="name it: `--dir DIR`")
     if options.dialect is not None:
         return _print_script(options, terminal, options.dialect)
     if options.start is not None:
@@ -156,3 +179,37 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
         terminal.write(print_script(report, dialect))
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+
+
+def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
+    from schemactl.flows.migrate.directory import NextRequest, next_migration
+    from schemactl.flows.migrate.pending import plan_next_there
+    from schemactl.render.migrations import next_document, print_next
+
+    if options.out is not None or options.sign_key is not None:
+        raise InputError("a migration has a file in its folder", hint="leave `--out` and `--sign-key` out")
+    if options.to is not None and options.dialect is not None:
+        raise InputError("`--to` says the dialect as well", hint="leave one of them out")
+    request = NextRequest(
+        reference=options.reference,
+        folder=folder,
+        schemas=Path(options.schemas),
+        options=options.planning(),
+        dialects=tuple(each.strip() for each in options.dialect.split(",")) if options.dialect else (),
+        allows_destructive=options.allow_destructive,
+        title=options.name,
+        start=options.start,
+        is_forced=options.empty,
+    )
+    report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(next_document(report)))
+    else:
+        from schemactl.render.console import Look
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+        terminal.write(print_next(report, look))
+    is_pending = options.check and report.migration is not None
+    return ExitCode.FINDINGS if report.refusals or is_pending else ExitCode.DONE

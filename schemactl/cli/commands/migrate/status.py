@@ -1,11 +1,15 @@
 """Show the state of a destination: the schema it has, what is pending, what was changed by hand, past runs.
 
 REF is the schema to hold it against; by default the last one that its ledger names, so that only what was changed
-by hand is found. With --check the exit code is 1 where anything is.
+by hand is found. With --dir, how far the destination has come with the migrations of a folder. With --check the exit
+code is 1 where anything is found, or pending.
 
 Examples:
     # Show what was changed by hand
     schemactl migrate status --to duckdb:///crm.duckdb
+
+    # Show which migrations of a folder are pending
+    schemactl migrate status --dir migrations --to duckdb:///crm.duckdb
 
     # Check in CI that nothing is pending
     schemactl migrate status crm --to duckdb:///crm.duckdb --check
@@ -19,15 +23,15 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import PlanningOptions
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
-from schemactl.errors import ExitCode
+from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions):
+class Options(PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
     reference: Annotated[
@@ -44,6 +48,8 @@ class Options(PlanningOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the state; return 1 under ``--check`` where it is not settled."""
+    if options.dir is not None:
+        return _print_standings(options, terminal, options.dir)
     from schemactl.flows.migrate.status import StatusRequest, find_status
 
     request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
@@ -60,3 +66,24 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
         terminal.write(print_status(report, look))
     return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE
+
+
+def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitCode:
+    from schemactl.flows.migrate.pending import stand
+
+    if options.reference is not None:
+        raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
+    standings = [stand(Path(folder), options.to)]
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrations import standings_document
+
+        terminal.write(render_document(standings_document(folder, standings)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrations import print_standings
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+        terminal.write(print_standings(standings, look))
+    is_settled = all(each.is_settled for each in standings)
+    return ExitCode.FINDINGS if options.check and not is_settled else ExitCode.DONE

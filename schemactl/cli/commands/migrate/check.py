@@ -1,0 +1,57 @@
+"""Check a folder of migrations: no file changed or missing, each follows the one before it, no number twice.
+
+With --schema REF also that the last migration leads to that schema: a change of the schema without a migration is
+found. Nothing of the folder is run, and no destination is needed. The exit code is 1 where something is wrong.
+
+Examples:
+    # Check in CI that the folder is sound and up to date
+    schemactl migrate check migrations --schema crm
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemactl.cli.completing_names import complete_references
+from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """Options of ``schemactl migrate check``."""
+
+    dir: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            metavar="REF",
+            help="The schema that the last migration must lead to.",
+            autocompletion=complete_references,
+        ),
+    ] = None
+    format: TextOrJson = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print what is wrong, and return 1 where anything is."""
+    from schemactl.flows.migrate.directory import check_folder
+
+    report = check_folder(Path(options.dir), options.schema, Path(options.schemas))
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrations import checked_document
+
+        terminal.write(render_document(checked_document(report)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrations import print_checked
+
+        terminal.write(print_checked(report, Look(terminal.width, terminal.color, is_quiet=options.quiet)))
+    return ExitCode.FINDINGS if report.problems else ExitCode.DONE

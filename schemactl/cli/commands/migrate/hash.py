@@ -1,0 +1,47 @@
+"""Write the sum file of a folder of migrations anew, after you have added or edited files of your own in it.
+
+Migrations themselves stay as they were made: one that was changed is refused, with exit code 1.
+
+Examples:
+    # Take over a step of your own
+    schemactl migrate hash migrations
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """Options of ``schemactl migrate hash``."""
+
+    dir: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+    format: TextOrJson = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Write the sum file; return 1 where a migration was changed."""
+    from schemactl.flows.migrate.directory import hash_folder
+
+    report = hash_folder(Path(options.dir))
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrations import checked_document
+
+        terminal.write(render_document(checked_document(report)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrations import print_checked
+
+        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+        terminal.write(print_checked(report, look, "and their sums are written"))
+    return ExitCode.FINDINGS if report.problems else ExitCode.DONE

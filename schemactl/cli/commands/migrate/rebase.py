@@ -1,0 +1,51 @@
+"""Give migrations of a folder new numbers, where another branch was faster.
+
+After a merge two migrations may have one number, or follow the same one. Those that are named move behind all others,
+and are planned again from the schema that is before them now: their steps must stay what was reviewed. Without a name
+those move that no other one follows. Migrations that were applied somewhere stay where they are: move the others.
+
+Examples:
+    # Move the migration of this branch behind those of the other
+    schemactl migrate rebase migrations 0007_add_amount
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """Options of ``schemactl migrate rebase``."""
+
+    dir: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+    names: Annotated[
+        list[str], typer.Argument(metavar="[MIGRATION...]", help="Those that move: `0007_add_amount`.")
+    ] = field(default_factory=list)
+    format: TextOrJson = "text"
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Renumber, and print what was moved."""
+    from schemactl.flows.migrate.directory import rebase_folder
+
+    report = rebase_folder(Path(options.dir), options.names)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrations import rebased_document
+
+        terminal.write(render_document(rebased_document(report)))
+    else:
+        from schemactl.render.console import Look
+        from schemactl.render.migrations import print_rebased
+
+        terminal.write(print_rebased(report, Look(terminal.width, terminal.color, is_quiet=options.quiet)))
+    return ExitCode.DONE

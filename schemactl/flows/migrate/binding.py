@@ -1,0 +1,135 @@
+"""Binds a migration of a folder to one destination: its steps become a plan for the tables that are there.
+
+What is reviewed in git are the steps. Their statements are those of the destination's own dataset, and the values are
+counted where they are. A destination that does not have the schema that the migration begins with is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from schemactl.destinations import MigrationSession
+from schemactl.errors import InputError
+from schemactl.flows.migrate.drift import find_drift
+from schemactl.flows.migrate.genuine import check_reached
+from schemactl.flows.migrate.grouping import grouped
+from schemactl.flows.migrate.plan import check_plan, left_behind, staging_notes
+from schemactl.flows.migrate.target import Found, Target, propose, rendering
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.directory import DialectPlan, Migration
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import MigrationPlan, Place, make_plan
+from schemactl.migration.planner import PlannedStep, planned_as
+from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.migration.steps import CreateTable, table_of
+from schemactl.schema.changes import (
+    Change,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRetyped,
+    NullabilityChanged,
+    TableRemoved,
+)
+
+
+def plan_in(migration: Migration, target: Target) -> DialectPlan:
+    """Return the steps of a migration for a kind of destination.
+
+    Raises:
+        InputError: it has none.
+    """
+    found = migration.plans.get(target.kind)
+    if found is None:
+        hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
+        raise InputError(f"`{migration.name}` is for {', '.join(migration.plans)}, not for {target.kind}", hint=hint)
+    return found
+
+
+def report_bound(
+    session: MigrationSession, target: Target, found: Found, migration: Migration, allows_destructive: bool
+) -> PlanReport:
+    """Return a migration as it runs at a destination, with all that stands against it there."""
+    if found.unfinished is None and (blocker := elsewhere(session, target, found, migration)) is not None:
+        return PlanReport(unbound_plan(migration, target, target.place(session)), refusals=(blocker,))
+    try:
+        plan = bind(session, target, found, migration)
+    except KeyError as error:
+        blocker = _refuse(migration, f"its steps do not fit the tables: {error.args[0]}")
+        return PlanReport(unbound_plan(migration, target, target.place(session)), refusals=(blocker,))
+    return check_plan(session, plan, found, allows_destructive, lambda *_: None)
+
+
+def unbound_plan(migration: Migration, target: Target, place: Place) -> MigrationPlan:
+    """Return a migration as it stands in the folder, for what cannot be bound (yet)."""
+    plan = plan_in(migration, target)
+    return MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+
+
+def elsewhere(session: MigrationSession, target: Target, found: Found, migration: Migration) -> Refusal | None:
+    """Return why a destination is not where a migration begins; None where it is."""
+    if found.known_hash != migration.base:
+        has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
+        wanted = f"the schema {migration.base}" if migration.base else "no schema"
+        return _refuse(migration, f"it begins with {wanted}, and the ledger names {has}")
+    if found.known is None:
+        return None
+    touched = {table_of(planned.step) for planned in plan_in(migration, target).steps}
+    drift = [_place_of(change) for change in find_drift(session, target, found, found.known).changes]
+    if differing := sorted({".".join(part for part in each if part) for each in drift if each[0] in touched}):
+        names = ", ".join(f"`{each}`" for each in differing)
+        return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
+    return None
+
+
+def _place_of(change: Change) -> tuple[str | None, str | None]:
+    """Return the table and the column of a change by hand; a table or column more is in no step's way."""
+    match change:
+        case TableRemoved():
+            return change.table.name, None
+        case ColumnRemoved():
+            return change.table, change.column.name
+        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
+            return change.table, change.column
+        case _:
+            return None, None
+
+
+def _refuse(migration: Migration, message: str) -> Refusal:
+    hint = "`schemactl migrate status --dir DIR` shows where the destination stands, `status` what was changed by hand"
+    return Refusal(Obstacle.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
+
+
+def bind(session: MigrationSession, target: Target, found: Found, migration: Migration) -> MigrationPlan:
+    """Return the plan of a migration for a destination that has the schema that it begins with.
+
+    Raises:
+        KeyError: its steps do not fit the tables.
+        InputError: its steps do not lead to its schema.
+    """
+    schema, stated = migration.target, plan_in(migration, target)
+    proposal = propose(session, target.module, found, schema, PlanOptions())
+    tables = proposal.catalogue.tables
+    bare = tuple(_bare(each, target) for each in stated.steps if not _is_there(each, found.catalogue.schema.tables))
+    check_reached(dict(tables), [each.step for each in bare], schema, target.module)
+    proposal = replace(proposal, steps=bare)
+    notes = (*stated.notes, *staging_notes(session, proposal), *left_behind(session, proposal))
+    plan = make_plan(
+        replace(proposal, notes=notes),
+        found.catalogue.schema,
+        schema,
+        target.place(session),
+        rendering(session, target),
+    )
+    return replace(grouped(session, target.module, plan, tables), migration=migration.mark)
+
+
+def _bare(planned: PlannedStep, target: Target) -> PlannedStep:
+    """Return a step with the way, risk, undo and lock that it has there: a file has no say in that."""
+    return planned_as(replace(planned, statements=(), undo_statements=(), done_with=None), target.module.ABILITIES)
+
+
+def _is_there(planned: PlannedStep, tables: Collection[str]) -> bool:
+    """Return whether a step makes a table of dlt's own that another schema of the dataset has brought."""
+    step = planned.step
+    return isinstance(step, CreateTable) and is_bookkeeping(step.table.name) and step.table.name in tables

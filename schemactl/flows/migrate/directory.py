@@ -1,0 +1,501 @@
+"""Migrations that live in a folder in git: ``plan --dir``, ``check``, ``hash``, ``rebase``, with no destination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from schemactl.destinations import DESTINATIONS
+from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.flows.migrate.target import MigratingDestination, find_wanted
+from schemactl.migration.directory import (
+    SUM_NAME,
+    DialectPlan,
+    Migration,
+    Problem,
+    find_problems,
+    json_name,
+    migration_of_file,
+    read_migration,
+    sql_name,
+    sql_text,
+    suggested_title,
+    sum_text,
+    title_of,
+    write_migration,
+)
+from schemactl.migration.effects import run
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import MigrationPlan, Place, Render, make_plan, plain_schema
+from schemactl.migration.planner import plan_steps, planned_as
+from schemactl.migration.reports import CheckReport, NextReport, Obstacle, RebaseReport, Refusal
+from schemactl.migration.steps import Step
+from schemactl.schema.apply import apply
+from schemactl.schema.changes import ColumnsReordered, HeaderChanged
+from schemactl.schema.diff import diff
+from schemactl.schema.hash import bump
+from schemactl.schema.structure import structure_of
+from schemactl.schema.types import Schema, Table, schema_from_dict
+from schemactl.store.text import read_text, replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of migrations.
+
+    Attributes:
+        path: where it is.
+        files: the texts of its files by name, the sum file's too.
+        migrations: in their order.
+        problems: why it cannot be trusted; none of a sound one.
+    """
+
+    path: Path
+    files: Mapping[str, str]
+    migrations: tuple[Migration, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def last(self) -> Migration | None:
+        """The last migration, if there is one."""
+        return self.migrations[-1] if self.migrations else None
+
+
+@dataclass(frozen=True, slots=True)
+class NextRequest:
+    """What ``schemactl migrate plan --dir`` was asked for.
+
+    Attributes:
+        reference: a REF: the schema that the migration leads to.
+        folder: of the migrations; made where it is missing.
+        schemas: the folder of ``import/`` and ``export/``.
+        dialects: kinds of destinations; none for those of the migration before.
+        options: what the user decides.
+        allows_destructive: whether steps may lose data.
+        title: what it is called; None for what its first step does.
+        start: a REF: the schema that the first migration begins with; None for none.
+        is_forced: whether it is written although the schema is the same: for steps of one's own.
+    """
+
+    reference: str
+    folder: Path
+    schemas: Path
+    options: PlanOptions
+    dialects: tuple[str, ...] = ()
+    allows_destructive: bool = False
+    title: str | None = None
+    start: str | None = None
+    is_forced: bool = False
+
+
+def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
+    """Return a folder of migrations with what is wrong with it; nothing of it is run.
+
+    Raises:
+        InputError: there is no such folder, or it cannot be read.
+    """
+    if not path.is_dir():
+        if may_be_new and not path.exists():
+            return Folder(path, {}, (), ())
+        raise InputError(
+            f"there is no folder `{path}`", hint="`schemactl migrate plan REF --dir DIR` writes the first migration"
+        )
+    files: dict[str, str] = {}
+    problems: list[Problem] = []
+    for file in sorted(path.iterdir()):
+        if migration_of_file(file.name) is None and file.name != SUM_NAME:
+            if file.name[:1].isdigit() and file.suffix in (".json", ".sql"):
+                hint = "`0007_add_amount.json`: a number of four digits, a title in lower case"
+                problems.append(Problem(file.name, f"`{file.name}` is no name of a migration's file", hint))
+        elif file.is_symlink() or not file.is_file():
+            problems.append(Problem(file.name, f"`{file.name}` is no plain file", "put a copy in its place"))
+        else:
+            files[file.name] = read_text(file)
+    migrations, unread = _read_migrations(path, files)
+    return Folder(path, files, migrations, (*problems, *unread, *find_problems(files, migrations)))
+
+
+def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migration, ...], tuple[Problem, ...]]:
+    """Return the migrations that can be read, in their order, and what is wrong with the others."""
+    migrations, problems = [], []
+    for name, text in files.items():
+        found = migration_of_file(name)
+        if found and found[1] == "json":
+            try:
+                migrations.append(read_migration(text, name, Location(str(path / name))))
+            except InputError as error:
+                problems.append(Problem(name, f"`{name}`: {error.message}", error.hint or ""))
+        elif found and json_name(found[0]) not in files:
+            problems.append(Problem(name, f"`{name}` belongs to no migration", f"`{json_name(found[0])}` is missing"))
+    return tuple(sorted(migrations, key=lambda each: (each.number, each.title))), tuple(problems)
+
+
+def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
+    """Return a folder of migrations that can be trusted.
+
+    Raises:
+        InputError: a file was changed, is missing, or does not follow the one before it.
+    """
+    folder = read_folder(path, may_be_new=may_be_new)
+    if folder.problems:
+        first, count = folder.problems[0], len(folder.problems)
+        more = f"; {count - 1} more: `schemactl migrate check {path}` lists them" if count > 1 else ""
+        at = Location(str(path / first.file)) if first.file else Location(str(path))
+        raise InputError(f"{first.message}{more}", at=at, hint=first.hint or None)
+    return folder
+
+
+def check_folder(path: Path, reference: str | None = None, schemas: Path = Path("schemas")) -> CheckReport:
+    """Return what is wrong with a folder, and whether its last migration leads to a schema.
+
+    Raises:
+        InputError: there is no such folder, or the schema cannot be read.
+    """
+    folder = read_folder(path)
+    problems = [*folder.problems, *(() if folder.problems else _not_genuine(folder))]
+    wanted = find_wanted(reference, schemas) if reference is not None else None
+    last = folder.last
+    if wanted is not None and (last is None or last.target_hash != wanted.version_hash):
+        there = f"`{last.name}` leads to version {last.schema['version']}" if last else "there is no migration"
+        hint = f"`schemactl migrate plan {reference} --dir {path}` writes the migration"
+        message = f"the schema `{wanted.name}` has changes without a migration: {there}, hash {wanted.version_hash}"
+        problems.append(Problem(json_name(last.name) if last else None, message, hint))
+    return CheckReport(str(path), tuple(each.name for each in folder.migrations), tuple(problems))
+
+
+def hash_folder(path: Path) -> CheckReport:
+    """Write the sum file of a folder anew, so that it knows files of the user's own.
+
+    Raises:
+        InputError: migrations themselves were changed, or do not follow each other: no hash makes that right.
+    """
+    folder = read_folder(path)
+    files = {name: text for name, text in folder.files.items() if name != SUM_NAME}
+    again = replace(folder, files={**files, SUM_NAME: sum_text(files)})
+    left = _other_problems(again, folder)
+    missing = [
+        Problem(name, f"`{name}` is missing", "")
+        for each in folder.migrations
+        for name in (sql_name(each.name, dialect) for dialect in each.plans)
+        if name not in files
+    ]
+    if not left and not missing:
+        replace_file(path / SUM_NAME, again.files[SUM_NAME])
+    return CheckReport(str(path), tuple(each.name for each in folder.migrations), (*left, *missing))
+
+
+def _other_problems(folder: Folder, before: Folder) -> tuple[Problem, ...]:
+    """Return the problems of a folder but for those of its sum file."""
+    found = list(find_problems(folder.files, folder.migrations))
+    of_sum = set(find_problems(before.files, before.migrations))
+    unread = [each for each in before.problems if each not in of_sum]
+    return (*unread, *found)
+
+
+def next_migration(request: NextRequest) -> NextReport:
+    """Write the migration that leads from the last one of a folder to a schema.
+
+    Raises:
+        InputError: the call is wrong, the folder cannot be trusted, or the schema cannot be read.
+    """
+    folder = sound_folder(request.folder, may_be_new=True)
+    report = draft_next(folder, request)
+    return write_next(folder, report)
+
+
+def draft_next(folder: Folder, request: NextRequest) -> NextReport:
+    """Return the migration that leads from the last one of a folder to a schema; it is not written yet.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+    """
+    schema = find_wanted(request.reference, request.schemas)
+    last = folder.last
+    if last is not None and request.start is not None:
+        raise InputError("`--from` says what the first migration begins with", hint=f"there is `{last.name}`")
+    start = find_wanted(request.start, request.schemas) if request.start is not None else None
+    dialects = _dialects(request.dialects, last)
+    if last is not None and last.schema["name"] != schema.name:
+        hint = "one folder for each schema"
+        raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
+    base = last.target if last is not None else start
+    if base is not None and base.version_hash == schema.version_hash and not request.is_forced:
+        return NextReport(str(folder.path), None, (), is_written=False)
+    made = _made(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
+    steps = next(iter(made.values())).steps
+    migration = Migration(
+        number=last.number + 1 if last is not None else 1,
+        title=title_of(request.title) if request.title is not None else suggested_title(steps),
+        previous=last.mark if last is not None else None,
+        base=base.version_hash if base is not None else None,
+        schema=next(iter(made.values())).schema,
+        plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
+        start=plain_schema(start) if last is None and start is not None else None,
+    )
+    return NextReport(str(folder.path), migration, tuple(_refusals(made)), is_written=False)
+
+
+def write_next(folder: Folder, report: NextReport) -> NextReport:
+    """Write the next migration of a folder, unless something stands against it."""
+    if report.migration is None or report.refusals:
+        return report
+    folder.path.mkdir(parents=True, exist_ok=True)
+    _write(folder.path, folder.files, (report.migration,))
+    return replace(report, is_written=True)
+
+
+def _refusals(made: Mapping[str, MigrationPlan]) -> Iterator[Refusal]:
+    for dialect, plan in made.items():
+        impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
+        if impossible:
+            what = f"step {impossible[0]} is" if len(impossible) == 1 else f"{len(impossible)} steps are"
+            message, hint = f"{what} not possible with {dialect}", "change the schema, or go another way"
+            yield Refusal(Obstacle.IMPOSSIBLE, message, hint, impossible)
+
+
+def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
+    if last is not None:
+        if stated and set(stated) != set(last.plans):
+            known = ",".join(last.plans)
+            raise InputError(f"the migrations of the folder are for {known}", hint="leave `--dialect` out")
+        return tuple(last.plans)
+    if not stated:
+        hint = "`--dialect postgresql`, or several: `--dialect duckdb,postgresql`; or name a destination, `--to DEST`"
+        raise InputError("the first migration of a folder says for which dialect they are", hint=hint)
+    for each in stated:
+        _module(each)
+    return tuple(dict.fromkeys(stated))
+
+
+def _module(dialect: str) -> MigratingDestination:
+    found = DESTINATIONS.get(dialect)
+    if found is None or not hasattr(found, "connect"):
+        raise InputError(f"`{dialect}` is no kind of a destination", hint=nearest_or_all(dialect, list(DESTINATIONS)))
+    return cast(MigratingDestination, found)
+
+
+def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Table]:
+    """Return a model of the tables that some migrations lead to, those that they leave alone included.
+
+    Raises:
+        InputError: a migration's steps do not fit the tables that the ones before it make.
+    """
+    tables: dict[str, Table] = {}
+    if migrations and migrations[0].start is not None:
+        tables = _tables_of(schema_from_dict(migrations[0].start), _module(dialect))
+    for each in migrations:
+        try:
+            run(tables, [planned.step for planned in each.plans[dialect].steps])
+        except KeyError as error:
+            message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.args[0]}"
+            raise InputError(message, hint="plan it anew") from error
+    return tables
+
+
+def _tables_of(schema: Schema, module: MigratingDestination) -> dict[str, Table]:
+    return dict(structure_of(schema, schema, module.stored).tables)
+
+
+def _made(
+    before: Sequence[Migration],
+    base: Schema | None,
+    schema: Schema,
+    dialects: Sequence[str],
+    options: PlanOptions,
+    allows_destructive: bool,
+) -> dict[str, MigrationPlan]:
+    """Return the plans from one schema to another by dialect, as a destination would have them that has the first."""
+    schema = bump(schema)
+    names = {
+        (name, column)
+        for each in before
+        for name, table in each.target.tables.items()
+        for column in (None, *table.columns)
+    }
+    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=frozenset(names))
+    made = {}
+    for dialect in dialects:
+        module = _module(dialect)
+        tables = tables_after(before, dialect) if before else _tables_of(base, module) if base is not None else {}
+        catalogue = Schema(name=schema.name, tables=tables)
+        proposal = plan_steps(catalogue, schema, base, stored=module.stored, abilities=module.ABILITIES, options=chosen)
+        made[dialect] = make_plan(proposal, catalogue, schema, Place(dialect, "", schema.name), _render(module, schema))
+    return made
+
+
+def _render(module: MigratingDestination, schema: Schema) -> Render:
+    """Return what writes a step's statements for a dataset that is called like the schema."""
+
+    def render(step: Step, table: Table | None) -> tuple[str, ...]:
+        return tuple(module.render(step, table, schema.name))
+
+    return render
+
+
+def _write(path: Path, files: Mapping[str, str], migrations: Sequence[Migration]) -> None:
+    """Write migrations into a folder, the sum file last: who is killed before has not added anything to it."""
+    written = {}
+    for each in migrations:
+        written[json_name(each.name)] = write_migration(each)
+        written |= {sql_name(each.name, dialect): sql_text(each, dialect) for dialect in each.plans}
+    for name, text in written.items():
+        replace_file(path / name, text)
+    replace_file(path / SUM_NAME, sum_text({**files, **written}))
+
+
+def _not_genuine(folder: Folder) -> Iterator[Problem]:
+    """Yield the migrations whose risks, undos or statements are not those of their steps: somebody has written them.
+
+    A file gives a migration steps, which are shown and judged. It gives them no risk, undo or statement of its own.
+    """
+    for place, each in enumerate(folder.migrations):
+        for dialect, plan in each.plans.items():
+            file = json_name(each.name)
+            try:
+                abilities = _module(dialect).ABILITIES
+                tables_after(folder.migrations[: place + 1], dialect)
+            except InputError as error:
+                yield Problem(file, error.message, error.hint or "")
+                continue
+            for number, planned in enumerate(plan.steps, 1):
+                again = planned_as(planned, abilities)
+                if (planned.risk, planned.undo.steps, planned.undo.is_possible) != (
+                    again.risk,
+                    again.undo.steps,
+                    again.undo.is_possible,
+                ):
+                    message = f"`{each.name}`: the risk or the undo of step {number} is not that of the step"
+                    yield Problem(file, message, "plan it anew with this version of schemactl")
+
+
+def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
+    """Give migrations that another branch was faster than new numbers, and plan them from the schema before them now.
+
+    Args:
+        path: the folder.
+        names: the migrations that move behind the others; none for those that no other one follows.
+
+    Raises:
+        InputError: which of them moves is not clear, or their changes do not go together.
+    """
+    folder = read_folder(path)
+    moving = _moving(folder, names)
+    staying = [each for each in folder.migrations if each not in moving]
+    kept = {name: text for name, text in folder.files.items() if name != SUM_NAME}
+    moved: list[tuple[str, str]] = []
+    written: list[Migration] = []
+    for each in moving:
+        last = staying[-1] if staying else None
+        schema, base = _carried_over(folder, each, last)
+        made = _made(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
+        for dialect, plan in made.items():
+            _check_same_steps(each, dialect, plan)
+        again = Migration(
+            number=last.number + 1 if last is not None else 1,
+            title=each.title,
+            previous=last.mark if last is not None else None,
+            base=base.version_hash if base is not None else None,
+            schema=next(iter(made.values())).schema,
+            plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
+            start=each.start if last is None else None,
+        )
+        moved.append((each.name, again.name))
+        written.append(again)
+        staying.append(again)
+    renamed = _renamed_files(kept, moved)
+    generated = {json_name(each.name) for each in moving}
+    generated |= {sql_name(each.name, dialect) for each in moving for dialect in each.plans}
+    left = {name: text for name, text in {**kept, **renamed}.items() if name not in generated}
+    for name, text in renamed.items():
+        replace_file(path / name, text)
+    _write(path, left, written)
+    now = {json_name(each.name) for each in written}
+    now |= {sql_name(each.name, dialect) for each in written for dialect in each.plans}
+    for name in folder.files:
+        if name != SUM_NAME and name not in left and name not in now:
+            (path / name).unlink()
+    return RebaseReport(str(path), tuple(moved), schema_hash=staying[-1].target_hash if staying else None)
+
+
+def _renamed_files(files: dict[str, str], moved: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Take the files of the user's own that belong to moved migrations out of ``files``; return them renamed."""
+    names = dict(moved)
+    found = {}
+    for name in list(files):
+        of = migration_of_file(name)
+        if of is not None and of[0] in names and of[1] != "json" and names[of[0]] != of[0]:
+            found[f"{names[of[0]]}.{of[1]}"] = files.pop(name)
+    return found
+
+
+def _moving(folder: Folder, names: Sequence[str]) -> list[Migration]:
+    """Return the migrations that move, in their order.
+
+    Raises:
+        InputError: a name is none of the folder's, or nothing says which moves.
+    """
+    known = {each.name: each for each in folder.migrations}
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no migration `{name}`", hint=nearest_or_all(name, list(known)))
+    if names:
+        return [each for each in folder.migrations if each.name in names]
+    chains = _chains(folder.migrations)
+    if len(chains) <= 1:
+        return []
+    longest = max(len(chain) for chain in chains)
+    main = [chain for chain in chains if len(chain) == longest]
+    if len(main) > 1:
+        ends = ", ".join(f"`{chain[-1].name}`" for chain in main)
+        raise InputError(f"nothing says which of these moves: {ends}", hint="name those of your branch")
+    return [each for each in folder.migrations if each not in main[0]]
+
+
+def _chains(migrations: Sequence[Migration]) -> list[list[Migration]]:
+    """Return the lines of migrations from the first to each that no other one follows."""
+    by_mark = {each.mark: each for each in migrations}
+    followed = {each.previous for each in migrations}
+    chains = []
+    for end in (each for each in migrations if each.mark not in followed):
+        chain = [end]
+        while (before := chain[-1].previous) is not None and before in by_mark:
+            chain.append(by_mark[before])
+        chains.append(chain[::-1])
+    return chains
+
+
+def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> tuple[Schema, Schema | None]:
+    """Return the schema that a moved migration leads to now, and the one that it begins with.
+
+    Raises:
+        InputError: its changes do not go together with those that are before it now.
+    """
+    by_hash = {each.target_hash: each.target for each in folder.migrations}
+    if moving.start is not None:
+        by_hash[str(moving.base)] = schema_from_dict(moving.start)
+    before = by_hash.get(moving.base) if moving.base is not None else None
+    if moving.base is not None and before is None:
+        message = f"`{moving.name}` begins with the schema {moving.base}, which no migration of the folder leads to"
+        raise InputError(message, hint="plan it anew: delete its files, then `schemactl migrate plan REF --dir DIR`")
+    base = last.target if last is not None else before
+    if base is None or before is None or base.version_hash == before.version_hash:
+        return moving.target, base
+    changes = diff(before, moving.target, guess_renames=False)
+    own = [each for each in changes if not isinstance(each, HeaderChanged | ColumnsReordered)]
+    try:
+        return apply(base, own), base
+    except (KeyError, ValueError, InputError) as error:
+        message = f"the changes of `{moving.name}` do not go together with those before it: {error}"
+        raise InputError(message, hint="plan it anew from the merged schema") from error
+
+
+def _check_same_steps(moving: Migration, dialect: str, plan: MigrationPlan) -> None:
+    """Refuse a move that makes something else of a migration than what was reviewed."""
+    was = [planned.step for planned in moving.plans[dialect].steps]
+    becomes = [planned.step for planned in plan.steps]
+    if was != becomes:
+        message = f"`{moving.name}` would have other steps with {dialect} behind the others than it has now"
+        hint = "plan it anew from the merged schema: delete its files, then `schemactl migrate plan REF --dir DIR`"
+        raise InputError(message, hint=hint)

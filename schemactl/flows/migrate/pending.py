@@ -1,0 +1,194 @@
+"""How far a destination has come with a folder of migrations, and ``apply --dir``: it runs what is pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schemactl.destinations import MigrationSession, RunState
+from schemactl.errors import InputError, Location
+from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report
+from schemactl.flows.migrate.binding import elsewhere, plan_in
+from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
+from schemactl.flows.migrate.status import there_now
+from schemactl.flows.migrate.target import Found, Target, find_target, read_state
+from schemactl.migration.directory import Migration, json_name
+from schemactl.migration.plan import MigrationMark
+from schemactl.migration.reports import (
+    FolderApplyReport,
+    FolderStanding,
+    NextReport,
+    Obstacle,
+    Outcome,
+    Refusal,
+)
+from schemactl.migration.saved import mark_in
+
+AgreeToAll = Callable[[FolderApplyReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """What a destination does not have yet."""
+
+    standing: FolderStanding
+    migrations: tuple[Migration, ...]
+
+
+def stand(path: Path, to: str | None) -> FolderStanding:
+    """Return how far a destination has come; nothing is written.
+
+    Raises:
+        InputError: the folder cannot be trusted, or migrations were changed that the destination has.
+        DestinationError: the destination cannot be reached or read.
+    """
+    folder = sound_folder(path)
+    return _read(folder, find_target(to)).standing
+
+
+def plan_next_there(request: NextRequest, to: str) -> NextReport:
+    """Write the next migration of a folder after looking at the data of a destination that has all the others.
+
+    Raises:
+        InputError: the destination does not have all the others; or as ``next_migration``.
+        DestinationError: the destination cannot be reached or read.
+    """
+    folder, target = sound_folder(request.folder, may_be_new=True), find_target(to)
+    if folder.migrations and (pending := _read(folder, target).standing.pending):
+        hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
+        raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
+    report = draft_next(folder, replace(request, dialects=request.dialects or (target.kind,)))
+    if report.migration is None:
+        return report
+    there = read_report(_wanted(target, report.migration), ApplyRequest("", to, request.schemas, request.options))
+    stopping = tuple(each for each in there.refusals if each.obstacle is not Obstacle.DESTRUCTIVE)
+    return write_next(folder, replace(report, there=there, refusals=(*report.refusals, *stopping)))
+
+
+def apply_folder(
+    path: Path, request: ApplyRequest, agree: AgreeToAll, open_progress: OpenProgress
+) -> FolderApplyReport:
+    """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own.
+
+    Args:
+        path: the folder.
+        request: what was asked for; its reference is not looked at.
+        agree: shows what is pending, and returns whether it shall be applied.
+        open_progress: opens what is called for each step.
+
+    Raises:
+        InputError: the folder cannot be trusted, or there is nobody to ask.
+        DestinationError: the destination failed; migrations before the one that failed are kept.
+    """
+    folder, target = sound_folder(path), find_target(request.to)
+    ahead = _read(folder, target)
+    if not ahead.migrations:
+        outcome = Outcome.REFUSED if ahead.standing.blocker else Outcome.NOTHING
+        return FolderApplyReport(ahead.standing, None, (), outcome)
+    first, *later = ahead.migrations
+    shown = FolderApplyReport(
+        ahead.standing, read_report(_wanted(target, first), request), tuple(later), Outcome.REFUSED
+    )
+    losing = [each.name for each in later if any(step.is_destructive for step in plan_in(each, target).steps)]
+    if losing and not request.allows_destructive:
+        # Found out now, not when half of them have run.
+        blocker = Refusal(Obstacle.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
+        return replace(shown, standing=replace(ahead.standing, blocker=blocker))
+    if shown.next is not None and shown.next.refusals:
+        return shown
+    if not agree(shown):
+        return replace(shown, outcome=Outcome.DECLINED)
+    applied = []
+    for each in ahead.migrations:
+        applied.append(apply_wanted(_wanted(target, each), request, lambda _: True, open_progress))
+        if applied[-1].is_refused:
+            return replace(shown, applied=tuple(applied), outcome=Outcome.REFUSED)
+    return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
+
+
+def _wanted(target: Target, migration: Migration) -> Wanted:
+    return Wanted(target, migration.target, migration=migration)
+
+
+def _read(folder: Folder, target: Target) -> _Ahead:
+    last = folder.last
+    if last is None:
+        raise InputError(f"`{folder.path}` has no migration", hint="`schemactl migrate plan REF --dir DIR` writes one")
+    name = str(last.schema["name"])
+    for each in folder.migrations:
+        plan_in(each, target)
+    with target.open_for_reading(name, may_be_new=True) as session:
+        return _ahead(session, target, read_state(session, name), folder)
+
+
+def _ahead(session: MigrationSession, target: Target, found: Found, folder: Folder) -> _Ahead:
+    migrations = folder.migrations
+    done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
+    last = _check_applied(folder, done, session.origin)
+    count = _count_there(migrations, found.known_hash, last)
+    is_unfinished = found.unfinished is not None and (
+        (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
+    )
+    place = target.place(session)
+    there = there_now(found)
+    if count is None:
+        last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
+        message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
+        hint = (
+            "somebody else changed it: plan a migration to that schema, or `schemactl migrate rollback`, or "
+            "`schemactl migrate baseline`"
+        )
+        none = Refusal(Obstacle.ELSEWHERE, message, hint)
+        return _Ahead(FolderStanding(place, there, migrations[last - 1].name if last else None, (), none), ())
+    left = migrations[count:]
+    blocker: Refusal | None = None
+    if found.unfinished is not None and not is_unfinished:
+        hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
+        message = f"a run to the schema {found.unfinished.to_hash} stands half done"
+        blocker = Refusal(Obstacle.UNFINISHED, message, hint)
+    elif left and not is_unfinished:
+        blocker = elsewhere(session, target, found, left[0])
+    names = tuple(each.name for each in left)
+    at = migrations[count - 1].name if count else None
+    return _Ahead(FolderStanding(place, there, at, names, blocker, is_unfinished), left)
+
+
+def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> int:
+    """Return how many of a folder's migrations are up to the last one that the ledger has.
+
+    Raises:
+        InputError: one of them is missing, or was changed since.
+    """
+    known = {each.name: (number, each.mark) for number, each in enumerate(folder.migrations, 1)}
+    last = 0
+    for mark in done:
+        at = Location(str(folder.path / json_name(mark.name)))
+        if mark.name not in known:
+            hint = "take its files from git; a rebase moves only migrations that were applied nowhere"
+            raise InputError(
+                f"`{mark.name}` is applied to `{origin}`, and the folder does not have it", at=at, hint=hint
+            )
+        number, there = known[mark.name]
+        if there != mark:
+            hint = "take its files from git as they were, or `schemactl migrate rollback` it there first"
+            raise InputError(f"`{mark.name}` is applied to `{origin}`, and was changed since", at=at, hint=hint)
+        last = max(last, number)
+    return last
+
+
+def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last: int) -> int | None:
+    """Return how many migrations a destination has; None where its schema is none of theirs.
+
+    Args:
+        migrations: all of the folder.
+        known_hash: of the schema that the ledger names last.
+        last: how many there are up to the last one that the ledger has.
+    """
+    if last and migrations[last - 1].target_hash == known_hash:
+        return last
+    # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.
+    for number, each in enumerate(migrations, 1):
+        if each.target_hash == known_hash:
+            return number
+    return 0 if known_hash == migrations[0].base else None

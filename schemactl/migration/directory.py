@@ -1,0 +1,332 @@
+"""Migrations that live in git: numbered files in one folder, each bound to the schema and to the migration before it.
+
+A migration is bound to no destination. It says which schema it begins with and which one it leads to, and has the steps
+for each dialect that it was made for. All here are texts and values; who reads and writes the folder is a flow.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.migration.documents import note_from, to_document
+from schemactl.migration.notes import Note
+from schemactl.migration.plan import MigrationMark
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.saved import content_hash, planned_from, step_document
+from schemactl.migration.steps import column_of, table_of
+from schemactl.schema.types import Properties, Schema, schema_from_dict
+
+MARK: Final = "schemactl_migration"
+FORMAT: Final = 1
+SUM_NAME: Final = "schemactl.sum"
+
+_NAME: Final = re.compile(r"(?P<number>\d{4,})_(?P<title>[a-z0-9][a-z0-9_]*)")
+_FILE: Final = re.compile(rf"(?P<name>{_NAME.pattern})\.(?P<rest>.+)")
+_KEYS: Final = frozenset((MARK, "hash", "name", "previous", "base", "target", "plans", "start", "schema"))
+_LONGEST_TITLE: Final = 60
+_SUM_PREFIX: Final = "h1:"
+
+
+@dataclass(frozen=True, slots=True)
+class DialectPlan:
+    """The steps of a migration in one dialect: the kind of destination that takes them."""
+
+    steps: tuple[PlannedStep, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One migration of a folder.
+
+    Attributes:
+        number: its place in the folder, from 1; a rebase gives it another.
+        title: what it does, in lower case with underscores.
+        previous: the migration before it; None for the first one.
+        base: hash of the schema that a destination must have; None for none.
+        start: the schema that the first migration begins with, whole; None for no schema, and for all others.
+        schema: the stored form, whole, of the schema that it leads to.
+        plans: its steps by dialect.
+    """
+
+    number: int
+    title: str
+    previous: MigrationMark | None
+    base: str | None
+    schema: Properties
+    plans: Mapping[str, DialectPlan]
+    start: Properties | None = None
+
+    @property
+    def name(self) -> str:
+        """The number and the title, by which its files are called."""
+        return f"{self.number:04}_{self.title}"
+
+    @property
+    def target(self) -> Schema:
+        """The schema that a destination has afterwards."""
+        return schema_from_dict(self.schema)
+
+    @property
+    def target_hash(self) -> str:
+        """The hash of the schema that a destination has afterwards."""
+        found: str = self.schema["version_hash"]
+        return found
+
+    @property
+    def mark(self) -> MigrationMark:
+        """Return what the ledger, and the next migration, know of it."""
+        return MigrationMark(self.name, content_hash(_content(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a folder of migrations cannot be trusted.
+
+    Attributes:
+        file: the name of a file; None where it is about the folder.
+        message: part of a sentence, names in backquotes.
+        hint: the way out.
+    """
+
+    file: str | None
+    message: str
+    hint: str = ""
+
+
+def title_of(text: str) -> str:
+    """Return text as the title of a migration: lower case, with underscores.
+
+    >>> title_of("Add orders.Amount!")
+    'add_orders_amount'
+
+    Raises:
+        InputError: nothing of it can stand in a name.
+    """
+    found = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_LONGEST_TITLE].strip("_")
+    if not found:
+        raise InputError(f"`{text}` is no name of a migration", hint="letters, digits and underscores: `add_amount`")
+    return found
+
+
+def suggested_title(steps: Sequence[PlannedStep]) -> str:
+    """Return a title that says what the first step does."""
+    own = [each.step for each in steps if not table_of(each.step).startswith("_")]
+    if not own:
+        return "change_hints"
+    step = own[0]
+    verb = re.sub(r"(?<!^)([A-Z])", r"_\1", type(step).__name__).lower().partition("_")[0]
+    return title_of("_".join(part for part in (verb, table_of(step), column_of(step)) if part))
+
+
+def migration_of_file(name: str) -> tuple[str, str] | None:
+    """Return the migration's name and the rest of a file's name; None for a file of no migration."""
+    found = _FILE.fullmatch(name)
+    return (found["name"], found["rest"]) if found else None
+
+
+def json_name(migration: str) -> str:
+    """Return the name of the file that holds a migration."""
+    return f"{migration}.json"
+
+
+def sql_name(migration: str, dialect: str) -> str:
+    """Return the name of the file that shows a migration's statements."""
+    return f"{migration}.{dialect}.sql"
+
+
+def write_migration(migration: Migration) -> str:
+    """Return the text of the file that holds a migration."""
+    content = _content(migration)
+    return json.dumps({MARK: FORMAT, "hash": content_hash(content), **content}, indent=1, allow_nan=False) + "\n"
+
+
+def read_migration(text: str, file: str, at: Location) -> Migration:
+    """Read what ``write_migration`` has written.
+
+    Args:
+        text: of the file.
+        file: its name, which states number and title.
+        at: for messages.
+
+    Raises:
+        InputError: the text is no migration, of another format, of another name, or was changed since.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is no migration: {error}", at=at) from None
+    if not isinstance(document, dict) or MARK not in document:
+        raise InputError("this is no migration", at=at, hint="`schemactl migrate plan REF --dir DIR` writes one")
+    if document[MARK] != FORMAT or isinstance(document[MARK], bool):
+        raise InputError(f"this migration is of format {document[MARK]}, and {FORMAT} is known", at=at)
+    content = {name: value for name, value in document.items() if name not in (MARK, "hash")}
+    if document.get("hash") != content_hash(content):
+        raise InputError("this migration was changed after it was made", at=at, hint=_RESTORE)
+    try:
+        found = _migration(document)
+    except RecursionError:
+        raise InputError("this migration is damaged: it is nested too deeply", at=at) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"this migration is damaged: {error}", at=at) from error
+    if json_name(found.name) != file:
+        raise InputError(f"this is the migration `{found.name}` under another name", at=at, hint=_REBASE)
+    return found
+
+
+_RESTORE: Final = "take it from git as it was: a change is a migration of its own"
+_REBASE: Final = "`schemactl migrate rebase` gives a migration another number"
+_HASH: Final = "`schemactl migrate hash DIR` takes files of your own over; of a merge see `schemactl migrate rebase`"
+
+
+def _content(migration: Migration) -> dict[str, Any]:
+    schema = migration.schema
+    return {
+        "name": migration.name,
+        "previous": _mark_document(migration.previous) if migration.previous else None,
+        "base": migration.base,
+        "target": {key: schema[key] for key in ("name", "version", "version_hash")},
+        "plans": {
+            dialect: {
+                "steps": [step_document(step) for step in plan.steps],
+                "notes": [to_document(note, is_tagged=False) for note in plan.notes],
+            }
+            for dialect, plan in migration.plans.items()
+        },
+        "start": dict(migration.start) if migration.start is not None else None,
+        "schema": dict(schema),
+    }
+
+
+def _mark_document(mark: MigrationMark) -> dict[str, str]:
+    return {"name": mark.name, "hash": mark.hash}
+
+
+def _migration(document: Mapping[str, Any]) -> Migration:
+    if document.keys() != _KEYS:
+        raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
+    name = _NAME.fullmatch(document["name"])
+    if name is None:
+        raise ValueError(f"`{document['name']}` is no name of a migration")
+    schema, previous, start = document["schema"], document["previous"], document["start"]
+    target = {key: schema[key] for key in ("name", "version", "version_hash")}
+    if document["target"] != target:
+        raise ValueError("its target is not its schema's hash")
+    plans = {
+        dialect: DialectPlan(
+            tuple(planned_from(each) for each in plan["steps"]), tuple(note_from(each) for each in plan["notes"])
+        )
+        for dialect, plan in document["plans"].items()
+    }
+    if not plans or not all(re.fullmatch("[a-z]+", dialect) for dialect in plans):
+        raise ValueError("it has steps for no dialect")
+    return Migration(
+        number=int(name["number"]),
+        title=name["title"],
+        previous=MigrationMark(str(previous["name"]), str(previous["hash"])) if previous is not None else None,
+        base=None if document["base"] is None else str(document["base"]),
+        schema=schema,
+        plans=plans,
+        start=None if start is None else dict(start),
+    )
+
+
+def sql_text(migration: Migration, dialect: str) -> str:
+    """Return the statements of a migration as people read them. Nothing of it is run."""
+    return "\n".join(_sql_lines(migration, dialect)) + "\n"
+
+
+def _sql_lines(migration: Migration, dialect: str) -> Iterator[str]:
+    yield f"-- {migration.name} for {dialect}: schema {_one_line(migration.schema['name'])}"
+    yield f"-- from {migration.base or 'no schema'} to {migration.target_hash}"
+    yield f"-- To be read only: {json_name(migration.name)} is what runs, in the dataset of each destination."
+    for number, planned in enumerate(migration.plans[dialect].steps, 1):
+        names = ".".join(part for part in (table_of(planned.step), column_of(planned.step)) if part)
+        yield ""
+        yield f"-- {number}. {type(planned.step).__name__} {_one_line(names)}: {planned.risk}"
+        if not planned.undo.is_possible:
+            yield f"--    cannot be undone: {_one_line(planned.undo.note)}"
+        yield from (f"{statement};" for statement in planned.statements)
+
+
+def _one_line(text: str) -> str:
+    """Return text that stays within a comment."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def file_hash(content: str) -> str:
+    """Return the hash of a file as a sum file states it; line ends do not count, as git may change them."""
+    text = content.replace("\r\n", "\n")
+    return _SUM_PREFIX + base64.b64encode(hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()).decode()
+
+
+def sum_text(files: Mapping[str, str]) -> str:
+    """Return the sum file of a folder: a hash of all, and one for each file, as Atlas and Go have it.
+
+    Two branches that both add a migration change its first line, so git does not merge them unseen.
+    """
+    lines = "".join(f"{name} {file_hash(content)}\n" for name, content in sorted(files.items()) if name != SUM_NAME)
+    return f"{file_hash(lines)}\n{lines}"
+
+
+def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
+    """Yield what is wrong with a folder whose migrations could be read.
+
+    Args:
+        files: the texts of its files, by name.
+        migrations: by number and name.
+    """
+    yield from _sum_problems(files)
+    for before, after in zip((None, *migrations), migrations, strict=False):
+        file = json_name(after.name)
+        if before is not None and before.number == after.number:
+            message = f"number {after.number} is there twice: `{before.name}` and `{after.name}`"
+            yield Problem(file, message, "`schemactl migrate rebase` moves one of them behind the other")
+        elif after.previous != (before.mark if before else None):
+            stated = f"`{after.previous.name}`" if after.previous else "no migration"
+            there = f"`{before.name}`" if before else "none is there"
+            if before is not None and after.previous is not None and after.previous.name == before.name:
+                message = f"`{after.name}` was made for another `{before.name}` than the one that is there"
+            else:
+                message = f"`{after.name}` was made to follow {stated}, and {there} is before it"
+            yield Problem(file, message, _REBASE)
+        elif before is not None and after.base != before.target_hash:
+            yield Problem(file, f"`{after.name}` does not begin with the schema of `{before.name}`", _REBASE)
+        elif before is not None and after.plans.keys() != before.plans.keys():
+            yield Problem(file, f"`{after.name}` is for other dialects than `{before.name}`", "plan it anew")
+    for each in migrations:
+        for dialect in each.plans:
+            shown = files.get(sql_name(each.name, dialect))
+            if shown is not None and shown.replace("\r\n", "\n") != sql_text(each, dialect):
+                yield Problem(
+                    sql_name(each.name, dialect), f"this is not the SQL of `{each.name}`, which is what runs", _RESTORE
+                )
+
+
+def _sum_problems(files: Mapping[str, str]) -> Iterator[Problem]:
+    stated = files.get(SUM_NAME)
+    if stated is None:
+        if files:
+            yield Problem(SUM_NAME, "the sum file is missing", _RESTORE)
+        return
+    if re.search(r"^(<<<<<<<|=======|>>>>>>>)", stated, re.MULTILINE):
+        yield Problem(SUM_NAME, "two branches have changed the folder: git left its marks here", _REBASE)
+        return
+    first, *lines = stated.replace("\r\n", "\n").splitlines() or [""]
+    if first != file_hash("".join(f"{line}\n" for line in lines)):
+        yield Problem(SUM_NAME, "the sum file was changed by hand, or by a merge", _HASH)
+    known = dict(line.rpartition(" ")[::2] for line in lines)
+    for name in sorted(files.keys() - known.keys() - {SUM_NAME}):
+        yield Problem(name, f"`{name}` was added, and the sum file does not know it", _HASH)
+    for name, stated_hash in known.items():
+        if name not in files:
+            yield Problem(name, f"`{name}` is missing", _RESTORE)
+        elif file_hash(files[name]) != stated_hash:
+            yield Problem(name, f"`{name}` was changed", _RESTORE)
