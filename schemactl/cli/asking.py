@@ -34,6 +34,28 @@ def ask(question: str, text: str, terminal: Terminal, *, is_agreed: bool, is_sho
     return _agrees(question, terminal)
 
 
+def confirm_loss(name: str, typed: str | None, terminal: Terminal) -> bool:
+    """Return whether a person has typed the name of a protected destination at which data will be lost.
+
+    Args:
+        name: of the destination.
+        typed: beforehand (``--confirm``); None where nothing was.
+        terminal: where it is asked for.
+
+    Raises:
+        InputError: another name was typed beforehand, or there is nobody to ask.
+    """
+    if typed is not None:
+        if typed != name:
+            raise InputError(f"`{typed}` is not the destination's name, and nothing was done", hint=f"it is `{name}`")
+        return True
+    if not sys.stdin.isatty():
+        message = f"`{name}` is protected, and data would be lost: nothing was done"
+        raise InputError(message, hint=f"`--confirm {name}` says so beforehand; `--yes` is not enough")
+    terminal.report(f"`{name}` is protected, and data will be lost. Type its name to confirm: ")
+    return sys.stdin.readline().strip() == name
+
+
 def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
     """Return what asks a person, who is asked without a question mark; None where nobody is there."""
     return partial(_agrees, terminal=terminal) if sys.stdin.isatty() and sys.stderr.isatty() else None

@@ -86,6 +86,11 @@ class Bare:
     looks_like_value: str
 
 
+@dataclass(frozen=True, slots=True)
+class Dest:
+    """Marks an option that takes the address of a destination, or the name that settings give one."""
+
+
 TextOrJson = Annotated[
     Literal["text", "json"],
     typer.Option("--format", help="How the result is printed."),
@@ -618,6 +623,7 @@ class OptionSpec:
         is_required: whether it has no default.
         bare: what it is where it stands without a value; None where it cannot.
         group: the heading below which help shows it.
+        is_destination: whether it takes the address of a destination, or a name that settings give one.
     """
 
     name: str
@@ -630,6 +636,7 @@ class OptionSpec:
     setting: Setting | None
     bare: Bare | None
     group: Group
+    is_destination: bool = False
 
     @property
     def is_in_file_only(self) -> bool:
@@ -672,6 +679,7 @@ def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
         setting=next((extra for extra in extras if isinstance(extra, Setting)), None),
         bare=next((extra for extra in extras if isinstance(extra, Bare)), None),
         group=next((extra for extra in extras if isinstance(extra, Group)), Group.OPTIONS),
+        is_destination=any(isinstance(extra, Dest) for extra in extras),
     )
 
 

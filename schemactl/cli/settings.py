@@ -33,6 +33,7 @@ FILE_NAME = "schemactl.toml"
 PROJECT_FILE_NAME = "pyproject.toml"
 OWN_FILE_NAME = "config.toml"
 
+_OF_DESTINATIONS = ("address", "address-env", "dataset", "protected")
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 
@@ -127,6 +128,12 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
     return options(**values)
 
 
+def stated_value(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Any:
+    """Return what an option is stated to be, its default left out; None where nothing states it."""
+    found = next(_found(spec, command, stated, surroundings), None)
+    return found.value if found is not None else None
+
+
 def find_place(
     message: str, options: type[CommonOptions], command: str, stated: tuple[Stated, ...], surroundings: Surroundings
 ) -> Location | None:
@@ -152,6 +159,7 @@ def warn_of_misspelt(
     """
     own = {spec.variable for spec in option_specs(options)}
     others = [name for name in environ if name.startswith(VARIABLE_PREFIX) and name not in own]
+    others = [name for name in others if not name.startswith(f"{VARIABLE_PREFIX}TO_")]  # addresses of destinations
     if not others:
         return
     known = own | {spec.variable for each in commands().values() for spec in option_specs(each)}
@@ -358,7 +366,12 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
     shared = sorted({key for keys in per_command.values() for key in keys})
     tables = {**_sections(commands), **per_command}
     for key, value in file.table.items():
-        if key in tables:
+        if key == "destinations":
+            for name, stated in _subtable({key: value}, key, file.path).items():
+                for inner in _subtable({name: stated}, name, file.path):
+                    known = (*_OF_DESTINATIONS, *per_command.get("migrate", ()), *per_command.get("normalize", ()))
+                    _check_key(inner, f"{key}.{name}.", known, file)
+        elif key in tables:
             for inner in _subtable({key: value}, key, file.path):
                 _check_key(inner, f"{key}.", tables[key], file)
         else:

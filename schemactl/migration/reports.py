@@ -332,11 +332,51 @@ class FolderApplyReport:
 
     standing: FolderStanding
     next: PlanReport | None
-    later: tuple[Migration, ...]
+    later: tuple[MigrationPlan, ...]
     outcome: Outcome
     applied: tuple[ApplyReport, ...] = ()
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether a step of what is pending loses data."""
+        first = (self.next.plan,) if self.next is not None else ()
+        return any(plan.is_destructive for plan in (*first, *self.later))
 
     @property
     def is_refused(self) -> bool:
         """Whether what was to be done was not done, or not all of it."""
         return is_refused(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One of two destinations that are compared.
+
+    Attributes:
+        there: what its ledger names last; None where it has none.
+        migration: the last migration of a folder that it has; None where it has none.
+    """
+
+    place: Place
+    there: SchemaThere | None
+    migration: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareReport:
+    """How two destinations differ.
+
+    Attributes:
+        base, head: the two.
+        changes: from the tables of the first to those of the second, in terms that both keep.
+    """
+
+    base: Compared
+    head: Compared
+    changes: tuple[Change, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both have the same tables, and their ledgers name the same schema."""
+        hashes = {each.there.version_hash if each.there is not None else None for each in (self.base, self.head)}
+        return not self.changes and len(hashes) == 1

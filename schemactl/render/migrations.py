@@ -13,12 +13,15 @@ from schemactl.migration.directory import Migration, Problem, json_name, write_m
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.reports import (
     CheckReport,
+    Compared,
+    CompareReport,
     FolderApplyReport,
     FolderStanding,
     NextReport,
     Outcome,
     RebaseReport,
 )
+from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 from schemactl.render.migrate import print_plan_report, show_refusal
@@ -31,6 +34,7 @@ from schemactl.render.migrate_json import (
 )
 from schemactl.render.plan import print_plan
 from schemactl.render.review_words import count
+from schemactl.render.reviews.json import change_document
 
 _GOOD = "green"
 
@@ -108,9 +112,7 @@ def print_pending(report: FolderApplyReport, look: Look) -> str:
     parts = [print_standings([report.standing], look)]
     if report.next is not None:
         parts.append(print_plan_report(report.next, look))
-    for each in report.later:
-        plan = next(plan for plan in plans_of(each) if plan.place.kind == report.standing.place.kind)
-        parts.append(print_plan(plan, look))
+    parts += [print_plan(plan, look) for plan in report.later]
     return "\n".join(part for part in parts if part)
 
 
@@ -205,4 +207,51 @@ def _standing_document(standing: FolderStanding) -> dict[str, Any]:
         "is_unfinished": standing.is_unfinished,
         "is_settled": standing.is_settled,
         "blocker": refusals_document([standing.blocker])[0] if standing.blocker is not None else None,
+    }
+
+
+def print_compared(report: CompareReport, look: Look) -> str:
+    """Return how two destinations differ."""
+    sections: list[list[RenderableType]] = [] if look.is_quiet else [list(_compared(each)) for each in _sides(report)]
+    changes: list[RenderableType] = [
+        warning("differs", escape(f"`{full_name(change)}`: {describe(change)}")) for change in report.changes
+    ]
+    if changes:
+        sections.append(changes)
+    if report.is_same:
+        sections.append([Text("The same schema, and the same tables.", style=_GOOD)])
+    elif report.changes:
+        sections.append([Text(f"{count(len(changes), 'difference')}, from the first to the second.", style="bold")])
+    else:
+        sections.append([Text("The same tables; their ledgers name different schemas.", style="bold")])
+    return print_sections(sections, look)
+
+
+def _sides(report: CompareReport) -> tuple[Compared, Compared]:
+    return report.base, report.head
+
+
+def _compared(side: Compared) -> Iterator[RenderableType]:
+    yield Text(f"{escape(side.place.origin)}, dataset {escape(side.place.dataset)}", style="bold")
+    there = side.there
+    what = f"version {there.version}, hash {there.version_hash}" if there is not None else "no schema"
+    at = f", migration {side.migration}" if side.migration is not None else ""
+    yield indented(Text(f"{what}{escape(at)}"))
+
+
+def compared_document(report: CompareReport) -> dict[str, Any]:
+    """Return what ``compare`` prints as JSON."""
+    sides = [
+        {
+            "place": place_document(each.place),
+            "there": schema_document(each.there) if each.there is not None else None,
+            "migration": each.migration,
+        }
+        for each in _sides(report)
+    ]
+    return {
+        "is_same": report.is_same,
+        "base": sides[0],
+        "head": sides[1],
+        "changes": [change_document(change) for change in report.changes],
     }

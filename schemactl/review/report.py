@@ -166,6 +166,7 @@ class Report:
         reviews: one a schema, by name.
         unmatched: silences that match nothing, or are over.
         data: the sources whose values were counted.
+        command: that has made it.
     """
 
     compatibility: Compatibility
@@ -173,6 +174,7 @@ class Report:
     unmatched: tuple[Silence, ...] = ()
     is_transitive: bool = False
     data: tuple[str, ...] = ()
+    command: str = "schemactl diff"
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -119,6 +119,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "export crm --to jsonschema --output crm.json",
             "export crm --to odcs --output crm.odcs.yaml",
             f"migrate apply crm --to {DATABASE} --yes",
+            "migrate plan crm --dir migrations --dialect duckdb",
         ):
             assert run([*call.split(), "--quiet"]) == 0
         for call in ("init -q -b main", "add schemas", "-c user.name=a -c user.email=b@c.d commit -q -m first"):
@@ -127,6 +128,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # What the edit adds is what a plan, and then a rollback, has to do.
         assert run(["sync", "crm", "--yes", "--quiet"]) == 0
         assert run(["migrate", "plan", "crm", "--to", DATABASE, "--out", "crm.plan.json", "--quiet"]) == 0
+        assert run(["migrate", "plan", "crm", "--dir", "migrations", "--name", "add_phone", "--quiet"]) == 0
         assert run(["edit", "crm", "--column", "vip:text", "--quiet"]) == 0
     return folder
 
@@ -162,7 +164,7 @@ def test_examples_run(
 ) -> None:
     later = str(date.today() + timedelta(days=30))
     args = [later if arg == "2030-06-30" else arg for arg in shlex.split(call)[1:]]
-    if words[-1] in ("baseline", "status", "verify"):
+    if words[-1] in ("baseline", "status", "verify", "compare"):
         assert run(["migrate", "apply", "crm", "--to", DATABASE, "--yes", "--quiet"]) == 0
     monkeypatch.setattr("sys.stdin", Person("yes\n"))
 

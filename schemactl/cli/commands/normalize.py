@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.asking import agreeing
-from schemactl.cli.options import DataOptions, Group, Setting, TextOrJson
+from schemactl.cli.options import DataOptions, Dest, Group, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -43,9 +43,11 @@ class Options(DataOptions):
             metavar="DEST",
             help="Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
             "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, "
-            "`dlt:NAME` (any destination of dlt's); `?dataset=NAME` names the database schema.",
+            "`dlt:NAME` (any destination of dlt's); `?dataset=NAME` names the database schema. Or a name "
+            "that settings give one: `[destinations.prod]`.",
         ),
         Setting(),
+        Dest(),
         Group.LOAD,
     ] = "warehouse"
     rejects: Annotated[

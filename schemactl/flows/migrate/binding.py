@@ -34,7 +34,7 @@ from schemactl.schema.changes import (
 
 
 def plan_in(migration: Migration, target: Target) -> DialectPlan:
-    """Return the steps of a migration for a kind of destination.
+    """Return the steps of a migration for a kind of destination, with the risks and undos that they have there.
 
     Raises:
         InputError: it has none.
@@ -43,7 +43,8 @@ def plan_in(migration: Migration, target: Target) -> DialectPlan:
     if found is None:
         hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
         raise InputError(f"`{migration.name}` is for {', '.join(migration.plans)}, not for {target.kind}", hint=hint)
-    return found
+    abilities = target.module.ABILITIES
+    return replace(found, steps=tuple(planned_as(planned, abilities) for planned in found.steps))
 
 
 def report_bound(

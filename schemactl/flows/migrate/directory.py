@@ -154,7 +154,7 @@ def check_folder(path: Path, reference: str | None = None, schemas: Path = Path(
         InputError: there is no such folder, or the schema cannot be read.
     """
     folder = read_folder(path)
-    problems = [*folder.problems, *(() if folder.problems else _not_genuine(folder))]
+    problems = list(check_problems(folder))
     wanted = find_wanted(reference, schemas) if reference is not None else None
     last = folder.last
     if wanted is not None and (last is None or last.target_hash != wanted.version_hash):
@@ -163,6 +163,11 @@ def check_folder(path: Path, reference: str | None = None, schemas: Path = Path(
         message = f"the schema `{wanted.name}` has changes without a migration: {there}, hash {wanted.version_hash}"
         problems.append(Problem(json_name(last.name) if last else None, message, hint))
     return CheckReport(str(path), tuple(each.name for each in folder.migrations), tuple(problems))
+
+
+def check_problems(folder: Folder) -> tuple[Problem, ...]:
+    """Return all that is wrong with a folder, what its migrations say of their steps included."""
+    return folder.problems or tuple(_not_genuine(folder))
 
 
 def hash_folder(path: Path) -> CheckReport:
@@ -265,11 +270,16 @@ def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
         hint = "`--dialect postgresql`, or several: `--dialect duckdb,postgresql`; or name a destination, `--to DEST`"
         raise InputError("the first migration of a folder says for which dialect they are", hint=hint)
     for each in stated:
-        _module(each)
+        module_of(each)
     return tuple(dict.fromkeys(stated))
 
 
-def _module(dialect: str) -> MigratingDestination:
+def module_of(dialect: str) -> MigratingDestination:
+    """Return the destination of a dialect.
+
+    Raises:
+        InputError: there is none.
+    """
     found = DESTINATIONS.get(dialect)
     if found is None or not hasattr(found, "connect"):
         raise InputError(f"`{dialect}` is no kind of a destination", hint=nearest_or_all(dialect, list(DESTINATIONS)))
@@ -284,7 +294,7 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
     """
     tables: dict[str, Table] = {}
     if migrations and migrations[0].start is not None:
-        tables = _tables_of(schema_from_dict(migrations[0].start), _module(dialect))
+        tables = _tables_of(schema_from_dict(migrations[0].start), module_of(dialect))
     for each in migrations:
         try:
             run(tables, [planned.step for planned in each.plans[dialect].steps])
@@ -317,7 +327,7 @@ def _made(
     chosen = replace(options, keeps_removed=not allows_destructive, removed_before=frozenset(names))
     made = {}
     for dialect in dialects:
-        module = _module(dialect)
+        module = module_of(dialect)
         tables = tables_after(before, dialect) if before else _tables_of(base, module) if base is not None else {}
         catalogue = Schema(name=schema.name, tables=tables)
         proposal = plan_steps(catalogue, schema, base, stored=module.stored, abilities=module.ABILITIES, options=chosen)
@@ -354,7 +364,7 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
         for dialect, plan in each.plans.items():
             file = json_name(each.name)
             try:
-                abilities = _module(dialect).ABILITIES
+                abilities = module_of(dialect).ABILITIES
                 tables_after(folder.migrations[: place + 1], dialect)
             except InputError as error:
                 yield Problem(file, error.message, error.hint or "")

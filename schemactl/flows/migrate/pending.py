@@ -9,7 +9,7 @@ from pathlib import Path
 from schemactl.destinations import MigrationSession, RunState
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report
-from schemactl.flows.migrate.binding import elsewhere, plan_in
+from schemactl.flows.migrate.binding import elsewhere, plan_in, unbound_plan
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.status import there_now
 from schemactl.flows.migrate.target import Found, Target, find_target, read_state
@@ -87,10 +87,9 @@ def apply_folder(
         outcome = Outcome.REFUSED if ahead.standing.blocker else Outcome.NOTHING
         return FolderApplyReport(ahead.standing, None, (), outcome)
     first, *later = ahead.migrations
-    shown = FolderApplyReport(
-        ahead.standing, read_report(_wanted(target, first), request), tuple(later), Outcome.REFUSED
-    )
-    losing = [each.name for each in later if any(step.is_destructive for step in plan_in(each, target).steps)]
+    plans = tuple(unbound_plan(each, target, ahead.standing.place) for each in later)
+    shown = FolderApplyReport(ahead.standing, read_report(_wanted(target, first), request), plans, Outcome.REFUSED)
+    losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
         blocker = Refusal(Obstacle.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")

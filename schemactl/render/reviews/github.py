@@ -52,8 +52,8 @@ def render(report: Report) -> str:
 
 def _summary(report: Report, left: Mapping[str, int]) -> str:
     more = ", ".join(count(number, kind) for kind, number in left.items() if number)
-    message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `schemactl diff` prints all"
-    return f"::notice title=schemactl diff::{_escape_message(escape(message))}\n"
+    message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `{report.command}` prints all"
+    return f"::notice title={report.command}::{_escape_message(escape(message))}\n"
 
 
 def _command(finding: Finding) -> str:

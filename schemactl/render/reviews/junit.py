@@ -23,7 +23,7 @@ def render(report: Report) -> str:
     Silenced findings are skipped with their reason, cosmetic ones are left out; a schema without any finding has one
     case that passes.
     """
-    root = ElementTree.Element("testsuites", {"name": "schemactl diff"})
+    root = ElementTree.Element("testsuites", {"name": report.command})
     root.extend(_suite(review) for review in report.reviews)
     _count(root, root)
     ElementTree.indent(root)

@@ -90,7 +90,7 @@ def _head(report: Report) -> Iterator[str]:
     worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
     symbol = _SYMBOLS.get(worst, ":white_check_mark:") if worst else ":white_check_mark:"
     yield f"### {symbol} Schema review: {words.summary(report)}"
-    yield _prose(words.scope(report))
+    yield prose(words.scope(report))
 
 
 def _shown(report: Report) -> list[Finding]:
@@ -100,30 +100,31 @@ def _shown(report: Report) -> list[Finding]:
 
 
 def _row(finding: Finding, report: Report) -> str:
-    return f"| {_word(finding)} | {_code(finding.rule)} | {_where(finding, report)} | {'<br>'.join(_what(finding))} |\n"
+    return f"| {word(finding)} | {code(finding.rule)} | {_where(finding, report)} | {'<br>'.join(_what(finding))} |\n"
 
 
-def _word(finding: Finding) -> str:
-    word = "contract violation" if finding.is_violation else words.WORDS.get(finding.severity, "note")
-    return f"{_SYMBOLS.get(finding.severity, _SYMBOLS[Severity.INFO])} {word}"
+def word(finding: Finding) -> str:
+    """Return the severity of a finding, with its symbol."""
+    name = "contract violation" if finding.is_violation else words.WORDS.get(finding.severity, "note")
+    return f"{_SYMBOLS.get(finding.severity, _SYMBOLS[Severity.INFO])} {name}"
 
 
 def _where(finding: Finding, report: Report) -> str:
     thing = _thing(finding.table, finding.column)
-    schema = _code(show_name(_short(finding.schema)))
+    schema = code(show_name(_short(finding.schema)))
     return f"{schema}: {thing}" if thing and len(report.reviews) > 1 else thing or schema
 
 
 def _what(finding: Finding) -> Iterator[str]:
-    yield _prose(finding.message)
+    yield prose(finding.message)
     if counted := words.counted(finding):
-        yield _prose(counted)
+        yield prose(counted)
     if finding.advice:
-        yield _prose(finding.advice)
+        yield prose(finding.advice)
     if finding.against is not None:
-        yield f"breaks {_code(finding.against)}"
+        yield f"breaks {code(finding.against)}"
     if at := words.location(finding):
-        yield _code(str(at))
+        yield code(str(at))
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -131,8 +132,8 @@ def _notes(report: Report) -> Iterator[str]:
     if number:
         yield f"{words.count(number, 'finding')} silenced."
     for silence in report.unmatched:
-        at = f"{_code(str(silence.at))}: " if silence.at else ""
-        yield f":warning: {at}{_prose(words.unmatched(silence))}"
+        at = f"{code(str(silence.at))}: " if silence.at else ""
+        yield f":warning: {at}{prose(words.unmatched(silence))}"
 
 
 def _opening(review: Review) -> str:
@@ -145,7 +146,7 @@ def _details(review: Review) -> Iterator[Callable[[], str]]:
         if version is not None:
             yield partial(_version, side, version)
     for mark, sentence in (("", words.what_hash_says(review)), *((":warning: ", edit) for edit in words.edits(review))):
-        yield partial("- {}{}\n".format, mark, _prose(sentence))
+        yield partial("- {}{}\n".format, mark, prose(sentence))
     findings = [finding for finding in review.findings if words.is_shown(finding)]
     silenced = [finding for finding in review.findings if finding.silence]
     yield from _listed("Findings", partial(_in_full, review), findings)
@@ -164,21 +165,21 @@ def _item(title: str, show: Callable[[Item], str], item: Item) -> str:
 
 
 def _version(side: str, version: Version) -> str:
-    return f"- {side}: {_code(version.origin)}, version {version.number}, hash {_code(version.hash)}\n"
+    return f"- {side}: {code(version.origin)}, version {version.number}, hash {code(version.hash)}\n"
 
 
 def _change(review: Review, change: Change) -> str:
-    return f"{_label(*place(change))}: {_prose(describe(change))}{_sources(review, *place(change))}"
+    return f"{_label(*place(change))}: {prose(describe(change))}{_sources(review, *place(change))}"
 
 
 def _sources(review: Review, table: str | None, column: str | None) -> str:
     paths = review.sources.get((table, column), ()) if table is not None else ()
-    return f" from {', '.join(map(_code, paths))}" if paths else ""
+    return f" from {', '.join(map(code, paths))}" if paths else ""
 
 
 def _in_full(review: Review, finding: Finding) -> str:
     sources = _sources(review, finding.table, finding.column)
-    lines = [f"{_code(finding.rule)} {_label(finding.table, finding.column)}: {_prose(finding.title)}{sources}"]
+    lines = [f"{code(finding.rule)} {_label(finding.table, finding.column)}: {prose(finding.title)}{sources}"]
     lines.extend(
         _value(name, value)
         for name, value in (("before", finding.before), ("after", finding.after))
@@ -187,17 +188,17 @@ def _in_full(review: Review, finding: Finding) -> str:
     impact = finding.impact
     lines.append(f"readers: {impact.readers}, writers: {impact.writers}, stored data: {impact.data}")
     if finding.severity.rank >= Severity.WARN.rank:
-        lines.append(f"fix: {_prose(finding.fix)}")
+        lines.append(f"fix: {prose(finding.fix)}")
     return "<br>".join(lines)
 
 
 def _value(name: str, value: Any) -> str:
-    return f"{name}: {_code(show_value(value))}"
+    return f"{name}: {code(show_value(value))}"
 
 
 def _silenced(finding: Finding) -> str:
-    reason = f"<br>{_prose(words.silenced(finding.silence))}" if finding.silence else ""
-    return f"{_code(finding.rule)} {_label(finding.table, finding.column)}: {_prose(finding.message)}{reason}"
+    reason = f"<br>{prose(words.silenced(finding.silence))}" if finding.silence else ""
+    return f"{code(finding.rule)} {_label(finding.table, finding.column)}: {prose(finding.message)}{reason}"
 
 
 def _label(table: str | None, column: str | None) -> str:
@@ -206,13 +207,13 @@ def _label(table: str | None, column: str | None) -> str:
 
 def _thing(table: str | None, column: str | None) -> str:
     names = [show_name(_short(name)) for name in (table, column) if name is not None]
-    return _code(".".join(names)) if names else ""
+    return code(".".join(names)) if names else ""
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Return a sentence as Markdown, what stands in backquotes as code."""
     *pairs, last = re.split(r"`([^`]*)`", _short(text))
-    return "".join(_code(part) if number % 2 else _plain(part) for number, part in enumerate(pairs)) + _plain(last)
+    return "".join(code(part) if number % 2 else _plain(part) for number, part in enumerate(pairs)) + _plain(last)
 
 
 def _plain(text: str) -> str:
@@ -222,7 +223,7 @@ def _plain(text: str) -> str:
     return re.sub(r"://|(?i:(?<=www)\.)", lambda found: f"{_entity(found)}{found[0][1:]}", safe)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Return text on one line as code; in backquotes where they hold it, else in the HTML for it."""
     short = escape(_short(text))
     return f"`{short}`" if _PLAIN_CODE.fullmatch(short) else f"<code>{_html(short)}</code>"

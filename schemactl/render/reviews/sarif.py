@@ -53,13 +53,13 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed],
-        **({"invocations": [_left_out(len(every) - LIMIT)]} if len(every) > LIMIT else {}),
+        **({"invocations": [_left_out(len(every) - LIMIT, report.command)]} if len(every) > LIMIT else {}),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _left_out(number: int) -> dict[str, Any]:
-    message = f"{count(number, 'result')} left out: GitHub shows {LIMIT:,}; `schemactl diff --format json` has all"
+def _left_out(number: int, command: str) -> dict[str, Any]:
+    message = f"{count(number, 'result')} left out: GitHub shows {LIMIT:,}; `{command} --format json` has all"
     notification = {"level": "warning", "message": {"text": message}}
     return {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
 

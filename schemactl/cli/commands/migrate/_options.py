@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import Group, Setting, SparkCommandOptions, TextOrJson
+from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.time_limit import read_seconds
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
     from schemactl.destinations import Patience
     from schemactl.migration.options import PlanOptions
+
+
+FindingsFormat = Annotated[
+    Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"],
+    typer.Option("--format", help="How the result is printed."),
+    Setting(),
+    Group.OUTPUT,
+]
+"""The option ``--format`` of those whose result has findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +37,11 @@ class MigrateOptions(SparkCommandOptions):
             metavar="DEST",
             help="The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
             "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the "
-            "database schema.",
+            "database schema. Or a name that settings give one: `[destinations.prod]`.",
         ),
         Setting(),
+        Dest(),
     ] = None
-    format: TextOrJson = "text"
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
@@ -135,6 +144,21 @@ class WritingOptions(MigrateOptions):
         Setting(),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            "--confirm",
+            metavar="NAME",
+            help="The name of a protected destination, which else is asked for where data is lost.",
+        ),
+    ] = None
+    named_destination: Annotated[list[StatedTable], Setting(in_file_only=True)] = field(default_factory=list)
+
+    @property
+    def protected_name(self) -> str | None:
+        """The name that settings give the destination, where they protect it."""
+        named = self.named_destination[0].values if self.named_destination else {}
+        return str(named["name"]) if named.get("protected") is True else None
 
     def patience(self) -> Patience:
         """Return how long to wait for others.
@@ -191,6 +215,16 @@ class FolderOptions(MigrateOptions):
         str | None,
         typer.Option("--dir", metavar="DIR", help="The folder of the migrations that live in git: `migrations`."),
     ] = None
+
+
+def check_is_plain(name: str, instead: str) -> None:
+    """Refuse a format that a result has not.
+
+    Raises:
+        InputError: it is neither text nor JSON.
+    """
+    if name not in ("text", "json"):
+        raise InputError(f"this result has no `{name}` (`--format`)", hint=f"known: `text`, `json`; {instead}")
 
 
 def read_count(text: str, option: str, least: int = 1) -> int:

@@ -14,9 +14,6 @@ Examples:
 
     # Run the migrations of a folder that are pending
     schemactl migrate apply --dir migrations --to duckdb:///crm.duckdb
-
-    # Run a plan that was reviewed
-    schemactl migrate apply crm.plan.json --to duckdb:///crm.duckdb --yes
 """
 
 from __future__ import annotations
@@ -30,6 +27,7 @@ import typer
 from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, SigningOptions, WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
+from schemactl.cli.options import TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate apply``."""
 
+    format: TextOrJson = "text"
     reference: Annotated[
         str | None,
         typer.Argument(
@@ -56,7 +55,7 @@ class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.asking import ask
+    from schemactl.cli.asking import ask, confirm_loss
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
     from schemactl.render.console import Look
@@ -78,15 +77,21 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
 
+    def may_lose(is_destructive: bool) -> bool:
+        name = options.protected_name if is_destructive else None
+        return name is None or confirm_loss(name, options.confirm, terminal)
+
     def agree(report: PlanReport) -> bool:
         shown = print_plan_report(report, look)
         is_shown = options.format == "text"
-        return ask(question(report.plan), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        agreed = ask(question(report.plan), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        return agreed and may_lose(report.plan.is_destructive)
 
     def agree_to_all(report: FolderApplyReport) -> bool:
         is_shown = options.format == "text"
         shown = print_pending(report, look)
-        return ask(folder_question(report), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        agreed = ask(folder_question(report), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        return agreed and may_lose(report.is_destructive)
 
     if options.dir is not None:
         done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))

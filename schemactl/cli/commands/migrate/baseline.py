@@ -22,6 +22,7 @@ import typer
 from schemactl.cli.commands.migrate._options import WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
+from schemactl.cli.options import TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """Options of ``schemactl migrate baseline``."""
 
+    format: TextOrJson = "text"
     reference: Annotated[
         str, typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references)
     ]

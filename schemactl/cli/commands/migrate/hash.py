@@ -5,6 +5,9 @@ Migrations themselves stay as they were made: one that was changed is refused, w
 Examples:
     # Take over a step of your own
     schemactl migrate hash migrations
+
+    # Print what is wrong with the migrations for a script
+    schemactl migrate hash migrations --format json
 """
 
 from __future__ import annotations

@@ -15,9 +15,6 @@ Examples:
 
     # Write the next migration, to be reviewed and committed
     schemactl migrate plan crm --dir migrations --name add_amount
-
-    # Print a script for an engine that is not connected
-    schemactl migrate plan crm --dialect snowflake
 """
 
 from __future__ import annotations
@@ -30,7 +27,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, SigningOptions
+from schemactl.cli.commands.migrate._options import (
+    FindingsFormat,
+    FolderOptions,
+    PlanningOptions,
+    SigningOptions,
+    check_is_plain,
+)
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects
 from schemactl.cli.completing_names import complete_references
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate plan``."""
 
+    format: FindingsFormat = "text"
     reference: Annotated[
         str,
         typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...", autocompletion=complete_references),
@@ -138,6 +142,10 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         from schemactl.render.migrate_json import plan_report_document
 
         terminal.write(render_document(plan_report_document(report)))
+    elif options.format != "text":
+        from schemactl.render.migration_findings import render_findings, report_of_plan
+
+        terminal.write(render_findings(report_of_plan(report), (report.plan,), options.format, "Migration plan"))
     else:
         from schemactl.render.console import Look
         from schemactl.render.migrate import print_plan_report
@@ -162,6 +170,7 @@ def _command(options: Options) -> str:
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
     from schemactl.flows.migrate.script import ScriptRequest, write_script
 
+    check_is_plain(options.format, "a script is text")
     if options.to is not None:
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
     if options.out is not None or options.sign_key is not None:
@@ -186,6 +195,7 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     from schemactl.flows.migrate.pending import plan_next_there
     from schemactl.render.migrations import next_document, print_next
 
+    check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
     if options.out is not None or options.sign_key is not None:
         raise InputError("a migration has a file in its folder", hint="leave `--out` and `--sign-key` out")
     if options.to is not None and options.dialect is not None:

@@ -6,7 +6,10 @@ those move that no other one follows. Migrations that were applied somewhere sta
 
 Examples:
     # Move the migration of this branch behind those of the other
-    schemactl migrate rebase migrations 0007_add_amount
+    schemactl migrate rebase migrations 0002_add_phone
+
+    # Move those that no other one follows
+    schemactl migrate rebase migrations
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ import typer
 
 from schemactl.cli.commands.migrate._options import WritingOptions, read_count
 from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.options import TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """Options of ``schemactl migrate rollback``."""
 
+    format: TextOrJson = "text"
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The schema's name, where there are several.")
     ] = None
@@ -51,7 +53,7 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.asking import ask
+    from schemactl.cli.asking import ask, confirm_loss
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.console import Look
     from schemactl.render.migrate import print_rollback, print_rolled_back
@@ -72,7 +74,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     def agree(report: RollbackReport) -> bool:
         shown = print_rollback(report, look)
         is_shown = options.format == "text"
-        return ask("undo these steps", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        agreed = ask("undo these steps", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        name = options.protected_name
+        return agreed and (name is None or confirm_loss(name, options.confirm, terminal))
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
     if options.format == "json":

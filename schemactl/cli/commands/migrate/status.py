@@ -1,8 +1,8 @@
 """Show the state of a destination: the schema it has, what is pending, what was changed by hand, past runs.
 
 REF is the schema to hold it against; by default the last one that its ledger names, so that only what was changed
-by hand is found. With --dir, how far the destination has come with the migrations of a folder. With --check the exit
-code is 1 where anything is found, or pending.
+by hand is found. With --dir, how far the destination has come with the migrations of a folder; without --to, all that
+settings name. With --check the exit code is 1 where anything is found, or pending.
 
 Examples:
     # Show what was changed by hand
@@ -10,20 +10,18 @@ Examples:
 
     # Show which migrations of a folder are pending
     schemactl migrate status --dir migrations --to duckdb:///crm.duckdb
-
-    # Check in CI that nothing is pending
-    schemactl migrate status crm --to duckdb:///crm.duckdb --check
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions
+from schemactl.cli.commands.migrate._options import FindingsFormat, FolderOptions, PlanningOptions, check_is_plain
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
@@ -34,6 +32,7 @@ from schemactl.errors import ExitCode, InputError
 class Options(PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
+    format: FindingsFormat = "text"
     reference: Annotated[
         str | None,
         typer.Argument(
@@ -59,6 +58,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         from schemactl.render.migrate_json import status_document
 
         terminal.write(render_document(status_document(report)))
+    elif options.format != "text":
+        from schemactl.render.migration_findings import render_findings, report_of_status
+
+        terminal.write(
+            render_findings(
+                report_of_status(report),
+                (report.planned.plan,) if report.planned else (),
+                options.format,
+                "State of the destination",
+            )
+        )
     else:
         from schemactl.render.console import Look
         from schemactl.render.migrate import print_status
@@ -73,7 +83,9 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
 
     if options.reference is not None:
         raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
-    standings = [stand(Path(folder), options.to)]
+    check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
+    addresses = [options.to] if options.to is not None else _all_destinations()
+    standings = [stand(Path(folder), each) for each in addresses]
     if options.format == "json":
         from schemactl.render.json import render_document
         from schemactl.render.migrations import standings_document
@@ -87,3 +99,19 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
         terminal.write(print_standings(standings, look))
     is_settled = all(each.is_settled for each in standings)
     return ExitCode.FINDINGS if options.check and not is_settled else ExitCode.DONE
+
+
+def _all_destinations() -> list[str]:
+    """Return the addresses of all destinations that settings name.
+
+    Raises:
+        InputError: there is none.
+    """
+    from schemactl.cli.environments import environment_names, find_environment
+    from schemactl.cli.settings import Surroundings, find_files
+
+    here = Surroundings(os.environ, find_files(Path.cwd()))
+    found = [find_environment(name, here) for name in environment_names(here)]
+    if not found:
+        raise InputError("no destination is named", hint="`--to DEST`, or `[destinations.NAME]` in the settings")
+    return [each.address for each in found if each is not None]

@@ -23,7 +23,7 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import KeyOptions
+from schemactl.cli.commands.migrate._options import FindingsFormat, KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
 from schemactl.cli.terminal import Terminal
@@ -34,6 +34,7 @@ from schemactl.errors import ExitCode, InputError
 class Options(KeyOptions):
     """Options of ``schemactl migrate verify``."""
 
+    format: FindingsFormat = "text"
     reference: Annotated[
         str | None,
         typer.Argument(
@@ -74,6 +75,10 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         from schemactl.render.migrate_json import verify_document
 
         terminal.write(render_document(verify_document(report)))
+    elif options.format != "text":
+        from schemactl.render.migration_findings import render_findings, report_of_verification
+
+        terminal.write(render_findings(report_of_verification(report), (), options.format, "Verification"))
     else:
         from schemactl.render.console import Look
         from schemactl.render.migrate import print_verified

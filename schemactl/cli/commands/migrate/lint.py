@@ -1,0 +1,77 @@
+"""Judge migrations in CI: what they lock, what they lose, and what cannot be undone. Nothing of a file is run.
+
+DIR is a folder of migrations: it is checked as `schemactl migrate check` does, and each step is judged by the lock that
+it takes, the rows that it writes, and its undo. With --since git:main... only those that the branch adds. PLAN is a
+plan that `schemactl migrate plan --out` has kept. No destination is needed. The exit code is 1 where a finding is as
+bad as --fail-on says; no settings file decides that, as it may come with the migration.
+
+Examples:
+    # Judge all migrations of a folder
+    schemactl migrate lint migrations
+
+    # Judge a plan, as a comment in Markdown
+    schemactl migrate lint crm.plan.json --format markdown
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from schemactl.cli.commands.migrate._options import FindingsFormat
+from schemactl.cli.options import CommonOptions, Group
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """Options of ``schemactl migrate lint``."""
+
+    target: Annotated[str, typer.Argument(metavar="DIR|PLAN", help="A folder of migrations, or a plan `*.plan.json`.")]
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="git:REV",
+            help="Judge only migrations that this revision does not have; others must be as it has them.",
+        ),
+    ] = None
+    fail_on: Annotated[
+        Literal["error", "warn", "never"],
+        typer.Option("--fail-on", help="How bad a finding has to be for exit code 1."),
+    ] = "error"
+    format: FindingsFormat = "text"
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
+        Group.OUTPUT,
+    ] = None
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Judge, print the findings, and return 1 where one is bad enough."""
+    from schemactl.cli.commands.diff import exit_code_of
+    from schemactl.flows.migrate.judging import judge
+    from schemactl.render.migration_findings import lint_document, print_findings, render_findings
+
+    judged = judge(Path(options.target), options.since)
+    match options.format:
+        case "text":
+            text = print_findings(judged.report)
+        case "json":
+            from schemactl.render.json import render_document
+
+            text = render_document(lint_document(judged.report, judged.plans))
+        case _:
+            text = render_findings(judged.report, judged.plans, options.format, "Migrations")
+    if options.output is None:
+        terminal.write(text)
+    else:
+        from schemactl.store.text import replace_file
+
+        replace_file(Path(options.output), text)
+    return exit_code_of(judged.report, options.fail_on)

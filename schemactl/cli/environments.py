@@ -1,0 +1,127 @@
+"""Finds the destinations that settings name, ``[destinations.prod]``, where a command takes an address.
+
+A settings file may come with a stranger's pull request. So a file of the repository can name no server: such an address
+stands in a variable of the environment, or in the user's own file. What a variable holds is never shown but as an
+address, redacted, and only where it is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, option_specs
+from schemactl.cli.parsing import Stated
+from schemactl.cli.settings import OWN_FILE_NAME, SettingsFile, Surroundings, stated_value
+from schemactl.errors import InputError
+
+SECTION: Final = "destinations"
+KEYS: Final = ("address", "address-env", "dataset", "protected")
+
+_LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
+"""Addresses of files and folders of this machine: nothing is sent anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A destination that settings name.
+
+    Attributes:
+        name: as ``--to`` names it.
+        address: where it is.
+        is_protected: whether a person has to type its name before data is lost there.
+        options: settings of commands that hold for it.
+    """
+
+    name: str
+    address: str
+    is_protected: bool
+    options: Mapping[str, Any]
+
+
+def environment_names(surroundings: Surroundings) -> tuple[str, ...]:
+    """Return the names of all destinations that settings name."""
+    return tuple(dict.fromkeys(name for file in surroundings.files for name in file.table.get(SECTION, {})))
+
+
+def find_environment(name: str, surroundings: Surroundings) -> Environment | None:
+    """Return the destination that settings name so; None where there is none.
+
+    Raises:
+        InputError: its address is missing, is none, or may not stand in its file.
+    """
+    for file in surroundings.files:
+        table = file.table.get(SECTION, {}).get(name)
+        if table is not None:
+            stated = {str(key).replace("_", "-"): value for key, value in table.items()}
+            options = {key: value for key, value in stated.items() if key not in KEYS}
+            address = _with_dataset(_address(name, stated, file, surroundings.environ), stated.get("dataset"))
+            return Environment(name, address, stated.get("protected") is True, options)
+    return None
+
+
+def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: Mapping[str, str]) -> str:
+    at = file.locate(name)
+    written = stated.get("address")
+    variable = str(stated.get("address-env") or f"{VARIABLE_PREFIX}TO_{re.sub('[^A-Z0-9]', '_', name.upper())}")
+    if written is None:
+        found = environ.get(variable)
+        if not found:
+            hint = f"`export {variable}=postgresql://USER@HOST/DATABASE`"
+            raise InputError(f"the environment has no `{variable}`, the address of `{name}`", at=at, hint=hint)
+        if not _is_address(found):
+            # It may be a secret of another kind, that a file wants to see printed.
+            raise InputError(f"what `{variable}` holds is no address of a destination", at=at)
+        return found
+    if not isinstance(written, str):
+        raise InputError(f"the address of `{name}` must be a text", at=at)
+    if file.path.name != OWN_FILE_NAME and not _LOCAL.fullmatch(written):
+        message = f"the address of `{name}` names a server, and this file may be anybody's"
+        raise InputError(message, at=at, hint=f'put the address into the environment: `address-env = "{variable}"`')
+    return written
+
+
+def _is_address(text: str) -> bool:
+    from schemactl.destinations import find_address
+
+    return find_address(text) is not None
+
+
+def _with_dataset(address: str, dataset: Any) -> str:
+    if dataset is None or re.search(r"[?&]dataset=", address):
+        return address
+    return f"{address}{'&' if '?' in address else '?'}dataset={dataset}"
+
+
+def at_environment(
+    options: type[CommonOptions], command: str, stated: tuple[Stated, ...], surroundings: Surroundings
+) -> tuple[tuple[Stated, ...], Surroundings]:
+    """Return what is stated and the settings with the destinations that are named replaced by what they stand for.
+
+    The options of the one that ``--to`` names go before those of the command in files.
+
+    Raises:
+        InputError: as ``find_environment``.
+    """
+    if not any(file.table.get(SECTION) for file in surroundings.files):
+        return stated, surroundings
+    found: dict[str, Any] = {}
+    for spec in (spec for spec in option_specs(options) if spec.is_destination):
+        value = stated_value(spec, command, stated, surroundings)
+        environment = find_environment(value, surroundings) if isinstance(value, str) else None
+        if environment is None:
+            continue
+        found[spec.name] = environment.address
+        if spec.name == "to":
+            surroundings = replace(surroundings, files=(*_own_options(environment, command), *surroundings.files))
+    return ((found, *stated) if found else stated), surroundings
+
+
+def _own_options(environment: Environment, command: str) -> Iterator[SettingsFile]:
+    from pathlib import Path
+
+    named = {"name": environment.name, "protected": environment.is_protected}
+    place = Path(f"[{SECTION}.{environment.name}]")
+    yield SettingsFile(place, Path.cwd(), "", {command: {**environment.options, "named-destination": [named]}})

@@ -1,0 +1,174 @@
+"""``schemactl migrate lint``: what a migration locks, loses and cannot undo, as findings. Nothing of a file is run.
+
+The files of a pull request are a stranger's. Risks, locks and undos are those of the steps, whatever the files say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from schemactl.errors import InputError, Location
+from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
+from schemactl.migration.abilities import Way
+from schemactl.migration.cautions import caution, needs_count
+from schemactl.migration.directory import Migration, json_name, sql_name, sql_text
+from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.planner import PlannedStep, planned_as
+from schemactl.migration.risk import Risk
+from schemactl.migration.saved import ENDING, read_plan
+from schemactl.migration.steps import column_of, table_of
+from schemactl.review.judgement import (
+    BLOCKS_READERS,
+    BLOCKS_WRITERS,
+    CHANGED,
+    COUNTS,
+    FINAL,
+    IMPOSSIBLE,
+    LOSES,
+    UNSOUND,
+    Judgement,
+    finding_of,
+)
+from schemactl.review.report import Compatibility, Finding, Report, Review, Version
+from schemactl.store.git import find_repository
+from schemactl.store.revision import files_at
+from schemactl.store.text import read_text
+
+COMMAND: Final = "schemactl migrate lint"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Plans that were judged.
+
+    Attributes:
+        plans: each with the risks, locks and undos of its steps; a folder's migrations once for each dialect.
+        report: the findings, in the form of a review.
+    """
+
+    plans: tuple[MigrationPlan, ...]
+    report: Report
+
+
+def judge(target: Path, since: str | None = None) -> Judged:
+    """Return what is to be said of the migrations of a folder, or of a plan's file.
+
+    Args:
+        target: the folder, or the file.
+        since: a revision of git: only migrations that it does not have are judged, and others must be as it has them.
+
+    Raises:
+        InputError: there is no such folder or file, or it is no plan.
+    """
+    if target.is_dir():
+        return _judge_folder(read_folder(target), since)
+    if since is not None:
+        raise InputError("`--since` is for a folder of migrations", hint=f"`{target}` is none")
+    if not target.name.endswith(ENDING):
+        raise InputError(f"`{target}` is no folder of migrations and no plan", hint=f"a plan's name ends in `{ENDING}`")
+    plan = _derived(read_plan(read_text(target), str(target)))
+    review = _review(plan, target.name, None, str(target), {})
+    return Judged((plan,), Report(compatibility=Compatibility.FULL, reviews=(review,), command=COMMAND))
+
+
+def _judge_folder(folder: Folder, since: str | None) -> Judged:
+    known = _known(folder, since) if since is not None else {}
+    reviews, plans = [], []
+    problems = [
+        finding_of(UNSOUND, problem.message, str(folder.path), at=Location(str(folder.path / (problem.file or ""))))
+        for problem in check_problems(folder)
+    ]
+    for each in folder.migrations:
+        stated = known.get(json_name(each.name))
+        if stated is not None and stated == folder.files[json_name(each.name)]:
+            continue
+        if stated is not None:
+            at = Location(str(folder.path / json_name(each.name)))
+            message = f"`{each.name}` is another one than in `{since}`"
+            problems.append(finding_of(CHANGED, message, str(folder.path), at=at))
+        for dialect, plan in each.plans.items():
+            place = Place(dialect, f"{each.name}, {dialect}", str(each.schema["name"]))
+            bound = MigrationPlan(place, each.schema, (), "", plan.steps, plan.notes, each.mark)
+            try:
+                bound = _derived(bound)
+            except InputError as error:
+                problems.append(finding_of(UNSOUND, error.message, str(folder.path), at=Location(str(folder.path))))
+                continue
+            file = str(folder.path / sql_name(each.name, dialect))
+            plans.append(bound)
+            reviews.append(_review(bound, f"{each.name} ({dialect})", each.base, file, _lines(each, dialect)))
+    of_folder = Review(name=str(folder.path), base=None, head=None, findings=tuple(problems))
+    found = (of_folder, *reviews) if problems else tuple(reviews)
+    return Judged(tuple(plans), Report(compatibility=Compatibility.FULL, reviews=found, command=COMMAND))
+
+
+def _known(folder: Folder, since: str) -> Mapping[str, str]:
+    """Return the migrations that a revision of git has, by the names of their files."""
+    kind, _, revision = since.partition(":")
+    if kind != "git" or not revision:
+        raise InputError(f"`{since}` is no revision (`--since`)", hint="`git:main`, or `git:main...`")
+    find_repository(folder.path)
+    paths = [(folder.path / json_name(each.name)).absolute() for each in folder.migrations]
+    return {Path(str(each.path)).name: each.text for each in files_at(revision, paths)}
+
+
+def _derived(plan: MigrationPlan) -> MigrationPlan:
+    abilities = module_of(plan.place.kind).ABILITIES
+    return replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps))
+
+
+def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
+    """Return the lines at which the steps stand in the file of a migration's statements."""
+    lines = sql_text(migration, dialect).splitlines()
+    found = {}
+    for number, planned in enumerate(migration.plans[dialect].steps, 1):
+        start = f"-- {number}. {type(planned.step).__name__} "
+        found[number] = next((place for place, line in enumerate(lines, 1) if line.startswith(start)), 1)
+    return found
+
+
+def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: Mapping[int, int]) -> Review:
+    version = int(plan.schema["version"])
+    findings = [
+        found
+        for number, planned in enumerate(plan.steps, 1)
+        for found in _judge_step(number, planned, name, file, lines)
+    ]
+    return Review(
+        name=name,
+        base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
+        head=Version(origin=file, number=version, stated_hash=plan.target_hash, hash=plan.target_hash),
+        findings=tuple(sorted(findings, key=lambda each: -each.severity.rank)),
+    )
+
+
+def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: Mapping[int, int]) -> Iterator[Finding]:
+    for rule, message in _rules_of(planned):
+        table, column = table_of(planned.step), column_of(planned.step)
+        thing = ".".join(part for part in (table, column) if part)
+        at = Location(file, lines.get(number))
+        sentence = f"step {number}, {type(planned.step).__name__} `{thing}`: {message}"
+        yield finding_of(rule, sentence, name, at=at, table=table, column=column)
+
+
+def _rules_of(planned: PlannedStep) -> Iterator[tuple[Judgement, str]]:
+    if not planned.is_possible:
+        yield IMPOSSIBLE, "the destination cannot take it"
+        return
+    if planned.is_destructive:
+        yield LOSES, "its values are gone afterwards, and nothing undoes that"
+    elif not planned.undo.is_possible:
+        yield FINAL, planned.undo.note or "nothing undoes it"
+    if planned.way is not Way.IN_PLACE:
+        lasts = "are read" if planned.way is Way.SCAN else "are written"
+        if planned.lock is not None and planned.lock.readers_wait:
+            yield BLOCKS_READERS, f"{planned.lock.mode} while all rows {lasts}: readers and writers wait"
+        elif planned.lock is None or planned.lock.writers_wait:
+            mode = f"{planned.lock.mode} " if planned.lock is not None else ""
+            if planned.risk in (Risk.BLOCKS, Risk.REWRITES):
+                yield BLOCKS_WRITERS, f"{mode}while all rows {lasts}: writers wait"
+    if needs_count(planned.step):
+        yield COUNTS, caution(planned.step)

@@ -1,0 +1,179 @@
+"""Plans, and how destinations stand, in the formats of a review: for CI systems and for comments on pull requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.reports import PastRun, PlanReport, StatusReport
+from schemactl.migration.saved import plan_document
+from schemactl.migration.verification import VerifyReport
+from schemactl.render import plan_words as words
+from schemactl.render import review_words
+from schemactl.render.changes import describe, full_name, place
+from schemactl.render.harmless import escape
+from schemactl.render.reviews import OUTPUTS
+from schemactl.render.reviews.json import location_document
+from schemactl.render.reviews.markdown import LIMIT, code, prose, word
+from schemactl.review.judgement import DRIFT, PENDING, REFUSED, UNFINISHED, VALUES, finding_of
+from schemactl.review.report import Compatibility, Finding, Report, Review
+from schemactl.review.severity import Severity
+from schemactl.schema.changes import Change
+
+FORMATS: Final = ("text", "json", "markdown", "github", "gitlab", "sarif", "junit")
+"""How results are printed that have findings."""
+
+_TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
+_FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
+_RESERVE: Final = 400
+
+
+def marker(report: Report) -> str:
+    """Return the first line of a comment, by which a bot finds it again; each command has one comment."""
+    return f"<!-- {report.command} -->"
+
+
+def render_findings(report: Report, plans: Sequence[MigrationPlan], name: str, title: str) -> str:
+    """Return a report in one of ``FORMATS`` but text and JSON; in Markdown with the steps of the plans."""
+    return render_markdown(report, plans, title) if name == "markdown" else OUTPUTS[name].render(report)
+
+
+def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) -> str:
+    """Return a comment: what was found, and the steps with risk, lock and undo, as far as there is room."""
+    found = sorted(report.findings, key=lambda finding: -finding.severity.rank)
+    counts = review_words.summary(report) if found else "nothing to report"
+    symbol = {3: ":x:", 2: ":warning:"}.get(found[0].severity.rank if found else 0, ":white_check_mark:")
+    parts = [f"{marker(report)}\n\n### {symbol} {title}: {counts}\n\n"]
+    rows = [_finding_row(finding) for finding in found]
+    parts += [_FINDINGS, *_fitting(rows, parts, "more finding"), "\n"] if rows else []
+    for plan in plans:
+        heading = f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n"
+        steps = [_step_row(number, planned) for number, planned in enumerate(plan.steps, 1)]
+        table = [_TABLE, *_fitting(steps, [*parts, heading], "more step"), "\n"] if steps else []
+        parts += [heading, *table]
+    text = "".join(parts)
+    return (text if len(text) <= LIMIT else text[: LIMIT - 1]).rstrip("\n") + "\n"
+
+
+def _fitting(rows: Sequence[str], before: Sequence[str], thing: str) -> Iterator[str]:
+    room = LIMIT - _RESERVE - sum(map(len, before))
+    for number, row in enumerate(rows):
+        room -= len(row)
+        if room < 0:
+            yield f"\n{review_words.count(len(rows) - number, thing)} did not fit into this comment.\n"
+            return
+        yield row
+
+
+def _finding_row(finding: Finding) -> str:
+    at = f"<br>{code(str(finding.location))}" if finding.location else ""
+    return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{at} |\n"
+
+
+def _step_row(number: int, planned: PlannedStep) -> str:
+    cells = (
+        str(number),
+        prose(words.title(planned.step)),
+        prose(words.risk(planned)),
+        prose(words.lock(planned) or ""),
+        prose(words.undo(planned)),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def print_findings(report: Report) -> str:
+    """Return findings for a person: a line each, and how many there are."""
+    lines = [
+        f"{review_words.WORDS.get(each.severity, 'note')} {each.rule}: {escape(each.message)}"
+        + (f"\n  {escape(str(each.location))}" if each.location else "")
+        + f"\n  fix: {escape(each.fix)}"
+        for each in sorted(report.findings, key=lambda each: -each.severity.rank)
+    ]
+    counts = review_words.summary(report) if report.findings else "nothing to report"
+    return "".join(f"{line}\n" for line in (*lines, counts))
+
+
+def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, Any]:
+    """Return what ``lint`` prints as JSON."""
+    numbers = Counter(finding.severity for finding in report.findings)
+    return {
+        "counts": {str(each): numbers[each] for each in (Severity.ERROR, Severity.WARN, Severity.INFO)},
+        "plans": [plan_document(plan) for plan in plans],
+        "findings": [
+            {
+                "migration": finding.schema,
+                "rule": finding.rule,
+                "title": finding.title,
+                "severity": str(finding.severity),
+                "message": finding.message,
+                "why": finding.why,
+                "fix": finding.fix,
+                "table": finding.table,
+                "column": finding.column,
+                "location": location_document(finding.location),
+                "fingerprint": finding.fingerprint,
+            }
+            for finding in report.findings
+        ],
+    }
+
+
+def report_of_plan(report: PlanReport) -> Report:
+    """Return what stands against a plan, and that it is pending, as findings."""
+    return _report("schemactl migrate plan", report.plan.place, _of_plan(report, _shown(report.plan.place)))
+
+
+def report_of_status(report: StatusReport) -> Report:
+    """Return what is not settled at a destination as findings."""
+    name, found = _shown(report.place), list[Finding]()
+    if report.unfinished is not None:
+        found.append(finding_of(UNFINISHED, _half_done(report.unfinished), name))
+    elif report.planned is not None:
+        found += _of_plan(report.planned, name)
+    found += [_drifted(change, name) for change in report.drift]
+    return _report("schemactl migrate status", report.place, found)
+
+
+def report_of_verification(report: VerifyReport) -> Report:
+    """Return what is otherwise at a destination than its schema says as findings."""
+    name = _shown(report.place)
+    found = [finding_of(UNFINISHED, _half_done(report.unfinished), name)] if report.unfinished is not None else []
+    found += [_drifted(change, name) for change in (*report.drift, *report.variants)]
+    for odd in report.odd:
+        message = f"`{odd.table}.{odd.column}`: {odd.count:,} of {odd.rows:,} rows: {odd.message}"
+        found.append(finding_of(VALUES, message, name, table=odd.table, column=odd.column))
+    found += [finding_of(VALUES, each.message, name, table=each.table) for each in report.disagreements]
+    for each in report.misplaced:
+        thing = f"{each.table}.{each.column}" if each.column else each.table
+        message = f"`{thing}` does not hold what `{each.origin}` held, as `x-renamed-from` says"
+        found.append(finding_of(VALUES, message, name, table=each.table, column=each.column))
+    return _report("schemactl migrate verify", report.place, found)
+
+
+def _of_plan(report: PlanReport, name: str) -> list[Finding]:
+    found = [finding_of(REFUSED, refusal.message, name) for refusal in report.refusals]
+    if report.plan.steps:
+        message = f"{review_words.count(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
+        found.append(finding_of(PENDING, message, name))
+    return found
+
+
+def _drifted(change: Change, name: str) -> Finding:
+    table, column = place(change)
+    return finding_of(DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
+
+
+def _half_done(run: PastRun) -> str:
+    return f"{run.done:,} of {review_words.count(run.steps, 'step')} to the schema {run.after} are done"
+
+
+def _shown(where: Place) -> str:
+    return f"{where.origin}, dataset {where.dataset}"
+
+
+def _report(command: str, where: Place, found: Sequence[Finding]) -> Report:
+    review = Review(name=_shown(where), base=None, head=None, findings=tuple(found))
+    return Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)

@@ -1,0 +1,145 @@
+"""Destinations that settings name: ``[destinations.prod]``, ``--to prod``, and what a stranger's file cannot do with it."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
+
+from schemactl.cli.app import run
+from schemactl.render.json import read_schema
+
+LESS = schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST)
+
+
+class Person(io.StringIO):
+    """A terminal at which somebody answers."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    put(FIRST, "first.yaml")
+    put(ADDED, "added.yaml")
+    put(LESS, "less.yaml")
+
+
+def settings(text: str, path: str = "schemactl.toml") -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text)
+
+
+@pytest.mark.destinations
+def test_a_name_stands_for_an_address_and_its_options(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_URL", "duckdb:///prod_file.duckdb")
+    settings(
+        '[destinations.staging]\naddress = "duckdb:///staging_file.duckdb"\ndataset = "shop"\n'
+        '[destinations.prod]\naddress-env = "SHOP_URL"\ndataset = "shop"\non-unfit = "expand"\n'
+    )
+    for name in ("staging", "prod"):
+        assert run(["migrate", "apply", "./first.yaml", "--to", name, "--yes", "--quiet"]) == 0
+    assert Path("staging_file.duckdb").exists()
+    capsys.readouterr()
+    assert run(["migrate", "compare", "staging", "prod"]) == 0
+    assert "The same schema, and the same tables." in capsys.readouterr().out
+    assert run(["migrate", "plan", "./added.yaml", "--to", "staging"]) == 0
+    assert "amount__new_1" not in capsys.readouterr().out
+    assert run(["migrate", "plan", "./added.yaml", "--to", "prod"]) == 0
+    assert "amount__new_1" in capsys.readouterr().out
+    assert run(["migrate", "apply", "./added.yaml", "--to", "prod", "--yes", "--quiet"]) == 0
+    capsys.readouterr()
+    assert run(["migrate", "compare", "staging", "prod", "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, read_schema("migrate-compare"), cls=jsonschema.Draft202012Validator)
+    assert "paid" in json.dumps(document["changes"])
+
+
+@pytest.mark.destinations
+def test_all_named_destinations_show_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+    settings(
+        "".join(f'[destinations.{name}]\naddress = "duckdb:///{name}_file.duckdb?dataset=shop"\n' for name in "ab")
+    )
+    assert run(["migrate", "plan", "./first.yaml", "--dir", "migrations", "--dialect", "duckdb", "--quiet"]) == 0
+    assert run(["migrate", "apply", "--dir", "migrations", "--to", "a", "--yes", "--quiet"]) == 0
+    capsys.readouterr()
+    assert run(["migrate", "status", "--dir", "migrations", "--check"]) == 1
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert "a_file" in first
+    assert "nothing is pending" in first
+    assert "pending: 0001_create_orders" in second
+
+
+@pytest.mark.destinations
+def test_a_protected_destination_asks_for_its_name_before_data_is_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings('[destinations.prod]\naddress = "duckdb:///prod_file.duckdb?dataset=shop"\nprotected = true\n')
+    assert run(["migrate", "apply", "./first.yaml", "--to", "prod", "--yes", "--quiet"]) == 0
+    call = ["migrate", "apply", "./less.yaml", "--to", "prod", "--allow-destructive", "--yes", "--quiet"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run(call) == 2
+    assert "`prod` is protected, and data would be lost" in capsys.readouterr().err
+    assert run([*call, "--confirm", "staging"]) == 2
+    monkeypatch.setattr("sys.stdin", Person("no\n"))
+    assert run(call) == 1
+    monkeypatch.setattr("sys.stdin", Person("prod\n"))
+    assert run(call) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run(["migrate", "rollback", "--to", "prod", "--yes", "--quiet"]) in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://evil.example/shop",
+        "duckdb:///md:evil",
+        "duckdb:///https://evil.example/x.duckdb",
+        "parquet:s3://evil/x",
+        "delta:s3://evil/x",
+        "iceberg:evil",
+        "spark:evil.x",
+    ],
+)
+def test_a_file_of_the_repository_cannot_send_anything_to_a_server(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(f'[destinations.prod]\naddress = "{address}"\n')
+    assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 2
+    assert "names a server, and this file may be anybody's" in capsys.readouterr().err
+
+
+def test_the_users_own_file_may_name_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    settings('[destinations.prod]\naddress = "postgresql://localhost:1/shop"\n', "own/schemactl/config.toml")
+    assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 3
+    assert "names a server" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["hunter2-secret", "https://hooks.example/hunter2-secret", "a:hunter2-secret@b"])
+def test_a_file_cannot_have_another_variable_printed(
+    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", value)
+    settings('[destinations.prod]\naddress-env = "SOME_TOKEN"\n')
+    assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 2
+    err = capsys.readouterr().err
+    assert "what `SOME_TOKEN` holds is no address of a destination" in err
+    assert "hunter2" not in err
+
+
+def test_a_missing_variable_and_an_unknown_key_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    settings("[destinations.prod]\nprotected = true\n")
+    assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 2
+    assert "the environment has no `SCHEMACTL_TO_PROD`, the address of `prod`" in capsys.readouterr().err
+    settings('[destinations.prod]\nadress = "x"\n')
+    assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 2
+    assert "there is no setting `destinations.prod.adress`\nhint: did you mean `address`?" in capsys.readouterr().err
