@@ -100,6 +100,15 @@ TextOrJson = Annotated[
 """The option ``--format`` of a command with these two."""
 
 
+FindingsFormat = Annotated[
+    Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"],
+    typer.Option("--format", help="How the result is printed."),
+    Setting(),
+    Group.OUTPUT,
+]
+"""The option ``--format`` of those whose result has findings."""
+
+
 @dataclass(frozen=True, slots=True)
 class StatedTable:
     """A table of a settings file, and where it stands."""

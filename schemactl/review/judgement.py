@@ -136,6 +136,30 @@ VALUES: Final = Judgement(
     "The tables hold values that the schema forbids, or hold them under other names.",
     "Mend the values, or let the schema allow them.",
 )
+EVOLVES: Final = Judgement(
+    "M301",
+    "data changes the schema",
+    Severity.WARN,
+    Impact(readers=Severity.WARN),
+    "The data has tables, columns or types that the schema does not have.",
+    "`schemactl infer` takes them over; a contract (`--contract freeze`) refuses them.",
+)
+VIOLATES: Final = Judgement(
+    "M302",
+    "data violates the contract",
+    Severity.ERROR,
+    Impact(writers=Severity.ERROR, data=Severity.ERROR),
+    "The schema's contract does not allow what the data has: nothing is written, or rows or values are left out.",
+    "Mend the data, or let the contract allow it.",
+)
+UNREAD: Final = Judgement(
+    "M303",
+    "records cannot be loaded",
+    Severity.WARN,
+    Impact(data=Severity.WARN),
+    "Records that cannot be read or typed, or that have a null where none is allowed, are not loaded.",
+    "Mend the data; the message says where the first of them stands.",
+)
 
 
 def finding_of(

@@ -58,7 +58,8 @@ if pathlib.Path(os.environ["FAKES"], "refuse").exists():
     sys.exit("HTTP 403: Resource not accessible by integration")
 path = next(each for each in arguments if each.startswith("repos/"))
 if "--method" not in arguments:
-    start = re.search(r'startswith\\("(.*?)"\\)', arguments[arguments.index("--jq") + 1])[1]
+    assert "startswith(env.MARKER)" in arguments[arguments.index("--jq") + 1]
+    start = os.environ["MARKER"]
     print("".join(f"{{each['id']}}\\n" for each in comments if each["body"].startswith(start)), end="")
     sys.exit()
 body = pathlib.Path(arguments[arguments.index("--field") + 1].removeprefix("body=@")).read_text()
@@ -399,6 +400,71 @@ def test_a_sarif_file_that_cannot_be_written_fails_and_says_why(work: Any, runne
     assert "schemas.sarif" in outcome.log
 
 
+PLAN = ("migrate", "plan", "shop", "--dir", "migrations", "--quiet")
+
+
+def open_pull_request_with_a_migration(work: Any, runner: Runner) -> None:
+    """A migration on ``main``, and one in a pull request that drops a column."""
+    work.run("schemactl", *PLAN, "--dialect", "postgresql")
+    work.commit("the first migration")
+    work.git("switch", "--quiet", "--create", "change")
+    work.save(BREAKING)
+    work.run("schemactl", *PLAN, "--name", "less", "--allow-destructive")
+    work.commit("the change")
+    check_out_merge(work, "change")
+    runner.github |= {"base_ref": "main", "event.pull_request.number": "7"}
+
+
+def test_migrations_of_a_pull_request_are_judged_in_a_comment_of_their_own(work: Any, runner: Runner) -> None:
+    open_pull_request_with_a_migration(work, runner)
+
+    runner.run(comment="true")
+    outcome = runner.run(mode="plan", comment="true")
+
+    assert outcome.code == 1
+    assert "::error file=migrations/0002_less.postgresql.sql,line=" in outcome.log
+    assert outcome.outputs["errors"] == "1"
+    review, plan = runner.comments
+    assert review.startswith(MARKER)
+    assert plan.startswith("<!-- schemactl migrate lint -->")
+    assert "| drop column `orders.note`, text | loses data | ACCESS EXCLUSIVE" in plan
+    assert "0001" not in plan
+    assert runner.run(mode="plan", comment="true", fail_on="never").code == 0
+    assert len(runner.comments) == 2
+
+
+def test_a_destination_is_held_against_its_schema(work: Any, runner: Runner, tmp_path: Path) -> None:
+    to = f"duckdb:///{tmp_path / 'file.duckdb'}?dataset=shop"
+    program = str(PROGRAMS / "schemactl")
+    work.run("schemactl", "migrate", "apply", "shop", "--to", to, "--yes")
+
+    assert runner.run(mode="drift", to=to, program=program).code == 0
+    work.save(ADDING)
+    outcome = runner.run(mode="drift", to=to, program=program, name="shop")
+
+    assert outcome.code == 1
+    assert outcome.outputs["warnings"] == "1"
+    assert "M202" in outcome.log
+    assert outcome.summary.startswith("<!-- schemactl migrate status -->")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"mode": "everything"}, "the mode is review, plan, drift or data"),
+        ({"mode": "drift", "to": "duckdb:///x.duckdb"}, "this mode needs extras"),
+        ({"mode": "data", "data": "x.jsonl"}, "this mode needs extras"),
+    ],
+)
+def test_a_mode_that_cannot_run_is_reported(work: Any, runner: Runner, inputs: dict[str, str], message: str) -> None:
+    open_pull_request(work, runner, ADDING)
+
+    outcome = runner.run(**inputs)
+
+    assert outcome.code == 2
+    assert message in outcome.log
+
+
 COMMANDS = 'x"; touch pwned; `touch pwned` $(touch pwned)\ntouch pwned'
 
 
@@ -498,7 +564,7 @@ def test_the_workflows_of_the_documentation_are_valid_and_use_inputs_and_outputs
     workflows = [
         each for each in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "uses:" in each
     ]
-    assert len(workflows) == 3
+    assert len(workflows) == 4
     for workflow in workflows:
         file = tmp_path / "workflow.yml"
         file.write_text(workflow)

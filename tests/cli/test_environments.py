@@ -1,4 +1,4 @@
-"""Destinations that settings name: ``[destinations.prod]``, ``--to prod``, and what a stranger's file cannot do with it."""
+"""Destinations that settings name, ``[destinations.prod]``, and what a stranger's file cannot do with them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.asking import agreeing
-from schemactl.cli.options import DataOptions, Group, Setting, TextOrJson
+from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -46,6 +46,7 @@ class Options(DataOptions):
             help="The destination that the schema is for: names get no longer than it keeps them, and what its "
             "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
         ),
+        Dest(),
         Group.SCHEMA,
     ] = None
     sample: Annotated[
@@ -66,7 +67,7 @@ class Options(DataOptions):
         ),
         Group.OUTPUT,
     ] = None
-    format: TextOrJson = "text"
+    format: FindingsFormat = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -106,6 +107,10 @@ def _render(report: InferenceReport, options: Options, terminal: Terminal) -> st
         from schemactl.render.json import render_inference
 
         return render_inference(report)
+    if options.format != "text":
+        from schemactl.render.data_findings import render_data_findings
+
+        return render_data_findings(report, options.format, "schemactl infer")
     from schemactl.render.console import Look
     from schemactl.render.infer import print_inference
 

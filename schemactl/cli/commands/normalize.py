@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.asking import agreeing
-from schemactl.cli.options import DataOptions, Dest, Group, Setting, TextOrJson
+from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -84,7 +84,7 @@ class Options(DataOptions):
         Setting(is_path=True),
         Group.LOAD,
     ] = None
-    format: TextOrJson = "text"
+    format: FindingsFormat = "text"
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -124,6 +124,10 @@ def _render(report: NormalizeReport, options: Options, terminal: Terminal) -> st
         from schemactl.render.json import render_document
 
         return render_document(report.to_dict())
+    if options.format != "text":
+        from schemactl.render.data_findings import render_data_findings
+
+        return render_data_findings(report.inference, options.format, "schemactl normalize")
     from schemactl.render.console import Look
     from schemactl.render.normalize import print_load
 

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from schemactl.migration.options import PlanOptions
 
 
-FindingsFormat = Annotated[
-    Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"],
-    typer.Option("--format", help="How the result is printed."),
-    Setting(),
-    Group.OUTPUT,
-]
-"""The option ``--format`` of those whose result has findings."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrateOptions(SparkCommandOptions):
     """The options of all of them."""

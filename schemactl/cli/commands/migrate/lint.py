@@ -21,8 +21,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FindingsFormat
-from schemactl.cli.options import CommonOptions, Group
+from schemactl.cli.options import CommonOptions, FindingsFormat, Group
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from schemactl.cli.commands.migrate._options import (
-    FindingsFormat,
     FolderOptions,
     PlanningOptions,
     SigningOptions,
@@ -37,7 +36,7 @@ from schemactl.cli.commands.migrate._options import (
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, Group
+from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact

@@ -21,9 +21,10 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FindingsFormat, FolderOptions, PlanningOptions, check_is_plain
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, check_is_plain
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
+from schemactl.cli.options import FindingsFormat
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 

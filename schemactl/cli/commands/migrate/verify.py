@@ -23,9 +23,10 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FindingsFormat, KeyOptions
+from schemactl.cli.commands.migrate._options import KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
+from schemactl.cli.options import FindingsFormat
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
