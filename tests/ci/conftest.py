@@ -34,7 +34,7 @@ class Work:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert code is None or done.returncode == code, done.stdout

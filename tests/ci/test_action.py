@@ -151,7 +151,7 @@ class Runner:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         return done, dict(line.split("=", 1) for line in output.read_text().splitlines())
