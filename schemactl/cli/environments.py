@@ -14,11 +14,15 @@ from typing import Any, Final
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.cli.settings import OWN_FILE_NAME, SettingsFile, Surroundings, stated_value
+from schemactl.cli.settings import (
+    DESTINATIONS,
+    OF_DESTINATIONS,
+    OWN_FILE_NAME,
+    SettingsFile,
+    Surroundings,
+    stated_value,
+)
 from schemactl.errors import InputError
-
-SECTION: Final = "destinations"
-KEYS: Final = ("address", "address-env", "dataset", "protected")
 
 _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
 """Addresses of files and folders of this machine: nothing is sent anywhere."""
@@ -43,7 +47,7 @@ class Environment:
 
 def environment_names(surroundings: Surroundings) -> tuple[str, ...]:
     """Return the names of all destinations that settings name."""
-    return tuple(dict.fromkeys(name for file in surroundings.files for name in file.table.get(SECTION, {})))
+    return tuple(dict.fromkeys(name for file in surroundings.files for name in file.table.get(DESTINATIONS, {})))
 
 
 def find_environment(name: str, surroundings: Surroundings) -> Environment | None:
@@ -53,10 +57,10 @@ def find_environment(name: str, surroundings: Surroundings) -> Environment | Non
         InputError: its address is missing, is none, or may not stand in its file.
     """
     for file in surroundings.files:
-        table = file.table.get(SECTION, {}).get(name)
+        table = file.table.get(DESTINATIONS, {}).get(name)
         if table is not None:
             stated = {str(key).replace("_", "-"): value for key, value in table.items()}
-            options = {key: value for key, value in stated.items() if key not in KEYS}
+            options = {key: value for key, value in stated.items() if key not in OF_DESTINATIONS}
             address = _with_dataset(_address(name, stated, file, surroundings.environ), stated.get("dataset"))
             return Environment(name, address, stated.get("protected") is True, options)
     return None
@@ -105,7 +109,7 @@ def at_environment(
     Raises:
         InputError: as ``find_environment``.
     """
-    if not any(file.table.get(SECTION) for file in surroundings.files):
+    if not any(file.table.get(DESTINATIONS) for file in surroundings.files):
         return stated, surroundings
     found: dict[str, Any] = {}
     for spec in (spec for spec in option_specs(options) if spec.is_destination):
@@ -123,5 +127,5 @@ def _own_options(environment: Environment, command: str) -> Iterator[SettingsFil
     from pathlib import Path
 
     named = {"name": environment.name, "protected": environment.is_protected}
-    place = Path(f"[{SECTION}.{environment.name}]")
+    place = Path(f"[{DESTINATIONS}.{environment.name}]")
     yield SettingsFile(place, Path.cwd(), "", {command: {**environment.options, "named-destination": [named]}})

@@ -33,7 +33,10 @@ FILE_NAME = "schemactl.toml"
 PROJECT_FILE_NAME = "pyproject.toml"
 OWN_FILE_NAME = "config.toml"
 
-_OF_DESTINATIONS = ("address", "address-env", "dataset", "protected")
+DESTINATIONS = "destinations"
+"""The table whose tables name destinations."""
+OF_DESTINATIONS = ("address", "address-env", "dataset", "protected")
+"""Their keys, beside settings of commands."""
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 
@@ -366,10 +369,10 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
     shared = sorted({key for keys in per_command.values() for key in keys})
     tables = {**_sections(commands), **per_command}
     for key, value in file.table.items():
-        if key == "destinations":
+        if key == DESTINATIONS:
             for name, stated in _subtable({key: value}, key, file.path).items():
                 for inner in _subtable({name: stated}, name, file.path):
-                    known = (*_OF_DESTINATIONS, *per_command.get("migrate", ()), *per_command.get("normalize", ()))
+                    known = (*OF_DESTINATIONS, *per_command.get("migrate", ()), *per_command.get("normalize", ()))
                     _check_key(inner, f"{key}.{name}.", known, file)
         elif key in tables:
             for inner in _subtable({key: value}, key, file.path):

@@ -8,7 +8,7 @@ from typing import Any, Final
 from typer.models import OptionInfo
 
 from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
-from schemactl.cli.settings import FALSE, TRUE
+from schemactl.cli.settings import DESTINATIONS, FALSE, OF_DESTINATIONS, TRUE
 from schemactl.review.silences import SILENCE_SCHEMA
 from schemactl.schema.json_schema import DIALECT
 
@@ -33,6 +33,7 @@ def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, An
     tables = {
         **{name: _table(_keys(found)) for name, found in own.items()},
         **{name: _table(keys) for name, keys in sections.items()},
+        DESTINATIONS: _destinations([*own.get("migrate", ()), *own.get("normalize", ())]),
     }
     return {
         "$schema": DIALECT,
@@ -41,6 +42,13 @@ def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, An
         # A `schemactl.toml` may have the table of a `pyproject.toml`, too.
         **_table({**_keys(everywhere), **tables, "tool": {"type": "object"}}),
     }
+
+
+def _destinations(specs: Iterable[OptionSpec]) -> dict[str, Any]:
+    """Return the JSON Schema of the destinations that settings name, with the settings that hold for one."""
+    text, flag = {"type": "string"}, {"type": "boolean"}
+    own = {key: flag if key == "protected" else text for key in OF_DESTINATIONS}
+    return {"type": "object", "additionalProperties": _table({**_keys(specs), **own})}
 
 
 def project_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any]:

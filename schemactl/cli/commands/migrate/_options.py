@@ -143,7 +143,9 @@ class WritingOptions(MigrateOptions):
             help="The name of a protected destination, which else is asked for where data is lost.",
         ),
     ] = None
-    named_destination: Annotated[list[StatedTable], Setting(in_file_only=True)] = field(default_factory=list)
+    named_destination: Annotated[list[StatedTable], Setting(in_file=False, in_file_only=True)] = field(
+        default_factory=list
+    )
 
     @property
     def protected_name(self) -> str | None:

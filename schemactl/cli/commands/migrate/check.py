@@ -4,7 +4,7 @@ With --schema REF also that the last migration leads to that schema: a change of
 found. Nothing of the folder is run, and no destination is needed. The exit code is 1 where something is wrong.
 
 Examples:
-    # Check that no file was changed, and that two branches have not added one number
+    # Check that no file was changed, and no number is there twice
     schemactl migrate check migrations
 
     # Check in CI that the folder is sound and up to date

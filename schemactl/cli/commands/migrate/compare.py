@@ -8,7 +8,8 @@ Examples:
     schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb
 
     # Print how they differ for a script
-    schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb --format json
+    schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb \\
+        --format json
 """
 
 from __future__ import annotations
