@@ -1,4 +1,4 @@
-"""Compare two destinations: the schemas that their ledgers name, and their tables.
+r"""Compare two destinations: the schemas that their ledgers name, and their tables.
 
 BASE and HEAD are addresses, or names that settings give them: `[destinations.staging]`. Nothing is written. The exit
 code is 1 where they differ.
@@ -8,7 +8,7 @@ Examples:
     schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb
 
     # Print how they differ for a script
-    schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb \\
+    schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb \
         --format json
 """
 
