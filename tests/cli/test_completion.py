@@ -106,7 +106,7 @@ def test_script_works_in_zsh() -> None:
         ("schemactl imp", ["import"]),
         ("schemactl diff --compat w", ["writers"]),
         ("schemactl infer --on-bad-record ", ["stop", "skip"]),
-        ("schemactl infer --format j", ["json"]),
+        ("schemactl infer --format js", ["json"]),
         ("schemactl infer --res", ["--resolve-collisions"]),
         ("schemactl --color n", ["never"]),
         ("schemactl infer --naming sn", ["snake_case"]),

@@ -72,7 +72,7 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["plan", "./added.yaml", "--to", "@", "--name", "x"], "are for migrations of a folder"),
         (["plan", "./added.yaml", "--dir", "m", "--out", "x.plan.json"], "has a file in its folder"),
         (["plan", "./added.yaml", "--dir", "m"], "says for which dialect"),
-        (["plan", "./added.yaml", "--dir", "m", "--dialect", "snowflake"], "is no kind of a destination"),
+        (["plan", "./added.yaml", "--dir", "m", "--dialect", "snowflake"], "there is no destination `snowflake`"),
         (["status", "--dir", "m", "--to", "@"], "there is no folder `m`"),
         (["check", "m"], "there is no folder `m`"),
         (["apply", "./added.yaml", "--to", "@", "--lock-timeout", "soon"], "no number of seconds"),

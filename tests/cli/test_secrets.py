@@ -46,6 +46,11 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("migrate", "rollback"): ("shop", "--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "status"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),
     ("migrate", "verify"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),
+    ("migrate", "compare"): ("duckdb:///x.duckdb", "duckdb:///x.duckdb"),
+    ("migrate", "check"): ("migrations",),
+    ("migrate", "hash"): ("migrations",),
+    ("migrate", "lint"): ("migrations",),
+    ("migrate", "rebase"): ("migrations",),
 }
 """A call of each command."""
 

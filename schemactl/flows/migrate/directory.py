@@ -280,9 +280,9 @@ def module_of(dialect: str) -> MigratingDestination:
     Raises:
         InputError: there is none.
     """
-    found = DESTINATIONS.get(dialect)
-    if found is None or not hasattr(found, "connect"):
-        raise InputError(f"`{dialect}` is no kind of a destination", hint=nearest_or_all(dialect, list(DESTINATIONS)))
+    found = DESTINATIONS[dialect]
+    if not hasattr(found, "connect"):
+        raise InputError(f"`{dialect}` cannot be migrated", hint="`schemactl migrate plan --dialect` writes a script")
     return cast(MigratingDestination, found)
 
 
