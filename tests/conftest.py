@@ -79,7 +79,10 @@ def conformance() -> Path:
     stated = os.environ.get("SCHEMACTL_CONFORMANCE")
     folder = Path(stated) if stated else REPOSITORY.parent / "shared" / "conformance"
     if not folder.is_dir():
-        pytest.skip("no conformance data (set SCHEMACTL_CONFORMANCE)")
+        pytest.skip(
+            "no conformance data: SCHEMACTL_CONFORMANCE names a folder with `dlt/schemas` and `dlt/documents`, from the tests "
+            "of dlt's repository, and `arc/*.json`; docs/development.md says which"
+        )
     return folder
 
 

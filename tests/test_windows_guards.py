@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 
 import pytest
 
 from schemactl.destinations.parquet import journal
+from schemactl.flows import references
 from schemactl.flows.migrate.running import who
+from schemactl.store import sources
 
 
 def test_folders_are_not_opened_to_flush_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +42,17 @@ def test_a_user_without_a_name_has_no_number_on_windows(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.delattr(os, "getuid")
     assert who().startswith("unknown user@")
+
+
+def test_data_is_named_after_its_file_not_after_its_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "Path", PureWindowsPath)
+    for source in (r"C:\data\orders.jsonl", r"data\orders.jsonl.gz", "data/orders.csv"):
+        assert sources.table_name([source], "other") == "orders"
+    assert sources.table_name(["s3://bucket/orders.csv"], "other") == "orders"
+
+
+def test_both_marks_of_folders_make_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "os", SimpleNamespace(sep="\\", altsep="/"))
+    assert references._looks_like_path("schemas/shop")
+    assert references._looks_like_path(r"schemas\shop")
+    assert not references._looks_like_path("shop")

@@ -284,4 +284,6 @@ def _is_there(reference: str) -> bool:
 
 
 def _looks_like_path(reference: str) -> bool:
-    return os.sep in reference or reference.endswith(tuple(f".{ending}" for ending in ENDINGS))
+    return any(mark in reference for mark in (os.sep, os.altsep) if mark) or reference.endswith(
+        tuple(f".{ending}" for ending in ENDINGS)
+    )

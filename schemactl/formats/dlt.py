@@ -157,6 +157,9 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
         path: the file that the text is for: JSON where it ends in ``.json``.
         layout: of the file that is to be written over: only what differs is changed, comments and formatting
             stay, YAML stays YAML and JSON stays JSON.
+
+    Raises:
+        InputError: comments and formatting of YAML would not stay.
     """
     if layout is None:
         exported = export_form(schema)
@@ -168,7 +171,13 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
         text = _edited(layout, exported, expands)
         if text is not None:
             return text
-    return json_text(exported) if layout.is_json else yaml_text(exported)
+    if layout.is_json:
+        return json_text(exported)
+    raise InputError(
+        "this file cannot be changed without losing its comments and its form, and was left as it is",
+        at=Location(layout.source.path),
+        hint="write its aliases (`*name`) out, or delete the file: it is made anew",
+    )
 
 
 def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | None:

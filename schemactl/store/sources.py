@@ -38,7 +38,8 @@ def table_name(sources: Sequence[str], default: str) -> str:
     source = redact(sources[0]).rstrip("/")
     if source.startswith(TABLE_PREFIX):
         return source.removeprefix(TABLE_PREFIX).rpartition(".")[2]
-    name = source.rpartition("/")[2].partition(".")[0]
+    last = Path(source).name if is_local(source) else source.rpartition("/")[2]
+    name = last.partition(".")[0]
     return re.sub(r"[*?\[\]]+", "", name).strip("-_ ") or default
 
 

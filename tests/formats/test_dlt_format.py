@@ -493,3 +493,13 @@ def _read_or_error(text: str, path: str) -> dlt_format.Document | InputError:
         return read(text, path)
     except InputError as error:
         return error
+
+
+def test_a_file_that_cannot_be_edited_is_refused_and_never_written_anew(monkeypatch: pytest.MonkeyPatch):
+    document = read("# ours\ntables:\n  a:\n    columns: {}\n", "shop.schema.yaml")
+    wanted = bump(document.schema.with_table(Table("b")))
+    # No file is known that the editor fails on: what it then must not do is shown with one that always does.
+    monkeypatch.setattr(dlt_format, "_edited", lambda *_: None)
+    with pytest.raises(InputError, match="without losing its comments") as caught:
+        dlt_format.write(wanted, "shop.schema.yaml", document.layout)
+    assert caught.value.at == Location("shop.schema.yaml")
