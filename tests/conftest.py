@@ -80,8 +80,8 @@ def conformance() -> Path:
     folder = Path(stated) if stated else REPOSITORY.parent / "shared" / "conformance"
     if not folder.is_dir():
         pytest.skip(
-            "no conformance data: SCHEMACTL_CONFORMANCE names a folder with `dlt/schemas` and `dlt/documents`, from the tests "
-            "of dlt's repository, and `arc/*.json`; docs/development.md says which"
+            "no conformance data: SCHEMACTL_CONFORMANCE names a folder of files from the tests of dlt and Arc; "
+            "docs/development.md says which"
         )
     return folder
 

@@ -95,9 +95,8 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
             f"`{request.reference}` names {len(schemas)} schemas: {names}",
             hint="name one of them, or a folder with `--output DIR`",
         )
-    is_folder = path is not None and (
-        len(schemas) > 1 or path.is_dir() or (request.output or "").endswith(("/", os.sep))
-    )
+    is_said = (request.output or "").endswith(("/", os.sep))
+    is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or is_said)
     named = [(schema.name, schema) for schema in schemas]
     texts = _by_table(schemas, is_folder) if holds_one_table(target) else named
     exported = tuple(_exported(name, schema, target, path, is_folder) for name, schema in texts)

@@ -284,6 +284,5 @@ def _is_there(reference: str) -> bool:
 
 
 def _looks_like_path(reference: str) -> bool:
-    return any(mark in reference for mark in (os.sep, os.altsep) if mark) or reference.endswith(
-        tuple(f".{ending}" for ending in ENDINGS)
-    )
+    has_folder = any(mark in reference for mark in (os.sep, os.altsep) if mark)
+    return has_folder or reference.endswith(tuple(f".{ending}" for ending in ENDINGS))
