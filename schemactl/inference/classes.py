@@ -7,6 +7,7 @@ count. The number of classes at a path is small and does not grow with the data.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT, can_coerce, is_beyond_64_bits
@@ -98,6 +99,7 @@ def has_row_key(value: dict[str, Any]) -> bool:
     return any(item and is_row_key(key) for key, item in value.items())
 
 
+@lru_cache(1 << 16)
 def is_row_key(key: str) -> bool:
     """Return whether a naming convention may turn ``key`` into ``_dlt_id``."""
     return len(key) < 32 and "".join(filter(str.isalnum, key)).lower() == "dltid"

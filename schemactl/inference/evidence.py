@@ -156,9 +156,11 @@ def merge(left: Evidence, right: Evidence) -> Evidence:
     typed = _merge_keyed(left.typed, right.typed, widen)
     stated = {path: types for path in typed if len(types := left.stated_types(path) | right.stated_types(path)) > 1}
     witnesses = {**left.witnesses, **right.witnesses}
+    if left.paths and right.paths:
+        witnesses = cut_witnesses(paths, witnesses)
     counted = _merge_paths(left.counted, right.counted)
     room = _merge_keyed(left.room, right.room, widen)
-    return Evidence(paths, cut_witnesses(paths, witnesses), files, typed, stated, counted, room)
+    return Evidence(paths, witnesses, files, typed, stated, counted, room)
 
 
 def _merge_paths(left: Mapping[Path, PathEvidence], right: Mapping[Path, PathEvidence]) -> dict[Path, PathEvidence]:
@@ -298,8 +300,10 @@ def _cut(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvide
         firsts: the classes that the document is the first of.
         paths: all classes.
     """
-    # Most values are no first: to classify each takes a minute in rows of 10,000 columns.
-    is_first = path in firsts and ((name := classify(value)) in firsts[path] or name not in paths[path])
+    # Most values are no first, or of the only class: to classify each takes a minute in rows of 10,000 columns.
+    is_first = path in firsts and (
+        len(paths[path]) == 1 or (name := classify(value)) in firsts[path] or name not in paths[path]
+    )
     match value:
         case dict():
             parts = {key: _cut(item, (*path, key), firsts, paths) for key, item in value.items()}

@@ -24,6 +24,12 @@ class SystemNames:
         self.list_index = naming.normalize_identifier("_dlt_list_idx")
         self.value = naming.normalize_identifier("value")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SystemNames) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
     def all(self) -> frozenset[str]:
         """Return the names of the columns that dlt fills itself."""
         return frozenset((self.row_id, self.load_id, self.parent_id, self.root_id, self.list_index))

@@ -237,21 +237,22 @@ class _Batch:
             yield _Column(column.node.at(ELEMENT), elements, owners)
 
     def _observe_objects(self, column: _Column) -> Iterator[_Column]:
-        forms: dict[tuple[str, ...], list[int]] = {}
-        for at, keys in enumerate(map(tuple, column.values)):
-            forms.setdefault(keys, []).append(at)
-        if any(map(is_row_key, chain.from_iterable(forms))):
+        forms = list(map(tuple, column.values))
+        distinct = dict.fromkeys(forms)
+        if any(map(is_row_key, set(chain.from_iterable(distinct)))):
             self._see_keyed(column)
         else:
             self._see(column.node, OBJECT, column.owners[0], len(column.values))
-        if len(forms) == 1:
-            (keys,) = forms
-            for key, values in zip(keys, zip(*map(dict.values, column.values), strict=True), strict=True):
+        if len(distinct) == 1:
+            for key, values in zip(forms[0], zip(*map(dict.values, column.values), strict=True), strict=True):
                 yield _Column(column.node.at(key), values, column.owners)
             return
+        places_by_form: dict[tuple[str, ...], list[int]] = {keys: [] for keys in distinct}
+        for at, keys in enumerate(forms):
+            places_by_form[keys].append(at)
         values_by_key: dict[str, list[Any]] = {}
         places_by_key: dict[str, list[int]] = {}
-        for keys, places in forms.items():
+        for keys, places in places_by_form.items():
             objects = [column.values[at] for at in places]
             for key, values in zip(keys, zip(*map(dict.values, objects), strict=True), strict=True):
                 values_by_key.setdefault(key, []).extend(values)

@@ -217,3 +217,10 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     items = read(tmp_path / "files", message.tables["t__items"])
     assert Counter(row["sku"] for row in items) == Counter(["x", None])
     assert [row["value"] for row in read(tmp_path / "files", message.tables["t__items__prices"])] == [Decimal("2.25")]
+
+
+def test_plans_of_the_same_documents_are_equal():
+    documents = [{"n": 1, "l": [{"x": 1}]}]
+
+    assert plan_of(documents) == plan_of(documents)
+    assert plan_of(documents) != plan_of([{"n": "text"}])
