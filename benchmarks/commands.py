@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from infer import write_events
+from targets import note
 
 COMMAND = str(Path(sys.executable).with_name("schemactl"))
 
@@ -60,8 +61,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as folder:
         for megabytes in arguments.megabytes:
             path = write_events(Path(folder, f"events-{megabytes}.jsonl"), megabytes)
-            compare(f"infer, {megabytes} MB of NDJSON", infers(path, arguments), arguments.rounds)
-            compare(f"normalize, {megabytes} MB of NDJSON", loads(path, arguments), arguments.rounds)
+            compare(f"infer, {megabytes} MB, whole process", infers(path, arguments), arguments.rounds)
+            compare(f"normalize, {megabytes} MB, whole process", loads(path, arguments), arguments.rounds)
         for columns in arguments.columns:
             path = write_csv(Path(folder, f"wide-{columns}.csv"), columns)
             compare(f"infer, CSV of {columns:,} columns and 100 rows", infers(path, arguments), arguments.rounds)
@@ -106,6 +107,7 @@ def compare(title: str, commands: dict[str, list[str]], rounds: int) -> None:
                 seconds[name].append(taken)
     subprocess.run([COMMAND, "engine", "stop"], capture_output=True, check=False)
     medians = {name: statistics.median(taken) for name, taken in seconds.items()}
+    note(title, medians)
     base = next(iter(medians.values()))
     print(f"\n{title}, median of {rounds}\n{'':<28}{'seconds':>9}{'ratio':>8}")
     for name, taken in medians.items():
@@ -115,6 +117,9 @@ def compare(title: str, commands: dict[str, list[str]], rounds: int) -> None:
 def time_process(command: list[str]) -> float:
     """Return the seconds that a command takes; a kept Spark serves one working folder, so all share this one."""
     environment = {**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false"}
+    # As installed, modules are compiled once: a clone would compile its own in each process that may not write them.
+    environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir(), "schemactl-benchmark-compiled")))
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as folder:
         words = [word.replace("{}", folder) for word in command]
         start = time.perf_counter()

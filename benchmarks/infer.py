@@ -19,6 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from targets import note
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -58,6 +60,10 @@ def run(folder: Path, arguments: argparse.Namespace) -> None:
     scale = whole.stat().st_size / part.stat().st_size
     dlt_seconds = best_of(1, lambda path: infer_with_dlt(path, folder / "dlt"), part)
     seconds[f"dlt ({part.stat().st_size / MEGABYTE:.0f} MB, scaled)"] = dlt_seconds * scale
+    note(
+        f"infer, {arguments.megabytes} MB, warm",
+        {name.partition(" (")[0] + (", scaled" if "dlt" in name else ""): taken for name, taken in seconds.items()},
+    )
     print_table(seconds, whole.stat().st_size, arguments)
 
 

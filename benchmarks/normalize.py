@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from infer import MEGABYTE, WARM_UP_EVENTS, best_of, infer_with_dlt
 from infer import _lines as all_lines
+from targets import note
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,6 +61,7 @@ def compare(spark: SparkSession, folder: Path, arguments: argparse.Namespace) ->
     seconds[f"dlt ({part.stat().st_size / MEGABYTE:.0f} MB, scaled)"] = dlt_seconds * scale
     size = whole.stat().st_size / MEGABYTE
     print(f"{size:.0f} MB of NDJSON, {arguments.cores} cores, best of {arguments.rounds}; dlt once\n")
+    note(f"normalize, {arguments.megabytes} MB, warm", seconds)
     base = seconds["Spark parse and write"]
     print(f"{'':<28}{'seconds':>9}{'MB/s':>9}{'times Spark':>13}")
     for contender, taken in sorted(seconds.items(), key=lambda item: item[1]):
