@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
@@ -24,15 +26,21 @@ from schemactl.engine.csv_faults import (
     key_of,
     warn_of_csv,
 )
-from schemactl.engine.input import Input, read_head, shown_path
+from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.input_warnings import warn_of_renamed
 from schemactl.engine.reading.places import place_columns
-from schemactl.engine.reading.rows import rows_as_documents
+from schemactl.engine.reading.rows import rows_as_documents, text_rows
+from schemactl.engine.reading.texts import read_lines
+from schemactl.kernel.cells import DOCUMENTS, cut_lines
 
 ENDINGS = (".csv",)
 
 _SEPARATORS = ",;\t|"
+_WIDE = 200
+"""Columns from which on Spark takes longer to plan them one by one than Python to cut up some lines."""
+_MOST_BYTES = 1 << 22
+"""Of files of which lines are cut up: many rows cost more to read than it costs to plan their columns."""
 _QUOTED = re.compile(r'"[^"]*"')
 _HEADER_END = re.compile(
     # A quote opens a name only where it begins.
@@ -125,7 +133,31 @@ def _read_rows(
     if any(each.broken for each in faults.values()):
         fault = F.coalesce(_broken(rows, faults, columns), fault)
     gaps = {path: found.gaps for path, found in faults.items()}
+    if len(names) > _WIDE and header is None and _are_plain(files):
+        return Documents(_cut_lines(spark, files, names, str(options["sep"])), text_rows(rows, cells, fault), gaps)
     return replace(rows_as_documents(rows, cells, fault), gaps=gaps)
+
+
+def _are_plain(files: Sequence[Input]) -> bool:
+    """Return whether files are small, their lines rows, and cells what stands between separators."""
+    if not all(
+        each.is_local and each.encoding == UTF8 and Path(each.path).suffix not in COMPRESSIONS for each in files
+    ):
+        return False
+    paths = [Path.cwd() / each.path for each in files]
+    return sum(path.stat().st_size for path in paths) <= _MOST_BYTES and all(_is_plain(p.read_bytes()) for p in paths)
+
+
+def _is_plain(content: bytes) -> bool:
+    pairs, returns, feeds = map(content.count, (b"\r\n", b"\r", b"\n"))
+    return b'"' not in content and b"\0" not in content and (not returns or not feeds or pairs == returns == feeds)
+
+
+def _cut_lines(spark: SparkSession, files: Sequence[Input], names: Sequence[str], separator: str) -> DataFrame:
+    (lines,) = read_lines(spark, files)
+    batches = lines.select("file", "block", "text").toArrow().to_batches()
+    cut = spark.createDataFrame(pa.Table.from_batches(cut_lines(batches, names, separator), DOCUMENTS))
+    return cut.coalesce(1)  # a block is not read by two tasks
 
 
 def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[str]) -> Column:
