@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,16 +21,15 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from schemactl.engine.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
-from schemactl.engine.input_formats import Documents
 from schemactl.engine.scan import Scan
 from schemactl.engine.session.driver import Progress
-from schemactl.engine.shipping import for_workers
+from schemactl.engine.shipping import Records, run_kernel
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Tables
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
-from schemactl.kernel.package import MESSAGE, Message, RowsJob, WrittenFile
+from schemactl.kernel.package import Message, RowsJob, WrittenFile
 from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
@@ -181,39 +180,30 @@ def _take_rejects(written: Sequence[WrittenFile | None], files: Path, target: Pa
 def find_records(spark: SparkSession, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
     """Return some records of a scan as JSON; texts that are typed are left out."""
     places = {(position.file, position.number) for position in wanted}
-    messages: list[Any] = []
-    arguments = {"folder": str(Path.cwd()), "wanted": places}
+    messages: list[bytes] = []
+    arguments: dict[str, Any] = {"folder": str(Path.cwd()), "wanted": places}
     for read in scan.documents:
         if any(file in {key[0] for key in read.before} for file, _ in places):
-            find = _worker(spark, "find_records", **arguments, before=read.before, gaps=read.documents.gaps)
-            messages += _documents(read.documents).mapInArrow(find, MESSAGE).collect()
+            places_of = {"before": read.before, "gaps": read.documents.gaps}
+            messages += _run_kernel(spark, read.records, "find_records", **arguments, **places_of)
     for typed in scan.typed:
         if typed.batch.task is None and any(file in {key[0] for key in typed.before} for file, _ in places):
             rows = typed_rows(typed.batch)
             source = TypedSource(rows.names, {}, rows.whole)
-            find = _worker(
-                spark, "find_records", **arguments, before=typed.before, source=source, gaps=typed.batch.gaps
-            )
-            messages += rows.frame.mapInArrow(find, MESSAGE).collect()
-    found = (record for row in messages for record in json.loads(bytes(row["message"])))
+            places_of = {"before": typed.before, "gaps": typed.batch.gaps}
+            messages += _run_kernel(spark, rows.frame, "find_records", **arguments, **places_of, source=source)
+    found = (record for message in messages for record in json.loads(message))
     return {Position(file, number): record for file, number, record in found}
-
-
-def _documents(documents: Documents) -> DataFrame:
-    text = F.col("text").cast("binary").alias("text")
-    return documents.frame.select("file", "block", text, F.lit(True).alias("sampled"))
 
 
 # --- partitions ---
 
 
 def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
-    messages: list[Message] = []
+    messages: list[bytes] = []
     for read in scan.documents:
-        texts = _documents(read.documents)
         places = {"folder": str(Path.cwd()), "before": read.before, "gaps": read.documents.gaps}
-        write = _worker(spark, "write_documents", job=pickle.dumps(job), **places)
-        messages += _collect(texts, write)
+        messages += _run_kernel(spark, read.records, "write_documents", job=pickle.dumps(job), **places)
     for typed in scan.typed:
         task = typed.batch.task
         rows = typed_rows(typed.batch, _used_keys(job)) if task is None else text_rows(typed.batch)
@@ -225,17 +215,13 @@ def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
             "before": typed.before,
             "gaps": typed.batch.gaps,
         }
-        messages += _collect(rows.frame, _worker(spark, "write_typed", **arguments, source=pickle.dumps(source)))
-    messages.sort(key=lambda message: message.first or ("", 0))
-    return [_Part(at, message) for at, message in enumerate(messages)]
+        messages += _run_kernel(spark, rows.frame, "write_typed", **arguments, source=pickle.dumps(source))
+    parts = sorted(map(Message.load, messages), key=lambda message: message.first or ("", 0))
+    return [_Part(at, message) for at, message in enumerate(parts)]
 
 
-def _worker(spark: SparkSession, function: str, **arguments: Any) -> Callable[[Any], Iterator[Any]]:
-    return for_workers(spark, "schemactl.kernel.package", function, **arguments)
-
-
-def _collect(frame: DataFrame, write: Callable[[Any], Iterator[Any]]) -> list[Message]:
-    return [Message.load(bytes(row["message"])) for row in frame.mapInArrow(write, MESSAGE).collect()]
+def _run_kernel(spark: SparkSession, records: Records, function: str, **arguments: Any) -> list[bytes]:
+    return run_kernel(spark, records, "schemactl.kernel.package", function, **arguments)
 
 
 # --- sources that state their types ---
@@ -292,11 +278,10 @@ def _drop_superseded(
         if not _find_superseded(spark, there, job, plan.tables[root], target):
             continue
         asked = _asked(there, plan, root)
-        keeps = list(plan.tables)
-        write = _worker(spark, "drop_superseded", folder=job.folder, superseded=target.as_uri(), keeps=keeps)
         frame = spark.createDataFrame(pa.table({"part": asked})).repartition(min(len(asked), _MOST_TASKS))
-        found = frame.mapInArrow(write, MESSAGE).collect()
-        for number, table, kept, other in sorted(json.loads(bytes(row["message"])) for row in found):
+        arguments = {"folder": job.folder, "superseded": target.as_uri(), "keeps": list(plan.tables)}
+        found = _run_kernel(spark, frame, "drop_superseded", **arguments)
+        for number, table, kept, other in sorted(map(json.loads, found)):
             tables = dict(parts[number].message.tables)
             tables.pop(table)
             if kept[1]:

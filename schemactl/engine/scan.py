@@ -16,12 +16,12 @@ from typing import Any, Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import Input
+from schemactl.engine.input import COMPRESSIONS, Input
 from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, Typed
 from schemactl.engine.inputs import by_format
 from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.session.driver import Progress
-from schemactl.engine.shipping import for_workers
+from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
@@ -47,6 +47,9 @@ from schemactl.kernel.recount import Absences, Scalars
 from schemactl.schema.contract import Mode
 from schemactl.schema.typing.model import TypingTask
 
+_FEW_BYTES: Final = 1 << 22
+"""A megabyte takes the kernel a tenth of what it takes to start a worker."""
+
 _BUCKETS: Final = 1_000_000
 """Records fall into these by their hash; a sample takes the first ones."""
 
@@ -58,10 +61,12 @@ class ReadDocuments:
     Attributes:
         documents: the batch.
         before: by file, as people are shown it, and block how many records stand before the block in the file.
+        records: for the kernel: ``file``, ``block``, ``text`` and ``sampled``.
     """
 
     documents: Documents
     before: Mapping[tuple[str, int], int]
+    records: Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +145,9 @@ def scan_inputs(
     if options.task is not None:
         progress("typing texts", None)
         return _scan_texts(spark, inputs, batches, options.task)
-    documents = [_Records(spark, batch, sample, progress) for batch in batches if isinstance(batch, Documents)]
     progress("reading documents", None)
+    are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
+    documents = [_Documents(spark, each, sample, progress, are_few) for each in batches if isinstance(each, Documents)]
     parts = [each.located("observe_partition", options=options) for each in documents]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
@@ -159,7 +165,10 @@ def scan_inputs(
         merge_all((unread, *(Evidence(files=each.files()) for each in (*parts, *rows)))).files,
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
-        tuple(ReadDocuments(each.documents, part.before) for each, part in zip(documents, parts, strict=True)),
+        tuple(
+            ReadDocuments(each.documents, part.before, each.records)
+            for each, part in zip(documents, parts, strict=True)
+        ),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
         typing=_model_findings(parts),
         rejected=_rejected(parts),
@@ -288,7 +297,8 @@ def recount(
         EngineError: Spark cannot read them.
     """
     batches = [batch for batch in read_batches(spark, inputs) if isinstance(batch, Documents)]
-    documents = [_Records(spark, batch, sample, progress) for batch in batches]
+    are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
+    documents = [_Documents(spark, batch, sample, progress, are_few) for batch in batches]
     progress("looking at values again", None)
     parts = [each.located("recount_partition", asked=tuple(asked)) for each in documents]
     answers = [tallies for each in parts for tallies in each.tallies()]
@@ -307,6 +317,13 @@ def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequ
     return [_without_null_values(batch, null_values) for batch in read] if null_values else read
 
 
+def _has_few_bytes(inputs: Sequence[Input]) -> bool:
+    """Return whether inputs are so small that their records are worked on here, without Python workers."""
+    if not all(each.is_local and FilePath(each.path).suffix not in COMPRESSIONS for each in inputs):
+        return False
+    return sum(FilePath(each.path).stat().st_size for each in inputs) <= _FEW_BYTES
+
+
 def _without_null_values(batch: Batch, null_values: Sequence[str]) -> Batch:
     if not isinstance(batch, Documents) or batch.rows is None:
         return batch
@@ -314,27 +331,27 @@ def _without_null_values(batch: Batch, null_values: Sequence[str]) -> Batch:
     return replace(read, gaps=batch.gaps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """The records of a batch of sources."""
+class _Documents:
+    """The records of a batch of sources; few ones are read here at once."""
 
-    spark: SparkSession
-    documents: Documents
-    sample: Sample
-    progress: Progress
+    def __init__(
+        self, spark: SparkSession, documents: Documents, sample: Sample, progress: Progress, are_few: bool = False
+    ) -> None:
+        self.documents = documents
+        self._spark = spark
+        share = sample.share_of(self._count(progress) if sample.records else 0)
+        text, sampled = F.col("text").cast("binary").alias("text"), is_sampled(share, "text").alias("sampled")
+        frame = documents.frame.select("file", "block", text, sampled)
+        self.records: Records = frame.toArrow().to_batches() if are_few else frame
 
     def located(self, function: str, **arguments: Any) -> _Located:
         """Run a function of ``kernel.partitions`` on all partitions."""
-        share = self.sample.share_of(self._count() if self.sample.records else 0)
-        records = self.documents.frame.select(
-            "file", "block", F.col("text").cast("binary").alias("text"), is_sampled(share, "text").alias("sampled")
-        )
-        run = for_workers(self.spark, "schemactl.kernel.partitions", function, folder=str(FilePath.cwd()), **arguments)
-        rows = records.mapInArrow(run, "part binary").collect()
-        return _Located(tuple(pickle.loads(row.part) for row in rows), self.documents.gaps)
+        arguments["folder"] = str(FilePath.cwd())
+        parts = run_kernel(self._spark, self.records, "schemactl.kernel.partitions", function, **arguments)
+        return _Located(tuple(map(pickle.loads, parts)), self.documents.gaps)
 
-    def _count(self) -> int:
-        self.progress("counting records", None)
+    def _count(self, progress: Progress) -> int:
+        progress("counting records", None)
         return self.documents.frame.where(F.col("text").rlike(r"[^ \t\r\n]")).count()
 
 
@@ -356,16 +373,9 @@ class _Rows:
         placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
         taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
         types = {path: properties["data_type"] for path, properties in stated_types(self.batch).items()}
-        run = for_workers(
-            self.spark,
-            "schemactl.kernel.partitions",
-            "observe_rows_partition",
-            folder=str(FilePath.cwd()),
-            names=rows.names,
-            types=types,
-            dispatch=dispatch,
-        )
-        return _Located(tuple(pickle.loads(row.part) for row in taken.mapInArrow(run, "part binary").collect()))
+        arguments = {"folder": str(FilePath.cwd()), "names": rows.names, "types": types, "dispatch": dispatch}
+        parts = run_kernel(self.spark, taken, "schemactl.kernel.partitions", "observe_rows_partition", **arguments)
+        return _Located(tuple(map(pickle.loads, parts)))
 
 
 def is_sampled(share: float, *columns: str) -> Column:

@@ -1,6 +1,7 @@
 """Functions of ours for Spark's workers, which may not have schemactl: the package travels with them as a zip file.
 
-Where a worker can import this very version, as on one machine, nothing is sent.
+Where a worker can import this very version, as on one machine, nothing is sent. Few records come here instead: to start
+workers takes longer than to look at a megabyte.
 """
 
 from __future__ import annotations
@@ -12,17 +13,32 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Batches = Iterable["pa.RecordBatch"]
+Records: TypeAlias = "DataFrame | list[pa.RecordBatch]"
+"""Records in Spark, or those that are here: one partition."""
+
+MESSAGE = "message binary"
+"""The column that partitions give to the driver."""
 
 _SENT = ("schema", "inference", "normalization", "kernel")
 """The packages that the kernel imports, beside the modules at the top."""
+
+
+def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[bytes]:
+    """Return what ``module.function(batches, **arguments)`` yields of each partition: one column of bytes."""
+    if isinstance(records, list):
+        run: Callable[..., Iterator[pa.RecordBatch]] = getattr(import_module(module), function)
+        return [bytes(value.as_buffer()) for batch in run(records, **arguments) for value in batch.column(0)]
+    worker = for_workers(spark, module, function, **arguments)
+    return [bytes(row[0]) for row in records.mapInArrow(worker, MESSAGE).collect()]
 
 
 def for_workers(spark: SparkSession, module: str, function: str, **arguments: Any) -> Callable[[Any], Iterator[Any]]:

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, Numbering, Typed
 from schemactl.engine.reading.places import place_columns
-from schemactl.engine.shipping import for_workers
+from schemactl.engine.shipping import run_kernel
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows
 from schemactl.errors import CommandWarning, InputError, did_you_mean
@@ -112,10 +112,9 @@ def look(spark: SparkSession, batch: Typed, folder: str) -> list[TypingPart]:
     Raises:
         EngineError: Spark cannot read them.
     """
-    run = for_workers(
-        spark, "schemactl.kernel.typing_rows", "check_partition", folder=folder, task=pickle.dumps(batch.task)
-    )
-    return [pickle.loads(row.part) for row in text_rows(batch).frame.mapInArrow(run, "part binary").collect()]
+    rows, task = text_rows(batch).frame, pickle.dumps(batch.task)
+    parts = run_kernel(spark, rows, "schemactl.kernel.typing_rows", "check_partition", folder=folder, task=task)
+    return list(map(pickle.loads, parts))
 
 
 def findings_of(task: TypingTask, errors: Mapping[str, FieldErrors]) -> tuple[TypingFinding, ...]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
 
@@ -31,9 +30,6 @@ from schemactl.normalization.plan import Plan
 if TYPE_CHECKING:
     from schemactl.kernel.models import RejectedDocuments
     from schemactl.kernel.typing_rows import RejectedRows
-
-MESSAGE: Final = "message binary"
-"""The column that partitions give to the driver."""
 
 _MOST_BYTES_HELD: Final = 1 << 26
 """Of rows that wait to be written; each table gets a row group of them."""
@@ -396,7 +392,9 @@ def drop_superseded(
     """
     system, path = open_folder(folder)
     known_system, known_path = open_folder(superseded)
-    known = pyarrow.dataset.dataset(known_path, filesystem=known_system, format="parquet")
+    from pyarrow.dataset import dataset  # which loads pandas, where that is installed
+
+    known = dataset(known_path, filesystem=known_system, format="parquet")
     for batch in batches:
         for text in batch.column("part").to_pylist():
             number, table, rows, places = json.loads(text)

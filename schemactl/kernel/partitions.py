@@ -331,7 +331,7 @@ def _pickled(part: Part) -> pa.RecordBatch:
     pickled = pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
     # To make an array of a Python value, pyarrow imports pandas first: as long as a megabyte takes to observe.
     buffers = [None, pa.py_buffer(array("i", [0, len(pickled)])), pa.py_buffer(pickled)]
-    return pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.binary(), 1, buffers)], ["part"])
+    return pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.binary(), 1, buffers)], ["message"])
 
 
 def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:

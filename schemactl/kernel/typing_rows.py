@@ -70,7 +70,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: bytes)
             placed = replace(each, first=Position(file, number))
             errors[name] = placed if name not in errors else errors[name].merged(placed)
     part = TypingPart(Part(Evidence(), blocks, tuple(bad)), errors)
-    yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(part)], pa.binary())], ["part"])
+    yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(part)], pa.binary())], ["message"])
 
 
 def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:

@@ -35,7 +35,7 @@ RECORDS = [(A, 0, json.dumps(event)) for event in EVENTS]
 
 def observed(batches, dispatch):
     (batch,) = observe_partition(batches, HERE, ReadOptions(dispatch=dispatch))
-    return pickle.loads(batch.column("part")[0].as_py())
+    return pickle.loads(batch.column("message")[0].as_py())
 
 
 def plan_for(table, documents):
@@ -122,7 +122,7 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
     sampled = pa.RecordBatch.from_pydict({"c0": kinds, "c1": numbers, **places, "sampled": pa.array([True] * 4)})
     types = {("type",): "text", ("n",): "bigint"}
     (batch,) = observe_rows_partition([sampled], HERE, ("type", "n"), types, dispatch)
-    found = pickle.loads(batch.column("part")[0].as_py()).found
+    found = pickle.loads(batch.column("message")[0].as_py()).found
     assert {table: share.documents for table, share in found.items()} == {
         "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
     }  # fmt: skip

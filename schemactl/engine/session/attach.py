@@ -102,14 +102,33 @@ def session_beside(group: str, report: Callable[[str], None]) -> Iterator[SparkS
 def pass_no_numpy() -> None:
     """Take NumPy's values out of those that can be passed to Java: we have none.
 
-    To look for one, PySpark imports its test tools with the first call, and with them pandas: as much work as all other
-    imports.
+    To look for one, PySpark imports its test tools with the first call and the first literal, and with them pandas: as
+    much work as all other imports.
     """
     from py4j import protocol
-    from pyspark.sql import types
+    from pyspark.sql import functions, types
+    from pyspark.sql.functions import builtin
 
     numpy = (types.NumpyScalarConverter, types.NumpyArrayConverter)
     protocol.INPUT_CONVERTER[:] = [each for each in protocol.INPUT_CONVERTER if not isinstance(each, numpy)]
+    functions.lit = builtin.lit = _literal()  # type: ignore[assignment] # alike, but for values of NumPy
+
+
+def _literal() -> Callable[[Any], Any]:
+    """Return PySpark's ``lit``, but for values of NumPy."""
+    from pyspark.sql import Column
+    from pyspark.sql.functions import builtin
+    from pyspark.sql.utils import enum_to_value, try_remote_functions
+
+    @try_remote_functions
+    def lit(col: Any) -> Any:
+        if isinstance(col, Column):
+            return col
+        if isinstance(col, list):
+            return builtin.array(*map(lit, col))
+        return builtin._invoke_function("lit", enum_to_value(col))
+
+    return lit
 
 
 def _check_alone() -> None:

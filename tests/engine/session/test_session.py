@@ -186,14 +186,16 @@ def test_a_session_imports_neither_pandas_nor_test_tools(place: Place) -> None:
     assert place.run(script) == (0, "3\n3\n", "")
 
 
-def test_pythons_workers_start_with_what_reads_documents(place: Place) -> None:
+def test_pythons_workers_start_with_what_reads_documents_and_without_pandas(place: Place) -> None:
     script = """
         def loaded(batches):
             import sys
             found = all(name in sys.modules for name in ("orjson", "pyarrow.compute"))
             import pyarrow
             for batch in batches:
-                yield pyarrow.record_batch([pyarrow.array([found])], names=["found"])
+                values = pyarrow.array([found])
+                values = pyarrow.array([found and "pandas" not in sys.modules])
+                yield pyarrow.record_batch([values], names=["found"])
         with open_session(SparkOptions(master="local[1]")) as spark:
             print(spark.range(1).mapInArrow(loaded, "found boolean").collect())
     """
