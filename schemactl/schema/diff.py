@@ -198,8 +198,9 @@ class Detail:
 def details(before: Any, after: Any) -> tuple[Detail, ...]:
     """Return the leaves in which two JSON values differ, in the order of their paths.
 
-    Lists are compared position by position, so that paths are the same in both. deepdiff takes long to import: call
-    this for values that do differ.
+    Lists are compared position by position, so that paths are the same in both. This is the one place where
+    nested values are compared leaf by leaf, and so the one that needs deepdiff, which takes long to import: call it for
+    values that do differ.
 
     Args:
         before: plain JSON data, or ``ABSENT``.

@@ -214,6 +214,7 @@ def quiet(debug: bool) -> Iterator[None]:
     level = py4j.level
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"pyspark\b")
+        # PySpark asks for pandas before it runs what works on Arrow, and warns of pandas 3, which nothing of ours uses.
         warnings.filterwarnings("ignore", message=r".*PySpark")
         # py4j logs through its own logger and, on an interrupt, through the root.
         root.addFilter(is_ours)
