@@ -1,4 +1,4 @@
-"""A data dictionary as one page of HTML, only written: no network, a search, dark mode, and a print style."""
+"""A data dictionary as one page of HTML, only written: no network, a picture, a search, dark mode, a print style."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from schemactl.formats._er_picture import STYLE as PICTURE_STYLE
+from schemactl.formats._er_picture import er_picture
 from schemactl.formats._fields import own_tables
 from schemactl.formats._losses import Loss
 from schemactl.formats._relations import (
@@ -94,7 +96,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(schema.name)}</title>
-<style>{_STYLE}</style>
+<style>{_STYLE}{PICTURE_STYLE}</style>
 </head>
 <body>
 <h1>{escape(schema.name)}</h1>
@@ -103,6 +105,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 <input id="search" type="search" placeholder="Search tables and columns ( / )" aria-label="Search tables and columns">
 <span id="count" class="soft" role="status"></span>
 <nav aria-label="Tables"><ul>{links}</ul></nav>
+{er_picture(tables, relations, ids)}
 <main>
 {sections}
 </main>

@@ -170,3 +170,23 @@ def test_a_page_needs_no_network_and_its_links_lead_somewhere():
     assert "http" not in text
     assert "@media print" in text
     assert "prefers-color-scheme: dark" in text
+
+
+def test_a_page_draws_tables_with_what_they_hang_on():
+    page = Page(html.write(shop()))
+    boxes = [int(attributes["x"]) for tag, attributes in page.tags if tag == "rect"]
+    assert boxes == [0, 270, 540]  # customers, orders, orders__lines: each right of what it names
+    assert [attributes.get("class") for tag, attributes in page.tags if tag == "path"] == ["stated", None]
+
+
+def test_tables_without_relations_and_tables_in_a_circle_are_drawn_too():
+    columns = {"id": Column("id", {"data_type": "bigint"})}
+    names = ("a", "b")
+    alone = new_schema("shop")
+    circle = new_schema("shop")
+    for name, other in zip(names, reversed(names), strict=True):
+        reference = {"columns": ["id"], "referenced_table": other, "referenced_columns": ["id"]}
+        alone = alone.with_table(Table(name, columns))
+        circle = circle.with_table(Table(name, columns, {"references": [reference]}))
+    assert "<svg" not in html.write(alone)
+    assert html.write(circle).count("<rect") == 2
