@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError, Problem, nearest_or_all
-from schemactl.flows.migrate.stored import stored_schemas
 from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect
 from schemactl.formats._fields import own_tables
@@ -160,8 +159,12 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
     for found in find_schemas(request.reference, SchemasFolder.at(request.schemas)):
         if found.destination is None and request.version_hash is not None:
             raise InputError(f"`{request.reference}` keeps no past schemas", hint="`--hash` asks a destination")
-        is_stored = found.destination is not None and not request.takes_tables
-        stored = stored_schemas(request.reference, found, request.version_hash) if is_stored else ()
+        stored: tuple[Schema, ...] = ()
+        if found.destination is not None and not request.takes_tables:
+            # Files should not wait for what only destinations need.
+            from schemactl.flows.migrate.stored import stored_schemas
+
+            stored = stored_schemas(request.reference, found, request.version_hash)
         yield from stored or (_whole(found),)
 
 

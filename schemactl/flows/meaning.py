@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from schemactl.errors import InputError, Location
-from schemactl.flows.lineage import lineage_in
 from schemactl.flows.schemas import Opened, open_files, open_schemas
 from schemactl.formats.dlt import Document, read
 from schemactl.schema.hash import bump, version_hash
@@ -52,6 +51,8 @@ class Meaning:
         assert schema is not None, "a folder means something where it has a file"
         if not self.is_pending or exported is None:
             return TakenOver(schema)
+        from schemactl.flows.lineage import lineage_in
+
         sources = lineage_in(self.folder.exports, schema.name).sources
         found = take_over(schema, exported, self._earlier(exported), sources)
         return replace(found, schema=replace(found.schema, imported_version_hash=self.opened.import_adopted))

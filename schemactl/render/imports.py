@@ -1,15 +1,13 @@
-"""What ``schemactl import``, ``export`` and ``sync`` print: what changes, is dropped, or fits no format."""
+"""What ``schemactl import`` and ``sync`` print: what changes, and what is dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from schemactl.formats import Loss
-from schemactl.formats._losses import describe_loss
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections
 from schemactl.render.harmless import escape, show_name
@@ -187,25 +185,3 @@ def _not_written(each: Synced) -> Iterator[Text]:
         yield Text(f"only data can say: `schemactl infer SOURCE --name {each.after.name}`")
     elif not each.written:
         yield Text(f"{show_name(each.after.name)}: the import file was edited and is not taken over", style=WARNING)
-
-
-_SHOWN: Final = 3
-
-
-def print_losses(losses: Sequence[Loss], holder: str) -> str:
-    """Return what is lost, nothing where nothing is.
-
-    Args:
-        losses: what is lost.
-        holder: what cannot hold it: a format, or the schema.
-    """
-    by_property: dict[str, list[Loss]] = {}
-    for loss in losses:
-        by_property.setdefault(loss.what, []).append(loss)
-    return "".join(f"not in {holder}: {escape(_line(found))}\n" for found in by_property.values())
-
-
-def _line(losses: Sequence[Loss]) -> str:
-    shown = ", ".join(map(describe_loss, losses[:_SHOWN]))
-    more = len(losses) - _SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown

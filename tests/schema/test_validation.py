@@ -153,6 +153,7 @@ def test_a_key_that_dlt_needs_is_missed(key: str):
     ("section", "value", "keys"),
     [
         ("settings", {"detection": []}, ("settings", "detection")),
+        ("settings", {"partition": ["block_timestamp"]}, ("settings", "partition")),
         ("settings", {"detections": ["uuid"]}, ("settings", "detections", 0)),
         ("settings", {"default_hints": {"not_null": ["^a"]}}, ("settings", "default_hints", "not_null", 0)),
         ("settings", {"preferred_types": {"re:[": "text"}}, ("settings", "preferred_types", "re:[")),

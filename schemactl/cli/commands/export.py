@@ -103,7 +103,7 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Export; print the text where no file is named."""
     from schemactl.flows.export import ExportRequest, export
-    from schemactl.render.imports import print_losses
+    from schemactl.render.losses import print_losses
 
     if options.version_hash is not None and options.tables:
         raise InputError("`--hash` and `--tables` say two things", hint="use one of them")

@@ -91,7 +91,7 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Import, print what changed, and return 1 where that is forbidden or pending."""
     from schemactl.flows.import_ import ImportRequest, import_files
-    from schemactl.render.imports import print_losses
+    from schemactl.render.losses import print_losses
 
     request = ImportRequest(
         files=tuple(options.files),

@@ -1,0 +1,31 @@
+"""What formats cannot say of a schema, and schemas not of a format, in lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from schemactl.formats import Loss
+from schemactl.formats._losses import describe_loss
+from schemactl.render.harmless import escape
+
+_SHOWN: Final = 3
+
+
+def print_losses(losses: Sequence[Loss], holder: str) -> str:
+    """Return what is lost, nothing where nothing is.
+
+    Args:
+        losses: what is lost.
+        holder: what cannot hold it: a format, or the schema.
+    """
+    by_property: dict[str, list[Loss]] = {}
+    for loss in losses:
+        by_property.setdefault(loss.what, []).append(loss)
+    return "".join(f"not in {holder}: {escape(_line(found))}\n" for found in by_property.values())
+
+
+def _line(losses: Sequence[Loss]) -> str:
+    shown = ", ".join(map(describe_loss, losses[:_SHOWN]))
+    more = len(losses) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
