@@ -2,8 +2,8 @@
 
     uv run --group dev python benchmarks/curve.py --megabytes 1 10 100 1000
 
-Spark is started, and a first job on a small file has run. dlt extracts and normalizes, in one process; it gets sizes up
-to ``--dlt-megabytes``.
+Spark and its workers are started, and a first job has run. dlt extracts and normalizes, in one process; it gets sizes
+up to ``--dlt-megabytes``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ import math
 import tempfile
 from collections.abc import Callable, Mapping
 from html import escape
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commands import write_csv
 from infer import (
     MEGABYTE,
-    WARM_UP_EVENTS,
-    _lines,
     best_of,
     infer_with_dlt,
     infer_with_duckdb,
@@ -35,6 +32,8 @@ if TYPE_CHECKING:
 PICTURE = Path(__file__).parents[1] / "docs" / "cost.svg"
 COLORS = {"schemactl": "#d33682", "Spark": "#268bd2", "DuckDB": "#b58900", "dlt": "#859900"}
 PANEL_WIDTH, PANEL_HEIGHT, MARGIN, GAP = 330, 240, 52, 90
+WARM_UP_MEGABYTES = 5
+"""Enough that Spark's Python workers have started."""
 
 Curves = dict[str, dict[int, float]]
 """Seconds by contender and size."""
@@ -50,10 +49,10 @@ def main() -> None:
         open_session(SparkOptions(master=f"local[{arguments.cores}]", conf=conf)) as spark,
     ):
         folder = Path(name)
-        small = folder / "small.jsonl"
-        small.write_bytes(b"".join(islice(_lines(), WARM_UP_EVENTS)))
-        for infer in contenders(spark, folder, arguments.cores).values():
-            infer(small)
+        warm_up = write_events(folder / "small.jsonl", WARM_UP_MEGABYTES)
+        for name, infer in contenders(spark, folder, arguments.cores).items():
+            if name != "dlt":
+                infer(warm_up)
         sizes = measure(spark, folder, arguments)
         columns = measure_columns(spark, folder, arguments)
     draw(
