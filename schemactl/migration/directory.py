@@ -183,7 +183,7 @@ def read_migration(text: str, file: str, at: Location) -> Migration:
 
 _RESTORE: Final = "take it from git as it was: a change is a migration of its own"
 _REBASE: Final = "`schemactl migrate rebase` gives a migration another number"
-_HASH: Final = "`schemactl migrate hash DIR` takes files of your own over; of a merge see `schemactl migrate rebase`"
+_HASH: Final = "`schemactl migrate hash DIR` writes it anew; of two branches see `schemactl migrate rebase`"
 
 
 def _content(migration: Migration) -> dict[str, Any]:
@@ -301,6 +301,17 @@ def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
             yield Problem(file, f"`{after.name}` does not begin with the schema of `{before.name}`", _REBASE)
         elif before is not None and after.plans.keys() != before.plans.keys():
             yield Problem(file, f"`{after.name}` is for other dialects than `{before.name}`", "plan it anew")
+    yield from _sql_problems(files, migrations)
+
+
+def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
+    shown_files = {sql_name(each.name, dialect) for each in migrations for dialect in each.plans}
+    read = {each.name for each in migrations}
+    for name in files:
+        of = migration_of_file(name)
+        if of is not None and of[0] in read and of[1].endswith(".sql") and name not in shown_files:
+            # Nobody may believe that it is run.
+            yield Problem(name, f"`{name}` is no file that a migration has", "move it elsewhere: it is not run")
     for each in migrations:
         for dialect in each.plans:
             shown = files.get(sql_name(each.name, dialect))

@@ -69,7 +69,7 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["plan", "./added.yaml", "--to", "@", "--out", "a.json"], "`a.json` is no name of a plan"),
         (["plan", "@", "--to", "@"], "names tables, not a schema"),
         (["apply", "./added.yaml", "--dir", "migrations", "--to", "@"], "name what is to be applied"),
-        (["plan", "./added.yaml", "--to", "@", "--name", "x"], "are for migrations of a folder"),
+        (["plan", "./added.yaml", "--to", "@", "--name", "x"], "is for migrations of a folder"),
         (["plan", "./added.yaml", "--dir", "m", "--out", "x.plan.json"], "has a file in its folder"),
         (["plan", "./added.yaml", "--dir", "m"], "says for which dialect"),
         (["plan", "./added.yaml", "--dir", "m", "--dialect", "snowflake"], "there is no destination `snowflake`"),

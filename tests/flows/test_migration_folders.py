@@ -236,6 +236,26 @@ def test_a_file_that_was_changed_added_or_removed_is_refused() -> None:
     assert "`0002_add.json` is missing" in problems()
 
 
+def test_a_script_of_ones_own_is_refused_as_nothing_would_run_it() -> None:
+    add(FIRST)
+    for name in ("0001_create_orders.before.sql", "0001_create_orders.py"):
+        (FOLDER / name).write_text("DROP TABLE orders;\n")
+    assert run(["migrate", "hash", str(FOLDER)]) == 1
+    found = problems()
+    assert "`0001_create_orders.before.sql` is no file that a migration has" in found
+    assert "`0001_create_orders.py` is no file that a migration has" in found
+
+
+def test_the_last_migration_can_be_deleted_and_planned_anew() -> None:
+    add(FIRST)
+    add(ADDED, "add")
+    for file in FOLDER.glob("0002*"):
+        file.unlink()
+    assert run(["migrate", "hash", str(FOLDER)]) == 0
+    assert add(ADDED, "again").migration is not None
+    assert problems() == []
+
+
 def test_the_last_migration_is_held_against_the_schema() -> None:
     add(FIRST)
     assert problems(put(FIRST, "first.yaml")) == []

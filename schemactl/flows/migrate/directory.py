@@ -40,6 +40,8 @@ from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Schema, Table, schema_from_dict
 from schemactl.store.text import read_text, replace_file
 
+_ANEW = "delete its files, `schemactl migrate hash DIR`, and plan it anew: `schemactl migrate plan REF --dir DIR`"
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -76,7 +78,6 @@ class NextRequest:
         allows_destructive: whether steps may lose data.
         title: what it is called; None for what its first step does.
         start: a REF: the schema that the first migration begins with; None for none.
-        is_forced: whether it is written although the schema is the same: for steps of one's own.
     """
 
     reference: str
@@ -87,7 +88,6 @@ class NextRequest:
     allows_destructive: bool = False
     title: str | None = None
     start: str | None = None
-    is_forced: bool = False
 
 
 def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
@@ -129,6 +129,8 @@ def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migrat
                 problems.append(Problem(name, f"`{name}`: {error.message}", error.hint or ""))
         elif found and json_name(found[0]) not in files:
             problems.append(Problem(name, f"`{name}` belongs to no migration", f"`{json_name(found[0])}` is missing"))
+        elif found and not found[1].endswith(".sql"):
+            problems.append(Problem(name, f"`{name}` is no file that a migration has", "move it elsewhere"))
     return tuple(sorted(migrations, key=lambda each: (each.number, each.title))), tuple(problems)
 
 
@@ -171,7 +173,7 @@ def check_problems(folder: Folder) -> tuple[Problem, ...]:
 
 
 def hash_folder(path: Path) -> CheckReport:
-    """Write the sum file of a folder anew, so that it knows files of the user's own.
+    """Write the sum file of a folder anew, after a merge, or after the last migration was deleted to be planned anew.
 
     Raises:
         InputError: migrations themselves were changed, or do not follow each other: no hash makes that right.
@@ -226,7 +228,7 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
         hint = "one folder for each schema"
         raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
     base = last.target if last is not None else start
-    if base is not None and base.version_hash == schema.version_hash and not request.is_forced:
+    if base is not None and base.version_hash == schema.version_hash:
         return NextReport(str(folder.path), None, (), is_written=False)
     made = _made(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
     steps = next(iter(made.values())).steps
@@ -414,12 +416,9 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
         moved.append((each.name, again.name))
         written.append(again)
         staying.append(again)
-    renamed = _renamed_files(kept, moved)
     generated = {json_name(each.name) for each in moving}
     generated |= {sql_name(each.name, dialect) for each in moving for dialect in each.plans}
-    left = {name: text for name, text in {**kept, **renamed}.items() if name not in generated}
-    for name, text in renamed.items():
-        replace_file(path / name, text)
+    left = {name: text for name, text in kept.items() if name not in generated}
     _write(path, left, written)
     now = {json_name(each.name) for each in written}
     now |= {sql_name(each.name, dialect) for each in written for dialect in each.plans}
@@ -427,17 +426,6 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
         if name != SUM_NAME and name not in left and name not in now:
             (path / name).unlink()
     return RebaseReport(str(path), tuple(moved), schema_hash=staying[-1].target_hash if staying else None)
-
-
-def _renamed_files(files: dict[str, str], moved: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Take the files of the user's own that belong to moved migrations out of ``files``; return them renamed."""
-    names = dict(moved)
-    found = {}
-    for name in list(files):
-        of = migration_of_file(name)
-        if of is not None and of[0] in names and of[1] != "json" and names[of[0]] != of[0]:
-            found[f"{names[of[0]]}.{of[1]}"] = files.pop(name)
-    return found
 
 
 def _moving(folder: Folder, names: Sequence[str]) -> list[Migration]:
@@ -488,7 +476,7 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
     before = by_hash.get(moving.base) if moving.base is not None else None
     if moving.base is not None and before is None:
         message = f"`{moving.name}` begins with the schema {moving.base}, which no migration of the folder leads to"
-        raise InputError(message, hint="plan it anew: delete its files, then `schemactl migrate plan REF --dir DIR`")
+        raise InputError(message, hint=_ANEW)
     base = last.target if last is not None else before
     if base is None or before is None or base.version_hash == before.version_hash:
         return moving.target, base
@@ -498,7 +486,7 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
         return apply(base, own), base
     except (KeyError, ValueError, InputError) as error:
         message = f"the changes of `{moving.name}` do not go together with those before it: {error}"
-        raise InputError(message, hint="plan it anew from the merged schema") from error
+        raise InputError(message, hint=_ANEW) from error
 
 
 def _check_same_steps(moving: Migration, dialect: str, plan: MigrationPlan) -> None:
@@ -507,5 +495,4 @@ def _check_same_steps(moving: Migration, dialect: str, plan: MigrationPlan) -> N
     becomes = [planned.step for planned in plan.steps]
     if was != becomes:
         message = f"`{moving.name}` would have other steps with {dialect} behind the others than it has now"
-        hint = "plan it anew from the merged schema: delete its files, then `schemactl migrate plan REF --dir DIR`"
-        raise InputError(message, hint=hint)
+        raise InputError(message, hint=_ANEW)

@@ -1,9 +1,9 @@
-"""Write the sum file of a folder of migrations anew, after you have added or edited files of your own in it.
+"""Write the sum file of a folder of migrations anew, after a merge, or after you have deleted the last migration.
 
-Migrations themselves stay as they were made: one that was changed is refused, with exit code 1.
+Migrations stay as they were made: one that was changed is refused, with exit code 1.
 
 Examples:
-    # Take over a step of your own
+    # Delete the last migration, to plan it anew
     schemactl migrate hash migrations
 
     # Print what is wrong with the migrations for a script

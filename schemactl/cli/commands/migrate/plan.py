@@ -89,10 +89,6 @@ class Options(PlanningOptions, SigningOptions, FolderOptions):
             "--name", metavar="NAME", help="With --dir: what the migration is called; by default its first step."
         ),
     ] = None
-    empty: Annotated[
-        bool,
-        typer.Option("--empty", help="With --dir: write it although the schema is the same, for steps of your own."),
-    ] = False
 
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
@@ -114,8 +110,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Plan, print, and return 1 where a step is refused or, with ``--check``, something is pending."""
     if options.dir is not None:
         return _write_next(options, terminal, Path(options.dir))
-    if options.name is not None or options.empty:
-        raise InputError("`--name` and `--empty` are for migrations of a folder", hint="name it: `--dir DIR`")
+    if options.name is not None:
+        raise InputError("`--name` is for migrations of a folder", hint="name it: `--dir DIR`")
     if options.dialect is not None:
         return _print_script(options, terminal, options.dialect)
     if options.start is not None:
@@ -208,7 +204,6 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         allows_destructive=options.allow_destructive,
         title=options.name,
         start=options.start,
-        is_forced=options.empty,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
     if options.format == "json":
