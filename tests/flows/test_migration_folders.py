@@ -14,6 +14,7 @@ import pytest
 from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
+from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration, rebase_folder
@@ -158,6 +159,45 @@ def test_values_that_do_not_fit_stop_one_migration_and_keep_those_before(tmp_pat
     assert report.outcome is Outcome.REFUSED
     assert [each.outcome for each in report.applied] == [Outcome.DONE, Outcome.REFUSED]
     assert stand(FOLDER, dataset.url).at == "0002_color"
+
+
+@pytest.mark.destinations
+def test_a_migration_that_was_killed_half_way_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = new_dataset("duckdb", tmp_path)
+    add(FIRST)
+    apply(dataset)
+    add(ADDED, "add")
+    real, count = SqlMigration.run, iter(range(9))
+
+    def dying(*args: Any) -> None:
+        if next(count) == 1:
+            raise KeyboardInterrupt
+        real(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlMigration, "run", dying)
+        with pytest.raises(KeyboardInterrupt):
+            apply(dataset, is_step_by_step=True)
+    standing = stand(FOLDER, dataset.url)
+    assert (standing.pending, standing.is_unfinished, standing.blocker) == (("0002_add",), True, None)
+
+    report = apply(dataset, is_step_by_step=True)
+
+    assert report.outcome is Outcome.DONE
+    assert report.applied[0].planned.done == 1
+    assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
+
+
+@pytest.mark.destinations
+def test_the_first_migration_may_begin_with_a_schema_that_is_there(tmp_path: Path) -> None:
+    dataset = new_dataset("sqlite", tmp_path)
+    request = ApplyRequest(put(FIRST, "first.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    add(ADDED, "add", start="./first.yaml")
+
+    assert problems() == []
+    assert apply(dataset).outcome is Outcome.DONE
+    assert apply(replace(dataset, url="sqlite:///empty.db")).standing.blocker is not None
 
 
 @pytest.mark.destinations
