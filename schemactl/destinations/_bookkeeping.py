@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -53,20 +53,50 @@ def bookkeeping_of(schema: Schema) -> Bookkeeping:
     return Bookkeeping(versions, loads)
 
 
+def rows_of_load(
+    package: LoadPackage, kept: Bookkeeping, is_known: Callable[[Schema], bool]
+) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
+    """Yield what a load writes down: tables with new rows in the order of their columns; what completes it comes last.
+
+    Args:
+        package: the load.
+        kept: the tables.
+        is_known: whether a schema is written down already.
+    """
+    schema, at = package.schema, package.inserted_at
+    if not is_known(schema):
+        yield kept.versions, [version_row(schema, at)]
+    if package.inputs:
+        files = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
+        yield kept.inputs, files
+    yield kept.loads, [(package.load_id, schema.name, LOADED, at, schema.version_hash)]
+
+
+def past_loads(schema_name: str, loads: Mapping[str, Any], inputs: Iterable[Mapping[str, Any]]) -> PastLoads:
+    """Return the complete loads of a schema, and of each file that they loaded what the last of them found.
+
+    Args:
+        schema_name: the schema's.
+        loads: what orders its complete loads, by their ids.
+        inputs: rows of ``INPUTS``, of any loads.
+    """
+    ours = [row for row in inputs if row["schema_name"] == schema_name and row["load_id"] in loads]
+    ours.sort(key=lambda row: loads[row["load_id"]])
+    files = {row["path"]: LoadedInput(row["path"], row["bytes"], row["modified"]) for row in ours}
+    return PastLoads(frozenset(loads), files)
+
+
 def write_bookkeeping(session: Session, dataset: str, kept: Bookkeeping, package: LoadPackage) -> None:
     """Write the rows that complete a load; the schema only where a schema of this hash is not there yet."""
-    schema = package.schema
-    at = package.inserted_at
     versions = qualify(dataset, kept.versions.name)
     hash_column = tuple(kept.versions.columns)[4]
-    seen = f"SELECT 1 FROM {versions} WHERE {quote(hash_column)} = {literal(schema.version_hash)} LIMIT 1"
-    if not session.query(seen):
-        session.insert(versions, tuple(kept.versions.columns), [version_row(schema, at)])
-    if package.inputs:
-        rows = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
-        session.insert(qualify(dataset, INPUTS_TABLE), tuple(kept.inputs.columns), rows)
-    load = (package.load_id, schema.name, LOADED, at, schema.version_hash)
-    session.insert(qualify(dataset, kept.loads.name), tuple(kept.loads.columns), [load])
+
+    def is_known(schema: Schema) -> bool:
+        same = f"{quote(hash_column)} = {literal(schema.version_hash)}"
+        return bool(session.query(f"SELECT 1 FROM {versions} WHERE {same} LIMIT 1"))
+
+    for table, rows in rows_of_load(package, kept, is_known):
+        session.insert(qualify(dataset, table.name), tuple(table.columns), rows)
 
 
 def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError
-from schemactl.schema.iso8601 import parse
+from schemactl.schema.dispositions import Strategy, appends, merge_of, row_key
 from schemactl.schema.types import Schema, Table
 
 
@@ -23,16 +23,7 @@ class Disposition(StrEnum):
     MERGE = "merge"
 
 
-class Strategy(StrEnum):
-    """dlt's merge strategies that can be carried out; ``cdc`` cannot."""
-
-    DELETE_INSERT = "delete-insert"
-    UPSERT = "upsert"
-    INSERT_ONLY = "insert-only"
-    SCD2 = "scd2"
-
-
-_FILTERS: Final = ("x-merge-source-filter", "x-merge-destination-scope", "x-merge-skip-unchanged-rows")
+_ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +49,9 @@ class Chain:
         return Disposition(self.root.properties.get("write_disposition") or "append")
 
     @property
-    def strategy(self) -> Strategy:
-        """How the rows are merged, where they are.
-
-        Raises:
-            DestinationError: in a way that is not supported.
-        """
-        stated = self.root.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
-        refused = next((key for key in _FILTERS if self.root.properties.get(key)), None)
-        if refused or stated not in tuple(Strategy):
-            raise DestinationError(
-                f"table `{self.root.name}`: {f'`{refused}`' if refused else f'the merge strategy `{stated}`'} "
-                "is not supported",
-                hint=f"merge strategies: {', '.join(Strategy)}",
-            )
-        return Strategy(stated)
+    def is_merged(self) -> bool:
+        """Whether old rows may go; a merge without keys appends."""
+        return self.disposition is Disposition.MERGE and not appends(self.root)
 
 
 def chains_of(schema: Schema, package: LoadPackage | None = None) -> tuple[Chain, ...]:
@@ -119,67 +98,13 @@ def _resource(root: Table) -> str:
     return root.properties.get("resource") or root.name
 
 
-def hinted(table: Table, hint: str) -> tuple[str, ...]:
-    """Return the names of complete columns with a hint, in their order."""
-    return tuple(name for name, column in table.columns.items() if column.is_complete and column.properties.get(hint))
-
-
-def first_hinted(table: Table, *hints: str) -> str | None:
-    """Return the first column with the first of these hints that any column has."""
-    return next((names[0] for names in (hinted(table, hint) for hint in hints) if names), None)
-
-
-def row_key(table: Table) -> str:
-    """Return the column that distinguishes the rows of a table.
-
-    Raises:
-        DestinationError: there is none.
-    """
-    found = first_hinted(table, "row_key", "unique")
-    keys = hinted(table, "primary_key")
-    if found is None and len(keys) == 1:
-        return keys[0]
-    if found is None:
-        raise _lacking(table, "a column with the hint `row_key`")
-    return found
-
-
-def moment_of(stated: Any, table: Table) -> datetime:
-    """Return a moment that a table's hints state, in UTC.
-
-    Raises:
-        DestinationError: it is none.
-    """
-    try:
-        found = stated if isinstance(stated, date) else parse(str(stated))
-    except ValueError:
-        found = None
-    if not isinstance(found, date):
-        raise DestinationError(f"table `{table.name}`: `{stated}` is no timestamp")
-    if not isinstance(found, datetime):
-        found = datetime(found.year, found.month, found.day)
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-
-
 def merge_problem(chain: Chain) -> DestinationError | None:
     """Return what keeps the rows of a chain from being merged, None where nothing does."""
     if chain.disposition is not Disposition.MERGE:
         return None
     try:
-        strategy = chain.strategy
-        if strategy is not Strategy.SCD2:  # there the version of a row is its key
+        if merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:  # there the version of a row is its key
             row_key(chain.root)
-        if strategy in (Strategy.UPSERT, Strategy.INSERT_ONLY) and not hinted(chain.root, "primary_key"):
-            return _lacking(chain.root, "a primary key")
-        if strategy is Strategy.SCD2:
-            needed = ("x-valid-from", "x-valid-to", "x-row-version")
-            lacks = next((hint for hint in needed if first_hinted(chain.root, hint) is None), None)
-            return _lacking(chain.root, f"a column with the hint `{lacks}`") if lacks else None
     except DestinationError as error:
         return error
     return None
-
-
-def _lacking(table: Table, what: str) -> DestinationError:
-    strategy: Any = table.properties.get("x-merge-strategy") or "delete-insert"
-    return DestinationError(f"table `{table.name}` cannot be merged: its strategy `{strategy}` needs {what}")

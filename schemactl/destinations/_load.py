@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, read_loads, write_bookkeeping
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
-from schemactl.destinations._merge import MergePlan, merge
+from schemactl.destinations._merge import KEY, MergePlan, Relations, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
 from schemactl.destinations._session import Session, fold, qualify, quote
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError
+from schemactl.schema.dispositions import Merge, merge_of
 from schemactl.schema.types import Schema, Table
 
 
@@ -176,14 +178,49 @@ def _merge_chain(load: _Load, chain: Chain, number: int, done: int) -> int:
         # Nothing says which root rows the nested ones belong to.
         raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
     targets = {table.name: load.targets[table.name].name for table in chain.tables if table.name in load.targets}
-    prefix = f"_schemactl_{number}"
-    superseded = _stage_superseded(load, chain.staged[chain.root.name], number)
-    plan = MergePlan(chain, targets, stages, prefix, load.session.column_type, load.package.inserted_at, superseded)
+    relations = Relations(
+        old=targets,
+        new=stages,
+        columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
+        tie="CAST(n AS VARCHAR)",  # so that neither partitions nor retries change which of two rows comes
+        column_type=load.session.column_type,
+        superseded=_stage_superseded(load, chain.staged[chain.root.name], number),
+    )
+    merge = merge_of(chain.root, load.package.inserted_at)
+    plan = plan_merge(chain, merge, relations, f"_schemactl_{number}")
     load.progress(f"merging table `{chain.root.name}`", None)
-    for statement in merge(plan):
+    for statement in _statements(plan, merge, targets):
         with load.session.wrap_errors(f"merge table `{chain.root.name}`"):
             load.session.execute(statement)
     return done
+
+
+def _statements(plan: MergePlan, merge: Merge, targets: Mapping[str, str]) -> Iterator[str]:
+    """Yield the statements that carry out a merge; old rows go before new ones with their keys come."""
+    for name, query in plan.keys.items():
+        yield f"CREATE TEMPORARY TABLE {quote(name)} AS {query}"
+    for effect in reversed(plan.effects):
+        target = targets[effect.table.name]
+        if effect.ends is not None:
+            yield f"UPDATE {target} AS o SET {quote(str(merge.valid_to))} = {effect.ends} WHERE {effect.goes}"
+        elif effect.gone is not None:
+            column, keys = map(quote, effect.gone)
+            yield f"DELETE FROM {target} WHERE {column} IN (SELECT {quote(KEY)} FROM {keys})"
+    for effect in plan.effects:
+        if effect.comes is None:
+            continue
+        names = [quote(name) for name in effect.columns]
+        target, columns = targets[effect.table.name], ", ".join(names)
+        if effect.upsert is None:
+            yield f"INSERT INTO {target} ({columns}) {effect.comes}"
+            continue
+        deleted = effect.upsert.is_deleted
+        yield (
+            f"MERGE INTO {target} AS o USING {effect.upsert.source} AS n ON {effect.upsert.match}"
+            + (f" WHEN MATCHED AND {deleted} THEN DELETE" if deleted else "")
+            + f" WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = n.{name}' for name in names)}"
+            + f" WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({', '.join(f'n.{name}' for name in names)})"
+        )
 
 
 def _stage(load: _Load, staged: StagedTable, name: str) -> str:

@@ -1,256 +1,262 @@
-"""The statements of dlt's merge strategies, in SQL that DuckDB and PostgreSQL share.
+"""The algebra of dlt's merge strategies: which old rows of a chain of tables go, and which new ones come, as SQL.
 
-What a load brings stands in temporary relations (*stages*) with the columns and types of their tables. Row for row the
-results are dlt's. Of several rows with one key the engine has chosen one before; ``_ranked`` is for other stages.
+An engine says where old and new rows are to be read, makes the relations of keys that a plan names, and then takes away
+and adds rows as it can: databases by statements (``_load``), tables on files by new files (``_lake.merge``). The SQL is
+what DuckDB and PostgreSQL share. Row for row the results are dlt's. Spark's catalogs merge frames by the same rules
+(``engine.merge``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from schemactl.destinations._chains import Chain, Strategy, first_hinted, hinted, moment_of, row_key
+from schemactl.destinations._chains import Chain
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
-from schemactl.schema.types import Column, DataType, Table
+from schemactl.schema.dispositions import Merge, Strategy, first, row_key
+from schemactl.schema.types import Column, Table
+
+KEY: Final = "_schemactl_key"
+"""The one column of a relation of keys."""
 
 _RANK: Final = quote("_schemactl_rank")
-_KEY: Final = quote("_schemactl_key")
+_NEVER: Final = "1 = 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Where the rows of a chain of tables are, in SQL.
+
+    Attributes:
+        old: the rows that are there, by table; tables that are not there are left out.
+        new: the rows that come, by table, in the types of ``old``.
+        columns: what is selected of the rows that come, by table.
+        tie: in which order new rows ``n`` with equal keys are looked at: of them one comes.
+        column_type: writes the type of a column of moments.
+        superseded: root rows that do not come; old ones with their merge keys go all the same.
+    """
+
+    old: Mapping[str, str]
+    new: Mapping[str, str]
+    columns: Mapping[str, Sequence[str]]
+    tie: str
+    column_type: Callable[[Column], str]
+    superseded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """What the condition ``match`` says of ``source`` and of the old rows ``o``, for engines that update rows.
+
+    Attributes:
+        source: the new rows, one of each key; ``n`` in the conditions.
+        is_deleted: the condition that a new row asks to be deleted; None where none does.
+    """
+
+    source: str
+    match: str
+    is_deleted: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a merge does to one table.
+
+    Attributes:
+        goes: the condition that an old row ``o`` goes; None where none does.
+        gone: a column and a relation of keys that say the same of rows that leave.
+        comes: selects the rows that are added; None where none are.
+        columns: what ``comes`` selects.
+        ends: what ``valid_to`` becomes in the rows that ``goes`` names, which stay; None where they do not.
+        upsert: the same for engines that update rows, so that columns that no new row has keep their values.
+    """
+
+    table: Table
+    goes: str | None
+    comes: str | None
+    columns: tuple[str, ...]
+    gone: tuple[str, str] | None = None
+    ends: str | None = None
+    upsert: Upsert | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """What the statements of one chain are about.
+    """How a chain is merged.
 
     Attributes:
+        keys: queries by the names of relations that keep their results, in the order in which they are made.
+        effects: of the root first; their conditions are about the rows as they were before the first of them.
+    """
+
+    keys: Mapping[str, str]
+    effects: tuple[Effect, ...]
+
+
+def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> MergePlan:
+    """Return what becomes of the tables of a chain that are there.
+
+    Args:
         chain: the tables.
-        targets: full names of the tables that are there, by name.
-        stages: names of the stages, for tables that the load brings rows for.
-        superseded: a stage of root rows that are not loaded; old rows with their merge keys go all the same.
-        prefix: starts the names of temporary tables; no other chain of the transaction has it.
-        column_type: of the destination.
-        at: when the load was made, in UTC.
+        merge: how they are merged.
+        at: where their rows are.
+        prefix: starts the names of relations of keys.
+
+    Raises:
+        DestinationError: nothing in a nested table leads to its root.
     """
+    root = chain.root
+    nested = [table for table in chain.nested if table.name in at.old]
+    effects = [_root_effect(root, merge, at)]
+    if merge.strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
+        return MergePlan({}, (*effects, *(_if_absent(table, at) for table in nested)))
+    links = {table.name: _link(table, chain.root, at) for table in nested}
+    above = {parent for _, parent in links.values()}
+    places = {table.name: number for number, table in enumerate((root, *nested))}
+    keys: dict[str, str] = {}
+    for table in (root, *nested):
+        come = _wanted(root, merge, at)
+        if table is not root:
+            link, parent = links[table.name]
+            come = _first(
+                table, (row_key(table),), at.tie, at, _is_among(f"n.{quote(link)}", f"{prefix}_come_{places[parent]}")
+            )
+            gone = (link, f"{prefix}_gone_{places[parent]}")
+            effects.append(replace(_effect(table, at, _is_among(f"o.{quote(link)}", gone[1]), come), gone=gone))
+        number = places[table.name]
+        if table is root and effects[0].goes and not effects[0].upsert:
+            effects[0] = replace(effects[0], gone=(row_key(root), f"{prefix}_gone_0"))
+        elif table.name not in above:
+            continue
+        key, goes = quote(row_key(table)), effects[-1].goes or _NEVER
+        query = f"SELECT o.{key} AS {quote(KEY)} FROM {at.old[table.name]} o WHERE {goes}"
+        if table is root and merge.strategy is Strategy.UPSERT:
+            # A new row takes over what is nested in it: its key is made of the primary key.
+            query += f" UNION SELECT n.{key} FROM {at.new[root.name]} n"
+        keys[f"{prefix}_gone_{number}"] = query
+        if table.name in above:
+            keys[f"{prefix}_come_{number}"] = f"SELECT n.{key} AS {quote(KEY)} FROM {come} n"
+    return MergePlan(keys, tuple(effects))
 
-    chain: Chain
-    targets: dict[str, str]
-    stages: dict[str, str]
-    prefix: str
-    column_type: Callable[[Column], str]
-    at: datetime
-    superseded: str | None = None
 
-    @property
-    def root(self) -> Table:
-        return self.chain.root
-
-    @property
-    def target(self) -> str:
-        return self.targets[self.root.name]
-
-    @property
-    def stage(self) -> str:
-        return self.stages[self.root.name]
-
-    @property
-    def nested(self) -> tuple[Table, ...]:
-        return tuple(table for table in self.chain.nested if table.name in self.targets)
-
-    def columns(self, table: Table) -> str:
-        return ", ".join(quote(name) for name in self.chain.staged[table.name].table.columns)
-
-    def temporary(self, name: str) -> str:
-        return quote(f"{self.prefix}_{name}")
-
-
-def merge(plan: MergePlan) -> Iterator[str]:
-    """Yield the statements that merge the stages of a chain into its tables, in their order."""
-    match plan.chain.strategy:
+def _root_effect(root: Table, merge: Merge, at: Relations) -> Effect:
+    old, new = at.old[root.name], at.new[root.name]
+    match merge.strategy:
         case Strategy.DELETE_INSERT:
-            yield from _delete_insert(plan)
+            sources = [new, *([at.superseded] if at.superseded else [])]
+            keys = [key for key in (merge.primary_key, merge.merge_key) if key]
+            found = [f"EXISTS (SELECT 1 FROM {each} n WHERE {_same(key)})" for key in keys for each in sources]
+            return _effect(root, at, " OR ".join(found) or None, _wanted(root, merge, at))
         case Strategy.UPSERT:
-            yield from _upsert(plan)
+            match, deleted = _same(merge.primary_key), _is_deleted(merge)
+            ranked = _ranked(root, merge, at)
+            # A row that asks to be deleted and finds none comes, as dlt's statement has it.
+            comes = f"({deleted}) IS NOT TRUE OR NOT EXISTS (SELECT 1 FROM {old} o WHERE {match})" if deleted else ""
+            effect = _effect(root, at, f"EXISTS (SELECT 1 FROM {new} n WHERE {match})", ranked, comes)
+            return replace(effect, upsert=Upsert(ranked, match, deleted))
         case Strategy.INSERT_ONLY:
-            yield from _insert_only(plan)
+            is_new = f"NOT EXISTS (SELECT 1 FROM {old} o WHERE {_same(merge.primary_key)})"
+            return _effect(root, at, None, _wanted(root, merge, at), is_new)
         case Strategy.SCD2:
-            yield from _scd2(plan)
+            return _history(root, merge, at)
 
 
-def _delete_insert(plan: MergePlan) -> Iterator[str]:
-    root, key = plan.root, quote(row_key(plan.root))
-    matches = [_equal(keys, "d", "s") for keys in (hinted(root, "primary_key"), hinted(root, "merge_key")) if keys]
-    if matches:
-        doomed = plan.temporary("doomed")
-        sources = [plan.stage, *([plan.superseded] if plan.superseded else [])]
-        found = " OR ".join(f"EXISTS (SELECT 1 FROM {each} s WHERE {match})" for match in matches for each in sources)
-        yield f"CREATE TEMPORARY TABLE {doomed} AS SELECT d.{key} AS {_KEY} FROM {plan.target} d WHERE {found}"
-        yield from _delete_nested(plan, f"SELECT {_KEY} FROM {doomed}")
-        yield f"DELETE FROM {plan.target} WHERE {key} IN (SELECT {_KEY} FROM {doomed})"
-    chosen = _chosen(plan)
-    yield f"INSERT INTO {plan.target} ({plan.columns(root)}) SELECT {plan.columns(root)} FROM {chosen} s"
-    is_whole = not hinted(root, "primary_key") and first_hinted(root, "hard_delete") is None
-    if any(table.name in plan.stages for table in plan.nested) and not is_whole:
-        kept = plan.temporary("kept")
-        yield f"CREATE TEMPORARY TABLE {kept} AS SELECT s.{key} AS {_KEY} FROM {chosen} s"
-        yield from _insert_nested(plan, f"SELECT {_KEY} FROM {kept}")
-    else:
-        yield from _insert_nested(plan, None)
+def _history(root: Table, merge: Merge, at: Relations) -> Effect:
+    """Rows that hold and whose versions do not come end; versions that come and do not hold begin."""
+    assert merge.row_version and merge.valid_from and merge.valid_to  # noqa: PT018 - `merge_of` has seen to it
+    until, version = merge.valid_to, _same((merge.row_version,))
+    began, ended = (_moment(merge.boundary, root.columns[name], at) for name in (merge.valid_from, until))
+    open_end = _moment(merge.active, root.columns[until], at) if merge.active else None
+    is_active = f"o.{quote(until)} = {open_end}" if open_end else f"o.{quote(until)} IS NULL"
+    goes = f"{is_active} AND NOT EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {version})"
+    if merge.merge_key:
+        goes += f" AND EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {_same(merge.merge_key)})"
+    is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[root.name]} o WHERE {is_active} AND {version})"
+    stated = {merge.valid_from: began, until: open_end or "NULL"}
+    return replace(_effect(root, at, goes, at.new[root.name], is_new, stated), ends=ended)
 
 
-def _upsert(plan: MergePlan) -> Iterator[str]:
-    root, key = plan.root, quote(row_key(plan.root))
-    names = tuple(quote(name) for name in plan.chain.staged[root.name].table.columns)
-    match = _equal(hinted(root, "primary_key"), "d", "s")
-    deleted = _is_deleted(root, "s.")
-    touched = plan.temporary("touched")
-    # With the keys that the rows had before: those of rows that another strategy loaded are not made of primary keys.
-    yield (
-        f"CREATE TEMPORARY TABLE {touched} AS SELECT s.{key} AS {_KEY} FROM {plan.stage} s UNION "
-        f"SELECT d.{key} FROM {plan.target} d WHERE EXISTS (SELECT 1 FROM {plan.stage} s WHERE {match})"
-    )
-    yield from _delete_nested(plan, f"SELECT {_KEY} FROM {touched}")
-    yield (
-        f"MERGE INTO {plan.target} AS d USING {_ranked(plan)} AS s ON {match}"
-        + (f" WHEN MATCHED AND {deleted} THEN DELETE" if deleted else "")
-        + f" WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = s.{name}' for name in names)}"
-        + f" WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({', '.join(f's.{name}' for name in names)})"
-    )
-    yield from _insert_nested(plan, f"SELECT s.{key} FROM {_chosen(plan)} s" if deleted else None)
+def _if_absent(table: Table, at: Relations) -> Effect:
+    """Nested rows come whose keys are not there, whatever became of the rows that they are nested in."""
+    key = (row_key(table),)
+    is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(key)})"
+    return _effect(table, at, None, _first(table, key, at.tie, at, is_new))
 
 
-def _insert_only(plan: MergePlan) -> Iterator[str]:
-    root = plan.root
-    is_there = f"SELECT 1 FROM {plan.target} d WHERE {_equal(hinted(root, 'primary_key'), 'd', 's')}"
-    columns = plan.columns(root)
-    yield (
-        f"INSERT INTO {plan.target} ({columns}) SELECT {columns} FROM {_chosen(plan)} s WHERE NOT EXISTS ({is_there})"
-    )
-    yield from _insert_new_nested(plan)
+def _effect(
+    table: Table, at: Relations, goes: str | None, source: str, where: str = "", stated: Mapping[str, str] | None = None
+) -> Effect:
+    """Return an effect that adds the rows of a source, with stated values in some columns."""
+    if table.name not in at.new:
+        return Effect(table, goes, None, ())
+    stated = stated or {}
+    columns = tuple(dict.fromkeys((*at.columns[table.name], *stated)))
+    values = ", ".join(f"{stated.get(name, f'n.{quote(name)}')} AS {quote(name)}" for name in columns)
+    return Effect(table, goes, f"SELECT {values} FROM {source} n{f' WHERE {where}' if where else ''}", columns)
 
 
-def _scd2(plan: MergePlan) -> Iterator[str]:
-    root = plan.root
-    start, end, version = (first_hinted(root, hint) for hint in ("x-valid-from", "x-valid-to", "x-row-version"))
-    assert start is not None  # as `merge_problem` has seen
-    assert end is not None
-    assert version is not None
-    boundary = moment_of(root.properties.get("x-boundary-timestamp") or plan.at, root)
-    now, until = (_timestamp(boundary, root.columns[name], plan) for name in (start, end))
-    stated = root.columns[end].properties.get("x-active-record-timestamp")
-    active = "NULL" if stated is None else _timestamp(moment_of(stated, root), root.columns[end], plan)
-    is_active = f"d.{quote(end)} IS NULL" if stated is None else f"d.{quote(end)} = {active}"
-    same_version = _equal((version,), "d", "s")
-    scope = hinted(root, "merge_key")
-    is_meant = f" AND EXISTS (SELECT 1 FROM {plan.stage} s WHERE {_equal(scope, 'd', 's')})" if scope else ""
-    yield (
-        f"UPDATE {plan.target} AS d SET {quote(end)} = {until} WHERE {is_active} "
-        f"AND NOT EXISTS (SELECT 1 FROM {plan.stage} s WHERE {same_version}){is_meant}"
-    )
-    kept = [name for name in plan.chain.staged[root.name].table.columns if name not in (start, end)]
-    columns = ", ".join(quote(name) for name in kept)
-    yield (
-        f"INSERT INTO {plan.target} ({columns}, {quote(start)}, {quote(end)}) "
-        f"SELECT {columns}, {now}, {active} FROM {plan.stage} s "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {plan.target} d WHERE {is_active} AND {same_version})"
-    )
-    yield from _insert_new_nested(plan)
+def _link(table: Table, root: Table, at: Relations) -> tuple[str, str]:
+    """Return the column that says which row above a nested row belongs to, and the table of that row."""
+    root_key, parent_key = first(table, "root_key"), first(table, "parent_key")
+    if root_key:
+        return root_key, root.name
+    if parent_key is None or table.parent is None or table.parent not in at.old:
+        raise DestinationError(
+            f"table `{table.name}` cannot be merged: nothing in it leads to the rows of `{root.name}`",
+            hint="`root_key_propagation: true` in the schema's `normalizers.json.config` gives it one",
+        )
+    return parent_key, table.parent
 
 
-def _ranked(plan: MergePlan) -> str:
-    """Return a subquery: of the staged root rows with one primary key the one that wins.
+def _wanted(root: Table, merge: Merge, at: Relations) -> str:
+    """Return of the new root rows one of each primary key, and none that asks to be deleted."""
+    ranked, deleted = _ranked(root, merge, at), _is_deleted(merge)
+    return f"(SELECT n.* FROM {ranked} n WHERE ({deleted}) IS NOT TRUE)" if deleted else ranked
 
-    That is the first one by ``dedup_sort``, nulls last; among equals the smallest key of the row, then the smallest
-    row as a text, so that neither partitions nor retries change the answer. All rows where there is no primary key,
-    and where the data is declared to have no duplicates.
+
+def _ranked(root: Table, merge: Merge, at: Relations) -> str:
+    """Return of the new root rows with one primary key the first by ``dedup_sort``, nulls last, then by the row key.
+
+    All rows are returned where there is no primary key, and where the data is declared to have no duplicates.
     """
-    root = plan.root
-    keys = hinted(root, "primary_key")
-    if not keys or root.properties.get("x-stage-data-deduplicated"):
-        return plan.stage
-    sort = first_hinted(root, "dedup_sort")
-    first = [f"r.{quote(sort)} {_direction(root.columns[sort])} NULLS LAST"] if sort else []
-    order = ", ".join([*first, f"r.{quote(row_key(root))}", "CAST(r AS VARCHAR)"])
-    parts = ", ".join(f"r.{quote(name)}" for name in keys)
-    ranks = f"SELECT r.*, row_number() OVER (PARTITION BY {parts} ORDER BY {order}) AS {_RANK} FROM {plan.stage} r"
+    if not merge.primary_key or merge.is_deduplicated:
+        return at.new[root.name]
+    order = [f"n.{quote(row_key(root))}", at.tie]
+    if merge.dedup_sort:
+        column, is_descending = merge.dedup_sort
+        order.insert(0, f"n.{quote(column)} {'DESC' if is_descending else 'ASC'} NULLS LAST")
+    return _first(root, merge.primary_key, ", ".join(order), at)
+
+
+def _first(table: Table, key: Sequence[str], order: str, at: Relations, where: str = "") -> str:
+    """Return new rows, of each key the first by an order; none where no rows come."""
+    if table.name not in at.new:
+        return f"(SELECT o.* FROM {at.old[table.name]} o WHERE {_NEVER})"
+    parts = ", ".join(f"n.{quote(name)}" for name in key)
+    rank = f"row_number() OVER (PARTITION BY {parts} ORDER BY {order}) AS {_RANK}"
+    ranks = f"SELECT n.*, {rank} FROM {at.new[table.name]} n{f' WHERE {where}' if where else ''}"
     return f"(SELECT * FROM ({ranks}) ranks WHERE {_RANK} = 1)"
 
 
-def _direction(column: Column) -> str:
-    return "ASC" if column.properties.get("dedup_sort") == "asc" else "DESC"
+def _is_among(value: str, keys: str) -> str:
+    return f"{value} IN (SELECT {quote(KEY)} FROM {quote(keys)})"
 
 
-def _chosen(plan: MergePlan) -> str:
-    """Return a subquery: of the staged root rows those that win and do not ask to be deleted."""
-    deleted = _is_deleted(plan.root, "w.")
-    return f"(SELECT w.* FROM {_ranked(plan)} w WHERE ({deleted}) IS NOT TRUE)" if deleted else _ranked(plan)
-
-
-def _is_deleted(root: Table, alias: str) -> str | None:
-    """Return the condition that a row asks to be deleted; any value but null does, and of booleans true alone."""
-    name = first_hinted(root, "hard_delete")
-    if name is None:
+def _is_deleted(merge: Merge) -> str | None:
+    """Return the condition that a new row asks to be deleted; any value but null does, and of booleans true alone."""
+    if merge.hard_delete is None:
         return None
-    is_flag = root.columns[name].data_type is DataType.BOOL
-    return f"{alias}{quote(name)} = TRUE" if is_flag else f"{alias}{quote(name)} IS NOT NULL"
+    return f"n.{quote(merge.hard_delete)} {'= TRUE' if merge.is_flag else 'IS NOT NULL'}"
 
 
-def _delete_nested(plan: MergePlan, roots: str) -> Iterator[str]:
-    """Yield the removal of all that is nested in root rows, the deepest first: the way up must still be there."""
-    for table in reversed(plan.nested):
-        yield f"DELETE FROM {plan.targets[table.name]} WHERE {_below(plan, table, roots, plan.targets)}"
+def _same(names: Sequence[str]) -> str:
+    return " AND ".join(f"n.{quote(name)} = o.{quote(name)}" for name in names)
 
 
-def _insert_nested(plan: MergePlan, roots: str | None) -> Iterator[str]:
-    """Yield the insertion of staged nested rows, of each key one; None for those of all root rows."""
-    for table in plan.nested:
-        if table.name in plan.stages:
-            condition = _below(plan, table, roots, plan.stages) if roots else None
-            yield _insert_once(plan, table, condition)
-
-
-def _insert_new_nested(plan: MergePlan) -> Iterator[str]:
-    """Yield the insertion of staged nested rows whose keys are not there yet, whatever became of their root rows."""
-    for table in plan.nested:
-        if table.name in plan.stages:
-            same = _equal((row_key(table),), "d", "r")
-            condition = f"NOT EXISTS (SELECT 1 FROM {plan.targets[table.name]} d WHERE {same})"
-            yield _insert_once(plan, table, condition)
-
-
-def _insert_once(plan: MergePlan, table: Table, condition: str | None) -> str:
-    columns, key = plan.columns(table), quote(row_key(table))
-    where = f" WHERE {condition}" if condition else ""
-    rank = f"row_number() OVER (PARTITION BY r.{key} ORDER BY CAST(r AS VARCHAR)) AS {_RANK}"
-    ranks = f"SELECT r.*, {rank} FROM {plan.stages[table.name]} r{where}"
-    return f"INSERT INTO {plan.targets[table.name]} ({columns}) SELECT {columns} FROM ({ranks}) ranks WHERE {_RANK} = 1"
-
-
-def _below(plan: MergePlan, table: Table, roots: str, names: dict[str, str]) -> str:
-    """Return the condition that a nested row belongs to one of the root rows whose keys ``roots`` selects.
-
-    By the root key where the table has one, else from parent to parent.
-    """
-    root_key, parent_key = first_hinted(table, "root_key"), first_hinted(table, "parent_key")
-    if root_key:
-        return f"{quote(root_key)} IN ({roots})"
-    parent = next(each for each in plan.chain.tables if each.name == table.parent)
-    if parent_key is None or parent.name not in names:
-        hint = "`root_key_propagation: true` in the schema's `normalizers.json.config` gives it one"
-        message = f"table `{table.name}` cannot be merged: nothing in it leads to the rows of `{plan.root.name}`"
-        raise DestinationError(message, hint=hint)
-    if parent.name == plan.root.name:
-        return f"{quote(parent_key)} IN ({roots})"
-    above = _below(plan, parent, roots, names)
-    return f"{quote(parent_key)} IN (SELECT {quote(row_key(parent))} FROM {names[parent.name]} WHERE {above})"
-
-
-def _equal(names: tuple[str, ...], left: str, right: str) -> str:
-    return " AND ".join(f"{left}.{quote(name)} = {right}.{quote(name)}" for name in names)
-
-
-def _timestamp(moment: datetime, column: Column, plan: MergePlan) -> str:
+def _moment(moment: datetime, column: Column, at: Relations) -> str:
     is_naive = column.properties.get("timezone") is False
     text = (moment.replace(tzinfo=None) if is_naive else moment).isoformat(sep=" ")
-    return f"CAST('{text}' AS {plan.column_type(column)})"
+    return f"CAST('{text}' AS {at.column_type(column)})"

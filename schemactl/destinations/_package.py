@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.engine.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
+from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
 from schemactl.schema.types import Schema, Table
 
 Progress = Callable[[str, float | None], None]

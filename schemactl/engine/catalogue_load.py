@@ -24,12 +24,12 @@ from pyspark.sql import types as T
 
 from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, Tables, column_type, fill_copy
 from schemactl.engine.catalogue_pending import NEW, Step, Target, create_table, refreshed
-from schemactl.engine.dispositions import Merge, complete
 from schemactl.engine.input import Input
 from schemactl.engine.merge import merge_tables, rows_of
 from schemactl.engine.nested import Converter
 from schemactl.engine.sql import quoted
 from schemactl.engine.stored_types import ddl_of, sql_type, structure_type
+from schemactl.schema.dispositions import Merge, complete
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct, read_type
 from schemactl.schema.types import Table
 

@@ -20,7 +20,6 @@ import pyarrow.parquet
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from schemactl.engine.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
 from schemactl.engine.scan import Scan
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import Records, run_kernel
@@ -35,6 +34,7 @@ from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
 from schemactl.normalization.tally import Rejected, Tally
 from schemactl.schema.contract import Mode
+from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
 from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Table
 

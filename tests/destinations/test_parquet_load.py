@@ -336,7 +336,7 @@ def test_names_that_are_no_names_of_folders_are_reported(tmp_path: Path) -> None
 
 def test_a_merge_without_the_columns_that_it_needs_is_reported(tmp_path: Path) -> None:
     schema = shop(orders(**{"write_disposition": "merge", "x-merge-strategy": "upsert"}))
-    with pytest.raises(DestinationError, match="has no primary key"):
+    with pytest.raises(DestinationError, match="cannot be merged: its strategy `upsert` needs a primary key"):
         destination.check_tables(f"parquet:{tmp_path}/w", schema)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._chains import chains_of, first_hinted, merge_problem
+from schemactl.destinations._chains import chains_of, merge_problem
 from schemactl.destinations._lake.table import Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_of, fits, structure_of_arrow
 from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
+from schemactl.schema.dispositions import first
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table
@@ -39,7 +40,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     _check_names(lake, table)
     if there is None:
         return
-    row_key = first_hinted(table, "row_key", "x-row-version", "unique")
+    row_key = first(table, "row_key") or first(table, "x-row-version") or first(table, "unique")
     if row_key and row_key not in there.fields.names:
         raise DestinationError(
             f"table `{table.name}` of `{lake.origin}` was not made by dlt or schemactl: it has no column `{row_key}`",

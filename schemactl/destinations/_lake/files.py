@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.table import DataFile, LakeTable
+from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
@@ -38,7 +38,7 @@ def read_staged(file: Path, columns: Sequence[str] | None = None) -> Iterator[py
 
 
 def add_staged(
-    table: LakeTable,
+    table: FilesTable,
     staged: StagedTable,
     prefix: str,
     masks: Sequence[pyarrow.BooleanArray] | None = None,
@@ -71,7 +71,7 @@ def add_staged(
             yield path
 
 
-def rewrite(table: LakeTable, file: DataFile, name: str, going: pyarrow.BooleanArray) -> str | None:
+def rewrite(table: FilesTable, file: DataFile, name: str, going: pyarrow.BooleanArray) -> str | None:
     """Return a new file with the rows of another one but for some, None where it would have none."""
     import pyarrow.compute as pc
 
@@ -87,7 +87,7 @@ def filtered(batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray)
         start += batch.num_rows
 
 
-def write_rows(table: LakeTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> int:
+def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> int:
     """Write rows into a new file of a table and return how many; without rows no file is made.
 
     Raises:
@@ -121,7 +121,7 @@ def grouped(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
         yield pyarrow.Table.from_batches(held)
 
 
-def conform(batch: pyarrow.RecordBatch, table: LakeTable) -> pyarrow.RecordBatch:
+def conform(batch: pyarrow.RecordBatch, table: FilesTable) -> pyarrow.RecordBatch:
     """Return rows with a table's columns, in its order and types.
 
     Raises:

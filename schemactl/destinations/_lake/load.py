@@ -16,15 +16,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._chains import Chain, Disposition, Strategy, chains_of, emptied_by, merge_problem
+from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
 from schemactl.destinations._lake.check import check_table, grown_field
-from schemactl.destinations._lake.files import Alter, add_staged, rewrite, staged_rows, write_rows
-from schemactl.destinations._lake.merge import Merge, boundary_of, keys_of, plan_merge
+from schemactl.destinations._lake.files import add_staged, staged_rows
+from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, Journal, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._package import LoadPackage, Progress
 from schemactl.destinations._structure import Clash, package_as_stored
 from schemactl.errors import DestinationError, SchemactlError
+from schemactl.schema.dispositions import Strategy, merge_of
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.types import Column, Table
 
@@ -153,17 +154,20 @@ def _journal(lake: Lake, package: LoadPackage, there: Mapping[str, LakeTable | N
 def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: datetime) -> Iterator[_Commit]:
     """Write the new files of the tables of a chain, and yield what is to be committed of them, the root's first."""
     tables = {table.name: made for table in chain.tables if (made := _ready(lake, table, chain, journal)) is not None}
-    if chain.disposition is not Disposition.MERGE:
+    if not chain.is_merged:
         for name, table in tables.items():
             removed = table.files() if chain.disposition is Disposition.REPLACE else ()
             added = _all_staged(chain, name, table, journal)
             if added or removed:
                 yield _Commit(table, added, removed)
         return
-    moment = boundary_of(chain.root, inserted_at)
-    for name, merge in plan_merge(chain, tables).items():
-        is_history = chain.strategy is Strategy.SCD2 and name == chain.root.name
-        yield from _merge_table(tables[name], chain, merge, journal, moment if is_history else None)
+    merge = merge_of(chain.root, inserted_at)
+    for name, merged in merge_files(chain, merge, tables).items():
+        is_history = merge.strategy is Strategy.SCD2 and name == chain.root.name
+        history = merge if is_history else None
+        added, removed = write_merged(tables[name], chain.staged.get(name), merged, journal.attempt, history)
+        if added or removed:
+            yield _Commit(tables[name], added, removed)
 
 
 def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTable | None:
@@ -209,72 +213,3 @@ def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> 
     if found != staged.rows:
         raise DestinationError(f"the files of `{name}` hold {found:,} rows, not {staged.rows:,}")
     return list(add_staged(table, staged, journal.attempt))
-
-
-def _merge_table(
-    table: LakeTable, chain: Chain, merge: Merge, journal: Journal, ends_at: datetime | None
-) -> Iterator[_Commit]:
-    """Write what becomes of one table; ``ends_at`` for slowly changing dimensions, whose rows end and do not go."""
-    name = table.name
-    keys = keys_of(next(each for each in chain.tables if each.name == name))
-    removed = [file for file in table.files() if file.path in merge.going]
-    added = []
-    for number, file in enumerate(removed):
-        path = f"{journal.attempt}-kept-{number:05}.parquet"
-        going = merge.going[file.path]
-        if ends_at is None or keys.valid_to is None:
-            new = rewrite(table, file, path, going)
-        else:
-            new = _ended(table, file, path, going, {keys.valid_to: ends_at})
-        added += [new] if new else []
-    staged = chain.staged.get(name)
-    if staged:
-        stamp = {each: at for each, at in ((keys.valid_from, ends_at), (keys.valid_to, keys.active)) if each}
-        is_whole = all(mask.false_count == 0 for mask in merge.coming)
-        alter = _stamped(stamp) if ends_at else None
-        added += add_staged(table, staged, journal.attempt, None if is_whole else merge.coming, alter)
-    if added or removed:
-        yield _Commit(table, added, removed)
-
-
-def _ended(
-    table: LakeTable, file: DataFile, name: str, ending: pyarrow.BooleanArray, stamp: Mapping[str, datetime]
-) -> str:
-    """Return a new file with the rows of another one, of which some have come to their end."""
-
-    def batches() -> Iterator[pyarrow.RecordBatch]:
-        start = 0
-        for batch in table.read(file, table.fields.names):
-            yield _with_values(batch, stamp, ending.slice(start, batch.num_rows))
-            start += batch.num_rows
-
-    path = table.new_file(name)
-    write_rows(table, path, batches())
-    return path
-
-
-def _stamped(values: Mapping[str, datetime | None]) -> Alter:
-    def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        return _with_values(batch, values, None)
-
-    return alter
-
-
-def _with_values(
-    batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None
-) -> pyarrow.RecordBatch:
-    """Return rows with constants in some columns: in all rows, or in those of a mask."""
-    import pyarrow
-    import pyarrow.compute as pc
-
-    for name, value in values.items():
-        of = pyarrow.timestamp("us", "UTC")
-        constant = pyarrow.scalar(value, of)
-        if name in batch.schema.names:
-            number = batch.schema.get_field_index(name)
-            old = batch.column(number).cast(of)
-            new = pyarrow.repeat(constant, batch.num_rows) if mask is None else pc.if_else(mask, constant, old)
-            batch = batch.set_column(number, name, new)
-        else:
-            batch = batch.append_column(name, pyarrow.repeat(constant, batch.num_rows))
-    return batch

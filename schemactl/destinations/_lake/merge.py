@@ -1,104 +1,38 @@
-"""Merges one family of tables: files that hold rows to go are written anew without them, rows that come are added.
+"""Merges the rows of a load into tables on files, as ``destinations._merge`` says: DuckDB finds which rows go and come.
 
-What is held in memory are the keys of the rows of this load, and the keys of one file at a time of what is there.
-The effects are dlt's (its ``delete-insert``, ``upsert``, ``insert-only`` and ``scd2`` on databases); nested rows
-follow the rows that they are nested in, by the keys of their parents.
+Files that hold rows to go are written anew without them, rows that come are added. DuckDB sees the columns that merges
+look at, and puts on disk what has no room in memory.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._chains import Chain, Strategy, first_hinted, hinted, moment_of, row_key
-from schemactl.destinations._lake.files import read_staged, staged_files
-from schemactl.destinations._lake.table import DataFile, LakeTable
+from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._chains import Chain
+from schemactl.destinations._lake.files import Alter, add_staged, read_staged, rewrite, staged_files, write_rows
+from schemactl.destinations._lake.table import DataFile, FilesTable
+from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
+from schemactl.schema.dispositions import Merge, named
 from schemactl.schema.types import Table
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow
 
-
-_ROW: Final = "\0row"
-_SORT: Final = "\0sort"
-_TIE: Final = "\0tie"
+_FILE: Final = "_schemactl_file"
+_ROW: Final = "_schemactl_row"
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
-    """The columns of a table that merges look at.
-
-    Attributes:
-        primary: of the primary key.
-        merge: of the merge key.
-        row: what distinguishes rows.
-        root: the key of the root row that a nested row belongs to.
-        parent: the key of the row above.
-        hard_delete: says of a row that it asks to be deleted.
-        dedup_sort: a column and ``asc`` or ``desc``: which row of a primary key counts.
-        valid_from: when a row of a history began to be valid.
-        valid_to: when it ended.
-        active: what stands in ``valid_to`` of rows that are valid.
-    """
-
-    primary: tuple[str, ...]
-    merge: tuple[str, ...]
-    row: str
-    root: str | None
-    parent: str | None
-    hard_delete: str | None
-    dedup_sort: tuple[str, str] | None
-    valid_from: str | None
-    valid_to: str | None
-    active: datetime | None = None
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Return the columns to read of rows that come, each once."""
-        sort = self.dedup_sort[0] if self.dedup_sort else None
-        named = (*self.primary, *self.merge, self.row, self.root, self.parent, self.hard_delete, sort)
-        return tuple(dict.fromkeys(name for name in named if name))
-
-
-def keys_of(table: Table) -> Keys:
-    """Return the keys that a table's hints state.
-
-    Raises:
-        DestinationError: nothing distinguishes its rows.
-    """
-    sort, end = first_hinted(table, "dedup_sort"), first_hinted(table, "x-valid-to")
-    stated = table.columns[end].properties.get("x-active-record-timestamp") if end else None
-    return Keys(
-        primary=hinted(table, "primary_key"),
-        merge=hinted(table, "merge_key"),
-        row=first_hinted(table, "x-row-version") or row_key(table),
-        root=first_hinted(table, "root_key") if table.is_nested else None,
-        parent=first_hinted(table, "parent_key") if table.is_nested else None,
-        hard_delete=first_hinted(table, "hard_delete"),
-        dedup_sort=(sort, "asc" if table.columns[sort].properties["dedup_sort"] == "asc" else "desc") if sort else None,
-        valid_from=first_hinted(table, "x-valid-from"),
-        valid_to=end,
-        active=None if stated is None else moment_of(stated, table),
-    )
-
-
-def boundary_of(table: Table, inserted_at: datetime) -> datetime:
-    """Return when rows of a slowly changing dimension begin and end: as the schema states, else with the load.
-
-    Raises:
-        DestinationError: the schema states no timestamp.
-    """
-    stated = table.properties.get("x-boundary-timestamp")
-    return inserted_at if stated is None else moment_of(stated, table)
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merged:
     """What becomes of one table.
 
     Attributes:
@@ -110,328 +44,201 @@ class Merge:
     coming: Sequence[pyarrow.BooleanArray] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Staged:
-    """The keys of a table's rows that come, file by file one after the other, and of those that only remove rows."""
-
-    keys: pyarrow.Table
-    counts: tuple[int, ...]
-    superseded: pyarrow.Table
-
-    @property
-    def all(self) -> pyarrow.Table:
-        import pyarrow
-
-        return pyarrow.concat_tables([self.keys, self.superseded])
-
-    def per_file(self, mask: pyarrow.BooleanArray) -> list[pyarrow.BooleanArray]:
-        starts = [sum(self.counts[:number]) for number in range(len(self.counts))]
-        return [mask.slice(start, count) for start, count in zip(starts, self.counts, strict=True)]
-
-
-def plan_merge(chain: Chain, tables: Mapping[str, LakeTable]) -> dict[str, Merge]:
+def merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) -> dict[str, Merged]:
     """Return what becomes of each table of a chain that is merged.
 
     Args:
         chain: with rows for its root.
+        merge: how.
         tables: those that are there, with all columns of this load.
 
     Raises:
-        DestinationError: nothing in a nested table leads to its root.
+        DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
     """
-    above = dict[str, _Moved]()
-    merges: dict[str, Merge] = {}
-    for table in chain.tables:
-        if table.name not in tables:
-            continue
-        lake, keys = tables[table.name], keys_of(table)
-        staged = _staged_keys(chain.staged.get(table.name), lake, keys)
-        if table.name == chain.root.name:
-            merge, moved = _root(chain, lake, keys, staged)
-        elif keys.root:
-            merge, moved = _nested(chain.strategy, lake, keys, staged, (keys.root, above[chain.root.name]))
-        elif keys.parent and table.parent in above:
-            merge, moved = _nested(chain.strategy, lake, keys, staged, (keys.parent, above[table.parent]))
-        else:
-            raise _unlinked(table.name, chain.root.name)
-        merges[table.name], above[table.name] = merge, moved
-    return merges
-
-
-def _unlinked(table: str, root: str) -> DestinationError:
-    hint = "`root_key_propagation: true` in the schema's `normalizers.json.config` gives it one"
-    return DestinationError(f"table `{table}` cannot be merged: nothing in it leads to the rows of `{root}`", hint=hint)
-
-
-_Moved = tuple["pyarrow.ChunkedArray", "pyarrow.ChunkedArray"]
-"""The keys of the rows that go, and of those that come."""
-
-_Outcome = tuple[Merge, _Moved]
-
-
-def _root(chain: Chain, lake: LakeTable, keys: Keys, staged: _Staged) -> _Outcome:
-    is_unique = bool(chain.root.properties.get("x-stage-data-deduplicated"))
-    match chain.strategy:
-        case Strategy.SCD2:
-            return _scd2(lake, keys, staged)
-        case Strategy.INSERT_ONLY:
-            there = (rows for _, rows in _read(lake, keys.primary))
-            coming = _and(_wanted(keys, staged, is_unique), _not(_found_in_any(staged.keys, there, keys.primary)))
-            return Merge({}, staged.per_file(coming)), (_no_keys(lake, keys), _picked(staged, keys, coming))
-        case Strategy.UPSERT | Strategy.DELETE_INSERT as strategy:
-            matched = [keys.primary] if strategy is Strategy.UPSERT else [keys.primary, keys.merge]
-            going, lost = _going(lake, keys, staged, [columns for columns in matched if columns])
-            coming = _wanted(keys, staged, is_unique)
-            return Merge(going, staged.per_file(coming)), (lost, _picked(staged, keys, coming))
-
-
-def _going(
-    lake: LakeTable, keys: Keys, staged: _Staged, matched: Sequence[Sequence[str]]
-) -> tuple[dict[str, pyarrow.BooleanArray], pyarrow.ChunkedArray]:
-    """Return the rows there that match rows that come by any of several keys, and their own keys."""
-    columns, named = tuple(dict.fromkeys((*(name for names in matched for name in names), keys.row))), staged.all
-    going: dict[str, pyarrow.BooleanArray] = {}
-    lost = []
-    for file, rows in _read(lake, columns) if matched else ():
-        mask = _none_of(rows.num_rows)
-        for names in matched:
-            mask = _or(mask, _matches(rows, named, names))
-        if mask.true_count:
-            going[file.path] = mask
-            lost.append(rows[keys.row].filter(mask))
-    return going, _concatenated(lost, lake, keys)
-
-
-def _scd2(lake: LakeTable, keys: Keys, staged: _Staged) -> _Outcome:
-    """Rows that are valid and do not come end, those that come and are not valid are added.
-
-    With a merge key only those rows end whose merge key comes.
-    """
-    columns = tuple(dict.fromkeys((*keys.merge, keys.row, *((keys.valid_to,) if keys.valid_to else ()))))
-    ending: dict[str, pyarrow.BooleanArray] = {}
-    is_there = _none_of(staged.keys.num_rows)
-    for file, rows in _read(lake, columns):
-        is_valid = _is_active(rows, keys, lake)
-        mask = _and(is_valid, _not(_is_among(rows[keys.row], staged.keys[keys.row])))
-        if keys.merge:
-            mask = _and(mask, _matches(rows, staged.keys, keys.merge))
-        is_there = _or(is_there, _matches(staged.keys, rows.filter(is_valid), (keys.row,)))
-        if mask.true_count:
-            ending[file.path] = mask
-    coming = _not(is_there)
-    return Merge(ending, staged.per_file(coming)), (_no_keys(lake, keys), _picked(staged, keys, coming))
-
-
-def _is_active(rows: pyarrow.Table, keys: Keys, lake: LakeTable) -> pyarrow.BooleanArray:
-    import pyarrow
-    import pyarrow.compute as pc
-
-    if keys.valid_to is None:
-        return _all_of(rows.num_rows)
-    ends = rows[keys.valid_to]
-    if keys.active is None:
-        return _joined(pc.is_null(ends))
-    at = pyarrow.scalar(keys.active, lake.fields.field(keys.valid_to).type)
-    return _joined(pc.fill_null(pc.equal(ends, at), False))
-
-
-def _nested(strategy: Strategy, lake: LakeTable, keys: Keys, staged: _Staged, above: tuple[str, _Moved]) -> _Outcome:
-    """Rows go with those that they are nested in, and come with them, each key once.
-
-    Where nothing goes (``insert-only``, ``scd2``), those come whose keys are not there.
-    """
-    link, (gone, come) = above
-    once = _first_of_each(staged.keys, (keys.row,))
-    if strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
-        there = (rows for _, rows in _read(lake, (keys.row,)))
-        coming = _and(once, _not(_found_in_any(staged.keys, there, (keys.row,))))
-        return Merge({}, staged.per_file(coming)), (_no_keys(lake, keys), _picked(staged, keys, coming))
-    going: dict[str, pyarrow.BooleanArray] = {}
-    lost = []
-    for file, rows in _read(lake, dict.fromkeys((keys.row, link))) if len(gone) else ():
-        mask = _is_among(rows[link], gone)
-        if mask.true_count:
-            going[file.path] = mask
-            lost.append(rows[keys.row].filter(mask))
-    coming = _and(once, _is_among(staged.keys[link], come))
-    return Merge(going, staged.per_file(coming)), (_concatenated(lost, lake, keys), _picked(staged, keys, coming))
-
-
-def _wanted(keys: Keys, staged: _Staged, is_unique: bool) -> pyarrow.BooleanArray:
-    """Return the rows to add: one for each primary key, and none that says that it is deleted."""
-    import pyarrow.compute as pc
-    import pyarrow.types as is_a
-
-    rows = staged.keys
-    wanted = _all_of(rows.num_rows)
-    if keys.primary and not is_unique:
-        wanted = _first_of_each(rows, keys.primary, keys.dedup_sort, keys.row)
-    if keys.hard_delete:
-        marks = rows[keys.hard_delete]
-        is_deleted = pc.fill_null(marks, False) if is_a.is_boolean(marks.type) else pc.is_valid(marks)
-        wanted = _and(wanted, _not(_joined(is_deleted)))
-    return wanted
-
-
-def _staged_keys(staged: StagedTable | None, lake: LakeTable, keys: Keys) -> _Staged:
-    """Return the keys of the rows that come, in the types that they have there."""
-    import pyarrow
-
-    fields = pyarrow.schema(
-        [
-            lake.fields.field(name).with_nullable(True).remove_metadata()
-            for name in keys.all
-            if name in lake.fields.names
-        ]
+    held = [table for table in chain.tables if table.name in tables]
+    places = {table.name: number for number, table in enumerate(held)}
+    relations = Relations(
+        old={name: f"old_{number}" for name, number in places.items()},
+        new={name: f"new_{number}" for name, number in places.items()},
+        columns=dict.fromkeys(places, (_FILE, _ROW)),
+        tie=f"n.{_FILE}, n.{_ROW}",
+        column_type=lambda column: "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ",
+        superseded="superseded",
     )
-    found = _keys_of(staged, fields)
-    superseded = _keys_of(staged.superseded if staged else None, fields)
-    nothing = fields.empty_table()
-    counts = tuple(each.num_rows for each in found)
-    return _Staged(pyarrow.concat_tables([nothing, *found]), counts, pyarrow.concat_tables([nothing, *superseded]))
+    plan = plan_merge(chain, merge, relations, "keys")
+    merged: dict[str, Merged] = {}
+    with _engine(chain.root.name) as engine:
+        root = chain.staged.get(chain.root.name)
+        superseded = staged_files(root.superseded) if root and root.superseded else []
+        _add(engine, "superseded", chain.root, tables[chain.root.name], map(read_staged, superseded))
+        for number, (table, effect) in enumerate(zip(held, plan.effects, strict=True)):
+            lake, staged = tables[table.name], chain.staged.get(table.name)
+            new = staged_files(staged) if staged else []
+            coming = _add(engine, f"new_{number}", table, lake, map(read_staged, new))
+            # Without rows that go above there is nothing to look for.
+            is_read = effect.goes is None or number == 0 or _holds_any(engine, plan.keys, number)
+            files = lake.files() if is_read else []
+            columns = [name for name in _columns(table) if name in lake.fields.names]
+            there = _add(engine, f"old_{number}", table, lake, (lake.read(file, columns) for file in files))
+            for name, query in plan.keys.items():
+                if name.endswith(f"_{number}"):
+                    engine.execute(f"CREATE TEMPORARY TABLE {name} AS {query}")
+            going = f"SELECT o.{_FILE}, o.{_ROW} FROM old_{number} o WHERE {effect.goes}" if effect.goes else None
+            masks = _masks(engine, going, there)
+            merged[table.name] = Merged(
+                {file.path: mask for file, mask in zip(files, masks, strict=True) if mask.true_count},
+                _masks(engine, effect.comes, coming),
+            )
+    return merged
 
 
-def _keys_of(staged: StagedTable | None, fields: pyarrow.Schema) -> list[pyarrow.Table]:
-    return [_keys_in(file, fields) for file in staged_files(staged)] if staged else []
-
-
-def _keys_in(file: Path, fields: pyarrow.Schema) -> pyarrow.Table:
-    import pyarrow
-
-    batches = []
-    for batch in read_staged(file, fields.names):
-        columns = [
-            batch.column(each.name).cast(each.type)
-            if each.name in batch.schema.names
-            else pyarrow.nulls(batch.num_rows, each.type)
-            for each in fields
-        ]
-        batches.append(pyarrow.RecordBatch.from_arrays(columns, schema=fields))
-    return pyarrow.Table.from_batches(batches, fields)
-
-
-def _read(lake: LakeTable, columns: Iterable[str]) -> Iterator[tuple[DataFile, pyarrow.Table]]:
-    import pyarrow
-
-    # A column that is new here is null in all rows that are there.
-    fields = pyarrow.schema([lake.fields.field(name).with_nullable(True).remove_metadata() for name in columns])
-    for file in lake.files():
-        batches = (
-            pyarrow.RecordBatch.from_arrays([batch.column(each.name).cast(each.type) for each in fields], schema=fields)
-            for batch in lake.read(file, fields.names)
-        )
-        yield file, pyarrow.Table.from_batches(batches, fields)
-
-
-def _found_in_any(rows: pyarrow.Table, parts: Iterable[pyarrow.Table], columns: Sequence[str]) -> pyarrow.BooleanArray:
-    mask = _none_of(rows.num_rows)
-    for part in parts:
-        mask = _or(mask, _matches(rows, part, columns))
-    return mask
-
-
-def _picked(staged: _Staged, keys: Keys, mask: pyarrow.BooleanArray) -> pyarrow.ChunkedArray:
-    return staged.keys[keys.row].filter(mask)
-
-
-def _no_keys(lake: LakeTable, keys: Keys) -> pyarrow.ChunkedArray:
-    return _concatenated([], lake, keys)
-
-
-def _concatenated(parts: Sequence[pyarrow.ChunkedArray], lake: LakeTable, keys: Keys) -> pyarrow.ChunkedArray:
-    import pyarrow
-
-    return pyarrow.chunked_array([chunk for part in parts for chunk in part.chunks], lake.fields.field(keys.row).type)
-
-
-def _and(left: pyarrow.BooleanArray, right: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
-    import pyarrow.compute as pc
-
-    return _joined(pc.and_(left, right))
-
-
-def _or(left: pyarrow.BooleanArray, right: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
-    import pyarrow.compute as pc
-
-    return _joined(pc.or_(left, right))
-
-
-def _not(mask: pyarrow.BooleanArray) -> pyarrow.BooleanArray:
-    import pyarrow.compute as pc
-
-    return _joined(pc.invert(mask))
-
-
-def _matches(rows: pyarrow.Table, keys: pyarrow.Table, columns: Sequence[str]) -> pyarrow.BooleanArray:
-    """Return for each row whether ``keys`` has one with the same values; a null equals nothing, as in SQL."""
-    if not columns or not rows.num_rows or not keys.num_rows:
-        return _none_of(rows.num_rows)
-    hits = _numbered(rows.select(columns)).join(keys.select(columns), list(columns), join_type="left semi")
-    return _marked(hits[_ROW], rows.num_rows)
-
-
-def _is_among(rows: pyarrow.ChunkedArray, values: pyarrow.ChunkedArray) -> pyarrow.BooleanArray:
-    """Return for each value whether it is among ``values``; nulls are not."""
-    import pyarrow.compute as pc
-
-    return _joined(pc.is_in(rows, value_set=values.cast(rows.type), skip_nulls=True))
-
-
-def _first_of_each(
-    rows: pyarrow.Table, columns: Sequence[str], sort: tuple[str, str] | None = None, tie: str | None = None
-) -> pyarrow.BooleanArray:
-    """Return for each row whether it is the one to keep among those with the same values in ``columns``.
+def write_merged(
+    table: FilesTable, staged: StagedTable | None, merged: Merged, prefix: str, history: Merge | None
+) -> tuple[list[str], list[DataFile]]:
+    """Write what becomes of one table; return its new files, and those that they stand for.
 
     Args:
-        rows: all of them, in the order of the input.
-        columns: what must be unique.
-        sort: a column, and ``asc`` or ``desc``: the first one in this order is kept, nulls last.
-        tie: a column of which the smallest value decides then; after it the place in the input does.
+        table: as it is.
+        staged: rows of the load.
+        merged: what becomes of both.
+        prefix: of the names of new files.
+        history: for slowly changing dimensions, whose rows end and do not go.
     """
-    numbered = _numbered(rows.select(columns))
-    order = [(_ROW, "ascending")]
-    if tie:
-        numbered = numbered.append_column(_TIE, rows[tie])
-        order.insert(0, (_TIE, "ascending"))
-    if sort:
-        numbered = numbered.append_column(_SORT, rows[sort[0]])
-        order.insert(0, (_SORT, "descending" if sort[1] == "desc" else "ascending"))
-    kept = numbered.sort_by(order).group_by(list(columns), use_threads=False).aggregate([(_ROW, "first")])
-    return _marked(kept[f"{_ROW}_first"], rows.num_rows)
+    removed = [file for file in table.files() if file.path in merged.going]
+    added = []
+    for number, file in enumerate(removed):
+        path, going = f"{prefix}-kept-{number:05}.parquet", merged.going[file.path]
+        if history is None:
+            new = rewrite(table, file, path, going)
+        else:
+            new = _ended(table, file, path, going, {str(history.valid_to): history.boundary})
+        added += [new] if new else []
+    if staged:
+        is_whole = all(mask.false_count == 0 for mask in merged.coming)
+        alter = None
+        if history is not None:
+            alter = _stamped({str(history.valid_from): history.boundary, str(history.valid_to): history.active})
+        added += add_staged(table, staged, prefix, None if is_whole else merged.coming, alter)
+    return added, removed
 
 
-def _all_of(count: int) -> pyarrow.BooleanArray:
-    """Return a mask of all rows."""
+def _ended(
+    table: FilesTable, file: DataFile, name: str, ending: pyarrow.BooleanArray, stamp: Mapping[str, datetime]
+) -> str:
+    """Return a new file with the rows of another one, of which some have come to their end."""
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        start = 0
+        for batch in table.read(file, table.fields.names):
+            yield _with_values(batch, stamp, ending.slice(start, batch.num_rows))
+            start += batch.num_rows
+
+    path = table.new_file(name)
+    write_rows(table, path, batches())
+    return path
+
+
+def _stamped(values: Mapping[str, datetime | None]) -> Alter:
+    def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        return _with_values(batch, values, None)
+
+    return alter
+
+
+def _with_values(
+    batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None
+) -> pyarrow.RecordBatch:
+    """Return rows with constants in some columns: in all rows, or in those of a mask."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    for name, value in values.items():
+        of = pyarrow.timestamp("us", "UTC")
+        constant = pyarrow.scalar(value, of)
+        if name in batch.schema.names:
+            number = batch.schema.get_field_index(name)
+            old = batch.column(number).cast(of)
+            new = pyarrow.repeat(constant, batch.num_rows) if mask is None else pc.if_else(mask, constant, old)
+            batch = batch.set_column(number, name, new)
+        else:
+            batch = batch.append_column(name, pyarrow.repeat(constant, batch.num_rows))
+    return batch
+
+
+@contextmanager
+def _engine(table: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise missing_driver("duckdb", "duckdb") from None
+    with tempfile.TemporaryDirectory(prefix="schemactl-merge-") as spill:
+        try:
+            with duckdb.connect(config={"temp_directory": spill}) as engine:
+                engine.execute("SET TimeZone = 'UTC'")
+                yield engine
+        except duckdb.Error as error:
+            raise DestinationError(f"DuckDB cannot merge table `{table}`: {error}") from error
+
+
+def _add(
+    engine: duckdb.DuckDBPyConnection,
+    name: str,
+    table: Table,
+    lake: FilesTable,
+    files: Iterable[Iterable[pyarrow.RecordBatch]],
+) -> list[int]:
+    """Make a relation of the columns that merges look at, with the place of each row; return the rows of each file."""
     import pyarrow
 
-    return pyarrow.repeat(True, count)
+    fields = [
+        lake.fields.field(each).with_nullable(True).remove_metadata()
+        for each in _columns(table)
+        if each in lake.fields.names
+    ]
+    schema = pyarrow.schema([*fields, pyarrow.field(_FILE, pyarrow.int64()), pyarrow.field(_ROW, pyarrow.int64())])
+    counts: list[int] = []
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        for number, file in enumerate(files):
+            counts.append(0)
+            for batch in file:
+                columns = [
+                    batch.column(each.name).cast(each.type)
+                    if each.name in batch.schema.names
+                    else pyarrow.nulls(batch.num_rows, each.type)
+                    for each in fields
+                ]
+                place = pyarrow.repeat(pyarrow.scalar(number, pyarrow.int64()), batch.num_rows)
+                rows = pyarrow.array(range(counts[-1], counts[-1] + batch.num_rows), pyarrow.int64())
+                counts[-1] += batch.num_rows
+                yield pyarrow.RecordBatch.from_arrays([*columns, place, rows], schema=schema)
+
+    engine.register("arriving", pyarrow.RecordBatchReader.from_batches(schema, batches()))
+    engine.execute(f"CREATE TEMPORARY TABLE {name} AS SELECT * FROM arriving")
+    engine.unregister("arriving")
+    return counts
 
 
-def _none_of(count: int) -> pyarrow.BooleanArray:
-    """Return a mask of no rows."""
-    import pyarrow
-
-    return pyarrow.repeat(False, count)
-
-
-def _joined(values: pyarrow.ChunkedArray) -> pyarrow.Array:
-    """Return the chunks of an array as one."""
-    import pyarrow
-
-    return values.combine_chunks() if isinstance(values, pyarrow.ChunkedArray) else values
+def _columns(table: Table) -> tuple[str, ...]:
+    """Return the columns that merges look at, each once."""
+    hints = ("primary_key", "merge_key", "row_key", "unique", "root_key", "parent_key")
+    marks = ("hard_delete", "dedup_sort", "x-row-version", "x-valid-to")
+    return tuple(dict.fromkeys(name for hint in (*hints, *marks) for name in named(table, hint)))
 
 
-def _numbered(rows: pyarrow.Table) -> pyarrow.Table:
+def _holds_any(engine: duckdb.DuckDBPyConnection, keys: Mapping[str, str], before: int) -> bool:
+    """Return whether rows go in any of the tables before one."""
+    gone = [name for name in keys if "_gone_" in name and int(name.rpartition("_")[2]) < before]
+    return any(engine.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall() for name in gone)
+
+
+def _masks(engine: duckdb.DuckDBPyConnection, query: str | None, counts: Sequence[int]) -> list[pyarrow.BooleanArray]:
+    """Return for each file which of its rows a query selects."""
     import numpy
     import pyarrow
 
-    return rows.append_column(_ROW, pyarrow.array(numpy.arange(rows.num_rows)))
-
-
-def _marked(numbers: pyarrow.ChunkedArray, count: int) -> pyarrow.BooleanArray:
-    import numpy
-    import pyarrow
-
-    mask = numpy.zeros(count, dtype=bool)
-    mask[numbers.to_numpy()] = True
-    return pyarrow.array(mask)
+    masks = [numpy.zeros(count, dtype=bool) for count in counts]
+    found = engine.execute(query).fetchnumpy() if query else {_FILE: numpy.array([], int), _ROW: numpy.array([], int)}
+    for number in numpy.unique(found[_FILE]):
+        masks[number][found[_ROW][found[_FILE] == number]] = True
+    return [pyarrow.array(mask) for mask in masks]

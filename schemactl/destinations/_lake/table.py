@@ -61,8 +61,8 @@ class DataFile:
     handle: Any
 
 
-class LakeTable(Protocol):
-    """One table, as of its last commit."""
+class FilesTable(Protocol):
+    """A table of which files can be read, and new ones made."""
 
     @property
     def name(self) -> str: ...
@@ -71,6 +71,30 @@ class LakeTable(Protocol):
     def fields(self) -> pyarrow.Schema:
         """The columns as new files are to hold them: types, nulls, and what the format keeps beside them."""
         ...
+
+    def files(self) -> Sequence[DataFile]:
+        """Return the files that hold its rows now."""
+        ...
+
+    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of one file, always in the same order; columns that it lacks are null."""
+        ...
+
+    def new_file(self, name: str) -> str:
+        """Return where a new file of this name belongs."""
+        ...
+
+    def write(self, path: str) -> IO[bytes]:
+        """Open a new file for writing."""
+        ...
+
+    def adopt(self, source: Path, path: str) -> None:
+        """Make a new file of a finished one; that one stays."""
+        ...
+
+
+class LakeTable(FilesTable, Protocol):
+    """One table, as of its last commit."""
 
     @property
     def kinds(self) -> Mapping[str, Properties]:
@@ -87,32 +111,12 @@ class LakeTable(Protocol):
         """Why rows cannot be loaded into it, None where they can."""
         ...
 
-    def files(self) -> Sequence[DataFile]:
-        """Return the files that hold its rows now."""
-        ...
-
-    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of one file, always in the same order; columns that it lacks are null."""
-        ...
-
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str, /) -> LakeTable:
         """Return the table with columns added at the end."""
         ...
 
     def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str, /) -> LakeTable:
         """Return the table with columns of structs or lists that have more fields, or wider ones."""
-        ...
-
-    def new_file(self, name: str) -> str:
-        """Return where a new file of this name belongs."""
-        ...
-
-    def write(self, path: str) -> IO[bytes]:
-        """Open a new file for writing."""
-        ...
-
-    def adopt(self, source: Path, path: str) -> None:
-        """Make a new file of a finished one; that one stays."""
         ...
 
     def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:

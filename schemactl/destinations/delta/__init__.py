@@ -5,7 +5,7 @@ into tables that are. The folder is one that this machine sees; object stores ar
 """
 
 from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored
-from schemactl.destinations.delta.loading import check_tables, load, read_past_loads
+from schemactl.destinations.delta.load import check_tables, load, read_past_loads
 from schemactl.destinations.delta.migration import ABILITIES, connect, render
 
 __all__ = [

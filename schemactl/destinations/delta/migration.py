@@ -35,7 +35,7 @@ from schemactl.destinations.delta.lake import (
     make_table,
     remove_table,
 )
-from schemactl.destinations.delta.loading import require_driver
+from schemactl.destinations.delta.load import require_driver
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError

@@ -25,9 +25,9 @@ from dlt.destinations.job_client_impl import SqlJobClientBase
 from dlt.load import Load
 from dlt.load.configuration import LoaderConfiguration
 
-from schemactl.destinations._chains import first_hinted
 from schemactl.destinations._package import Progress, StagedTable
 from schemactl.destinations.dlt.session import Session
+from schemactl.schema.dispositions import first
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Packages:
         table = staged.table
         files = sorted(staged.folder.glob("*.parquet"))
         spec = file_format(self._session, table.name)
-        key = first_hinted(table, "row_key")
+        key = first(table, "row_key")
         if spec is not None:
             written = self._convert(load_id, table.name, files, spec)
             # Of several files it is unknown which one begins with what.

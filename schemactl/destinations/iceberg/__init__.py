@@ -7,7 +7,7 @@ partitioned, and rows are not loaded into tables that are.
 """
 
 from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored
-from schemactl.destinations.iceberg.loading import check_tables, load, read_past_loads
+from schemactl.destinations.iceberg.load import check_tables, load, read_past_loads
 from schemactl.destinations.iceberg.migration import ABILITIES, connect, render
 
 __all__ = [

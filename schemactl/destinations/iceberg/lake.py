@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from schemactl.destinations._bookkeeping import Bookkeeping, rows_of_load
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.table import Journal, journal_from_text
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
-from schemactl.destinations.iceberg.bookkeeping import is_loaded, write_bookkeeping
+from schemactl.destinations.iceberg.bookkeeping import is_known, is_loaded, rows_of
 from schemactl.destinations.iceberg.catalogue import new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
-from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, version_table
+from schemactl.schema.types import Column, Properties, Schema
 
 if TYPE_CHECKING:
     import pyarrow
@@ -142,9 +143,14 @@ class IcebergLake:
 
     def finish(self, package: LoadPackage) -> None:
         with wrap_errors(f"cannot complete the load in `{self.origin}`"):
-            for name, rows in write_bookkeeping(self.open, package):
-                table = self.open(name) or self.create(name, list(rows.schema), package.load_id)
+            for kept, held in rows_of_load(package, Bookkeeping(version_table(), loads_table()), self._is_known):
+                rows = rows_of(kept, held)
+                table = self.open(kept.name) or self.create(kept.name, list(rows.schema), package.load_id)
                 table.table.append(rows, {LOAD_ID: package.load_id})
+
+    def _is_known(self, schema: Schema) -> bool:
+        versions = self.open(VERSION_TABLE)
+        return versions is not None and is_known(versions.table, schema)
 
     def discard_files(self, table: str, journal: Journal) -> None:
         there = self.open(table)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._chains import Disposition, chains_of
+from schemactl.destinations._chains import Disposition, chains_of, merge_problem
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
@@ -21,8 +20,8 @@ from schemactl.destinations.parquet.catalogue import (
     table_files,
 )
 from schemactl.destinations.parquet.journal import Listing, list_files
-from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
+from schemactl.schema.dispositions import complete, first
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import is_within, misreadings, path_text, read_type
 from schemactl.schema.structure import DATABASE_TYPE
@@ -34,7 +33,6 @@ MOST_NAME_BYTES: Final = 255
 New = Mapping[str, Path | None]
 """A new file for each table, None for a table whose files go."""
 
-_ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ALWAYS: Final = ("data_type", "timezone")
 _SIZES: Final = ("precision", "scale")
 _OTHER: Final = (
@@ -61,8 +59,8 @@ def check_tables(url: str, schema: Schema) -> None:
         is_replaced = chain.disposition is Disposition.REPLACE
         check_files(listing, schema, chain.tables, {each.name: None for each in chain.tables} if is_replaced else None)
     for chain in chains_of(schema):
-        if chain.disposition is Disposition.MERGE and not appends(chain.root):
-            merge_of(chain.root, _ANY_TIME)
+        if chain.is_merged and (problem := merge_problem(chain)):
+            raise problem
 
 
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, TYPE_CHECKING, Final
 
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
 from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.merge import merge_files, write_merged
+from schemactl.destinations._lake.table import DataFile, FilesTable
+from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
@@ -28,9 +31,12 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.rows import count
-from schemactl.engine.dispositions import appends, merge_of
+from schemactl.destinations.parquet.rows import count, read_rows
 from schemactl.errors import DestinationError
+from schemactl.schema.dispositions import Strategy, merge_of
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _NEW: Final = f"{FOLDER}/new"
 _MERGED: Final = f"{FOLDER}/merged"
@@ -67,12 +73,11 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Put the rows of a load into a folder of Parquet, all or nothing.
 
     A reader that knows no journal may see some tables before others for the moment in which files are renamed; the
-    row in ``_dlt_loads`` comes last. Merges are done by Spark, with the session that is open.
+    row in ``_dlt_loads`` comes last.
 
     Raises:
         InputError: the address is wrong.
         DestinationError: the folder cannot be written, is in use, or holds what the rows do not go with.
-        EngineError: Spark is needed for a merge, and cannot be started.
     """
     address = read_address(url)
     with _wrap_errors(address.folder):
@@ -146,7 +151,7 @@ def _changes(listing: Listing, package: LoadPackage, progress: Progress) -> Iter
                 yield _Change(name, _held(listing, name), _named(package, name, files))
             emptied -= set(chain.staged)
             continue
-        if chain.disposition is Disposition.MERGE and not appends(chain.root):
+        if chain.is_merged:
             progress(f"merging {chain.root.name}", None)
             yield from _merged(listing, package, chain)
         else:
@@ -170,21 +175,70 @@ def _appended(listing: Listing, package: LoadPackage, staged: StagedTable) -> _C
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
-    # Imported here: only merges need Spark.
-    from schemactl.engine.merge import Rewrite, rewrite_tables
-
-    rewrites = []
+    tables: dict[str, FilesTable] = {}
     for table in chain.tables:
         old = tuple(table_files(listing, table.name).values())
-        staged = chain.staged.get(table.name)
-        new = _files(staged, is_first=not old)
-        superseded = _files(staged.superseded if staged else None, is_first=False)
+        new = _files(chain.staged.get(table.name), is_first=True)
         if old or new:
-            rewrites.append(Rewrite(table, old, new, listing.dataset / _MERGED / table.name, superseded))
-    rewrite_tables(rewrites, merge_of(chain.root, package.inserted_at))
-    for each in rewrites:
-        files = tuple(sorted(each.target.glob(f"*{ENDING}")))
-        yield _Change(each.table.name, _held(listing, each.table.name), _named(package, each.table.name, files))
+            target = listing.dataset / _MERGED / table.name
+            target.mkdir(parents=True)
+            tables[table.name] = _Folder(table.name, _fields_of((*old, *new)), old, target)
+    merge = merge_of(chain.root, package.inserted_at)
+    for name, merged in merge_files(chain, merge, tables).items():
+        history = merge if merge.strategy is Strategy.SCD2 and name == chain.root.name else None
+        added, removed = write_merged(tables[name], chain.staged.get(name), merged, "merged", history)
+        files, held = tuple(map(Path, added)), table_files(listing, name)
+        going = {Path(each.path) for each in removed}
+        gone = tuple(f"{name}/{each}" for each, path in held.items() if path in going)
+        if not files and len(gone) == len(held):
+            files = (_empty(tables[name]),)
+        yield _Change(name, gone, _named(package, name, files))
+
+
+def _empty(table: FilesTable) -> Path:
+    """Make a file without rows, which holds the columns of a table."""
+    import pyarrow.parquet
+
+    path = Path(table.new_file("merged-empty.parquet"))
+    pyarrow.parquet.write_table(table.fields.empty_table(), path)
+    return path
+
+
+def _fields_of(files: Sequence[Path]) -> pyarrow.Schema:
+    """Return the columns of files that can be read together, as new files are to hold them."""
+    import pyarrow
+    import pyarrow.parquet
+
+    schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
+    known = pyarrow.unify_schemas(schemas, promote_options="permissive")
+    return pyarrow.schema([field.with_type(plain_type(field.type)).with_nullable(True) for field in known])
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """See ``FilesTable``: new files are made in another folder."""
+
+    name: str
+    fields: pyarrow.Schema
+    held: tuple[Path, ...]
+    target: Path
+
+    def files(self) -> Sequence[DataFile]:
+        return [DataFile(str(path), path) for path in self.held]
+
+    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        return read_rows(file.handle, pyarrow.schema([self.fields.field(name) for name in columns]))
+
+    def new_file(self, name: str) -> str:
+        return str(self.target / name)
+
+    def write(self, path: str) -> IO[bytes]:
+        return Path(path).open("wb")
+
+    def adopt(self, source: Path, path: str) -> None:
+        _bring(source, Path(path))
 
 
 def _held(listing: Listing, table: str) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from schemactl.destinations._lake.lock import loading, machine_folder
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._structure import Clash, as_stored, cut, first_difference, gained, grown, package_as_stored
 from schemactl.destinations.spark.catalogue import read_address
-from schemactl.engine.dispositions import appends, complete, first, merge_of
 from schemactl.errors import DestinationError
+from schemactl.schema.dispositions import appends, complete, first, merge_of
 from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Schema, Table

@@ -1,16 +1,17 @@
 """How the rows of a table are merged as a load brings new ones: dlt's merge strategies, as data.
 
-It imports no Spark; ``merge`` does what stands here.
+``destinations._merge`` does what stands here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from schemactl.errors import DestinationError
+from schemactl.schema.iso8601 import parse
 from schemactl.schema.types import Column, DataType, Table
 
 
@@ -29,8 +30,8 @@ SUPERSEDED_FOLDER: Final = "_superseded"
 They are not loaded, but old rows that share their merge key go, as dlt has it.
 """
 
-UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope")
-"""Hints of dlt 1.31 that hold SQL of one database."""
+UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope", "x-merge-skip-unchanged-rows")
+"""Hints of dlt 1.31 that are not carried out; two hold SQL of one database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def merge_of(root: Table, now: datetime) -> Merge:
     valid_to = first(root, "x-valid-to")
     merge = Merge(
         strategy,
-        boundary=_moment(root.properties.get("x-boundary-timestamp")) or now,
+        boundary=_moment(root.properties.get("x-boundary-timestamp"), root) or now,
         primary_key=named(root, "primary_key"),
         merge_key=named(root, "merge_key"),
         hard_delete=deleted,
@@ -107,7 +108,7 @@ def merge_of(root: Table, now: datetime) -> Merge:
         row_version=first(root, "x-row-version"),
         valid_from=first(root, "x-valid-from"),
         valid_to=valid_to,
-        active=_moment(root.columns[valid_to].properties.get("x-active-record-timestamp")) if valid_to else None,
+        active=_moment(root.columns[valid_to].properties.get("x-active-record-timestamp"), root) if valid_to else None,
     )
     _check(root, merge)
     return merge
@@ -132,9 +133,7 @@ def row_key(table: Table) -> str:
     keys = named(table, "primary_key")
     found = first(table, "row_key") or first(table, "unique") or (keys[0] if len(keys) == 1 else None)
     if found is None:
-        raise DestinationError(
-            f"no column of `{table.name}` identifies its rows", hint="it needs one with `row_key: true`"
-        )
+        raise _lacking(table, "a column with the hint `row_key`")
     return found
 
 
@@ -146,21 +145,31 @@ def complete(table: Table) -> tuple[Column, ...]:
 def _strategy(root: Table) -> Strategy:
     stated = root.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
     if stated not in tuple(Strategy):
-        known = ", ".join(f"`{each}`" for each in Strategy)
-        raise DestinationError(f"`{root.name}` is merged by `{stated}`, which is not supported", hint=f"known: {known}")
+        raise _unsupported(root, f"the merge strategy `{stated}`")
     return Strategy(stated)
 
 
 def _check(root: Table, merge: Merge) -> None:
     for hint in UNSUPPORTED:
         if root.properties.get(hint):
-            raise DestinationError(f"`{root.name}` has `{hint}`, which is not supported here")
+            raise _unsupported(root, f"`{hint}`")
     match merge.strategy:
         case Strategy.UPSERT | Strategy.INSERT_ONLY if not merge.primary_key:
-            raise DestinationError(f"`{root.name}` is merged by `{merge.strategy}` and has no primary key")
-        case Strategy.SCD2 if not (merge.row_version and merge.valid_from and merge.valid_to):
-            needed = "`x-row-version`, `x-valid-from` and `x-valid-to`"
-            raise DestinationError(f"`{root.name}` is merged by `scd2` and lacks columns with {needed}")
+            raise _lacking(root, "a primary key")
+        case Strategy.SCD2:
+            for hint in ("x-valid-from", "x-valid-to", "x-row-version"):
+                if first(root, hint) is None:
+                    raise _lacking(root, f"a column with the hint `{hint}`")
+
+
+def _unsupported(root: Table, what: str) -> DestinationError:
+    hint = f"merge strategies: {', '.join(Strategy)}"
+    return DestinationError(f"table `{root.name}`: {what} is not supported", hint=hint)
+
+
+def _lacking(table: Table, what: str) -> DestinationError:
+    strategy = table.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
+    return DestinationError(f"table `{table.name}` cannot be merged: its strategy `{strategy}` needs {what}")
 
 
 def dedup_sort(root: Table) -> tuple[str, bool] | None:
@@ -169,8 +178,19 @@ def dedup_sort(root: Table) -> tuple[str, bool] | None:
     return (column, root.columns[column].properties["dedup_sort"] == "desc") if column else None
 
 
-def _moment(stated: Any) -> datetime | None:
+def _moment(stated: Any, table: Table) -> datetime | None:
+    """Return a moment that a table's hints state, in UTC.
+
+    Raises:
+        DestinationError: it is none.
+    """
     if stated is None:
         return None
-    moment = stated if isinstance(stated, datetime) else datetime.fromisoformat(str(stated))
+    try:
+        found = stated if isinstance(stated, date) else parse(str(stated))
+    except ValueError:
+        found = None
+    if not isinstance(found, date):
+        raise DestinationError(f"table `{table.name}`: `{stated}` is no timestamp")
+    moment = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

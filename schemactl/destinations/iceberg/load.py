@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import load_package
 from schemactl.destinations._lake.lock import check_writable, loading
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
-from schemactl.destinations.iceberg.bookkeeping import completed, loaded_inputs
+from schemactl.destinations.iceberg.bookkeeping import completed
 from schemactl.destinations.iceberg.catalogue import (
     check_place,
     datasets_in,
@@ -37,7 +38,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     inputs = lake.open(INPUTS_TABLE)
     with wrap_errors(f"cannot read `{lake.origin}`"):
         done = completed(loads.table, schema_name)
-        return PastLoads(frozenset(done), loaded_inputs(inputs.table, schema_name, done) if inputs else {})
+        return past_loads(schema_name, done, inputs.table.scan().to_arrow().to_pylist() if inputs else [])
 
 
 def check_tables(url: str, schema: Schema) -> None:

@@ -1,0 +1,118 @@
+"""Merges give the same rows everywhere: databases, folders of Parquet and lakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog.sql import SqlCatalog
+from staged_loads import line, lines, order, orders, package, quiet, shop
+
+from schemactl.destinations import DESTINATIONS
+
+Read = Callable[[str], pa.Table]
+KEY = {"id": {"data_type": "bigint", "nullable": False, "primary_key": True}}
+MARKED = {"rank": {"data_type": "bigint", "dedup_sort": "desc"}, "gone": {"data_type": "bool", "hard_delete": True}}
+PART = {"part": {"data_type": "text", "merge_key": True}}
+MOMENT = {"data_type": "timestamp", "nullable": True}
+HISTORY = {
+    "since": {**MOMENT, "x-valid-from": True},
+    "until": {**MOMENT, "x-valid-to": True},
+    "version": {"data_type": "text", "nullable": False, "x-row-version": True},
+}
+OPEN = {**HISTORY, "until": {**MOMENT, "x-valid-to": True, "x-active-record-timestamp": "9999-12-31"}}
+WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "delete-insert by primary key": ({**KEY, **MARKED}, {}),
+    "delete-insert by merge key": (PART, {}),
+    "delete-insert by both": ({**KEY, **PART, **MARKED}, {}),
+    "without keys": ({}, {}),
+    "upsert": ({**KEY, **MARKED}, {"x-merge-strategy": "upsert"}),
+    "insert-only": ({**KEY, **MARKED}, {"x-merge-strategy": "insert-only"}),
+    "scd2": (HISTORY, {"x-merge-strategy": "scd2"}),
+    "scd2 by merge key with an open end": ({**OPEN, **PART}, {"x-merge-strategy": "scd2"}),
+}
+LOADS = (
+    [(1, "a", 1, None), (2, "a", 1, None), (3, "b", 1, None), (4, None, 1, False)],
+    [(1, "a", 1, None), (1, "a", 2, None), (3, "c", None, True), (5, "b", 1, True), (6, "d", 1, False)],
+    [(2, "b", 7, None), (5, "e", 1, None), (1, "a", 1, True), (1, "a", 0, None)],
+)
+"""Of each row: key, part, rank, whether it asks to be deleted."""
+
+
+def loaded(folder: Path, way: str, *, has_root_key: bool) -> list[Any]:
+    columns, properties = WAYS[way]
+    schema = shop(orders(columns, write_disposition="merge", **properties), lines(has_root_key=has_root_key))
+    made = []
+    for number, rows in enumerate(LOADS, 1):
+        roots, nested = [], []
+        for at, (key, part, rank, gone) in enumerate(rows):
+            root = {**order(key, f"{number}.{at}"), "_dlt_load_id": str(number), "note": f"{number}.{at}"}
+            if "upsert" in way:
+                root["_dlt_id"] = f"r{key}"  # is made of the primary key there
+            roots.append({**root, "part": part, "rank": rank, "gone": gone, "version": f"{key}{part}{rank}"})
+            nested += [line(root["_dlt_id"], index, f"{number}.{at}.{index}") for index in range(2)]
+        if "upsert" in way:
+            nested = [*{each["_dlt_id"]: each for each in reversed(nested)}.values()]
+        made.append(package(folder, schema, str(number), {"orders": roots, "orders__lines": nested}))
+    return made
+
+
+def parquet(folder: Path) -> tuple[str, Read]:
+    return f"parquet:{folder}", lambda name: pa.concat_tables(
+        [pq.read_table(file) for file in sorted(folder.glob(f"**/{name}/*.parquet"))], promote_options="default"
+    )
+
+
+def delta(folder: Path) -> tuple[str, Read]:
+    return f"delta:{folder}?dataset=sales", lambda name: DeltaTable(str(folder / "sales" / name)).to_pyarrow_table()
+
+
+def iceberg(folder: Path) -> tuple[str, Read]:
+    def read(name: str) -> pa.Table:
+        catalog = SqlCatalog("default", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+        return catalog.load_table(("sales", name)).scan().to_arrow()
+
+    return f"iceberg:{folder}?dataset=sales", read
+
+
+def rows(held: pa.Table, *columns: str) -> list[Any]:
+    return sorted((tuple(row.values()) for row in held.select(list(columns)).to_pylist()), key=repr)
+
+
+@pytest.fixture(params=["parquet", "delta", "iceberg"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Read]:
+    return {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](tmp_path / "lake")
+
+
+@pytest.mark.parametrize("has_root_key", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_are_those_that_a_database_holds(
+    place: tuple[str, Read], way: str, has_root_key: bool, tmp_path: Path
+) -> None:
+    url, read = place
+    database = tmp_path / "file.duckdb"
+    for made in loaded(tmp_path / "loads", way, has_root_key=has_root_key):
+        DESTINATIONS["duckdb"].load(f"duckdb:///{database}?dataset=sales", made, quiet)  # type: ignore[attr-defined]
+        DESTINATIONS[url.partition(":")[0]].load(url, made, quiet)  # type: ignore[attr-defined]
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for table in ("orders", "orders__lines"):
+            expected = connection.sql(f"SELECT * FROM sales.{table}").to_arrow_table()
+            found = read(table)
+            names = [name for name in expected.column_names if name not in ("since", "until")]
+            assert rows(found, *names) == rows(expected, *names)
+            moments = [name for name in expected.column_names if name in ("since", "until")]
+            if moments:
+                assert _moments(found, moments) == _moments(expected, moments)
+    assert rows(expected, "sku")
+
+
+def _moments(held: pa.Table, names: list[str]) -> list[Any]:
+    found = rows(held, "_dlt_id", *names)
+    return [(key, *(at and at.replace(tzinfo=None) for at in moments)) for key, *moments in found]
