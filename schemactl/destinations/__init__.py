@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from schemactl.destinations._catalogue import Catalogue
     from schemactl.destinations._migration.ddl import check_name
     from schemactl.destinations._migration.records import (
+        NO_PATIENCE,
         Example,
         Hindrance,
         Patience,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
         StagedTable,
     )
     from schemactl.migration.abilities import Abilities
-    from schemactl.migration.steps import ChangeType, Step
+    from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Step
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -70,6 +71,7 @@ _HOMES: Final = {
     "_migration.ddl": ("check_name",),
     "_migration.records": (
         "Example",
+        "NO_PATIENCE",
         "Hindrance",
         "Patience",
         "Run",
@@ -87,6 +89,7 @@ _HOMES: Final = {
 __all__ = [
     "DESTINATIONS",
     "INPUTS_TABLE",
+    "NO_PATIENCE",
     "Catalogue",
     "Destination",
     "Example",
@@ -98,6 +101,7 @@ __all__ = [
     "MergingSession",
     "MigrationSession",
     "Migrator",
+    "OnlineSession",
     "PastLoads",
     "Patience",
     "Run",
@@ -320,6 +324,37 @@ class MigrationSession(Protocol):
         """
         ...
 
+    def kept(self) -> tuple[str, ...]:
+        """Return what earlier plans have kept of what they dropped: names of tables or of files."""
+        ...
+
+    def drop_kept(self, names: Sequence[str]) -> None:
+        """Drop what is kept.
+
+        Args:
+            names: some of ``kept``.
+        """
+        ...
+
+    def back_up(self, label: str) -> str | None:
+        """Keep what a destructive plan would lose, before it runs.
+
+        Args:
+            label: a part of the name that no other plan has.
+
+        Returns:
+            The name under which it is kept; None where nothing is kept this way.
+        """
+        ...
+
+    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
+        """Return how many values of a column are others than a step has written there; None where nothing says so.
+
+        Args:
+            step: in the names that its table and its columns have now.
+        """
+        ...
+
     def runs(self) -> tuple[Run, ...]:
         """Return all runs of the ledger, the first one first."""
         ...
@@ -389,6 +424,29 @@ class MergingSession(MigrationSession, Protocol):
 
         Args:
             steps: those that write all rows anew, and new columns between them.
+        """
+        ...
+
+
+class OnlineSession(MigrationSession, Protocol):
+    """A session whose destination does steps while others read and write (``ABILITIES.is_online``)."""
+
+    def run_outside(
+        self,
+        step: Step,
+        statements: Sequence[str],
+        table: Table | None,
+        batch_rows: int,
+        notify: Callable[[str, float | None], None],
+    ) -> None:
+        """Run a step that no transaction can hold; whoever was killed runs it again.
+
+        Args:
+            step: one of which ``is_outside_transaction`` holds.
+            statements: as in ``run``.
+            table: the table as the step finds it.
+            batch_rows: rows that a transaction fills.
+            notify: receives how far the step has come.
         """
         ...
 

@@ -20,10 +20,15 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
+    Phase,
+    Prepare,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
+    SwapColumns,
 )
 from schemactl.schema.nested_types import NestedType, structure_in
 from schemactl.schema.structure import NameLimits
@@ -87,6 +92,12 @@ class Abilities:
             by a new column, where columns can be added, filled and renamed.
         refuses_unfit: whether the statement of a retype fails on values that do not survive, and costs less than a
             look at them first: then a run counts them only once it has failed. A function of both columns.
+        adds_filled: whether a column can be added with a value for stored rows by the catalog alone.
+        is_online: whether steps can be done in phases that others need not wait for.
+        can_sync: whether a new column can be kept in step with another one by what converts that one's values. A
+            function of both columns.
+        keeps_dropped: whether a table that is dropped is kept under another name, which costs nothing.
+        copies_file: whether a copy of all is made before a plan that loses data.
         has_texts: whether each value of a type that dlt does not know (``uuid``) has a text of its own, to which the
             destination casts it without fail; such a column becomes a text without loss.
         write_values: the way of filling a column of stored rows.
@@ -104,6 +115,11 @@ class Abilities:
 
     transactional_ddl: bool = True
     adds_not_null: bool = False
+    adds_filled: bool = False
+    is_online: bool = False
+    keeps_dropped: bool = False
+    copies_file: bool = False
+    can_sync: Callable[[Column, Column], bool] = _never
     create_table: Way = Way.IN_PLACE
     drop_table: Way = Way.IN_PLACE
     rename_table: Way = Way.IN_PLACE
@@ -156,6 +172,20 @@ def way_of(step: Step, abilities: Abilities) -> Way:
             return abilities.write_values
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _of_constraints(step, abilities)
+        case OnlineStep():
+            return _of_online(step) if abilities.is_online else Way.NONE
+        case _:
+            assert_never(step)
+
+
+def _of_online(step: Prepare | SwapColumns | RestoreColumn) -> Way:
+    match step:
+        case Prepare():
+            return Way.SCAN if step.phase in (Phase.VALIDATE_CHECK, Phase.BUILD_INDEX) else Way.IN_PLACE
+        case SwapColumns():
+            return Way.IN_PLACE
+        case RestoreColumn():
+            return Way.SCAN
         case _:
             assert_never(step)
 
@@ -176,6 +206,8 @@ def _of_constraints(
     step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey, abilities: Abilities
 ) -> Way:
     match step:
+        case SetNotNull() | AddUnique() | AddPrimaryKey() if step.is_prepared:
+            return Way.IN_PLACE
         case SetNotNull():
             return abilities.set_not_null
         case DropNotNull():

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from schemactl.migration.fit import fit
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
+from schemactl.migration.steps import (
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    RestoreColumn,
+    SetNotNull,
+    Step,
+    Taken,
+)
 from schemactl.schema.conversions import Conversion
 
 
@@ -12,7 +21,7 @@ def needs_count(step: Step) -> bool:
     match step:
         case ChangeType() | SetNotNull():
             return step.needs_check
-        case AddUnique() | AddPrimaryKey():
+        case AddUnique() | AddPrimaryKey() | RestoreColumn():
             return True
         case _:
             return False

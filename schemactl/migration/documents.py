@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 from schemactl.migration.abilities import Lock
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.plan import Place
-from schemactl.migration.steps import Step, Taken
+from schemactl.migration.steps import Phase, Step, Taken
 from schemactl.schema.changes import ABSENT, Change
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table
@@ -24,7 +24,11 @@ def to_document(value: Step | Change | Note | Place | Lock, *, is_tagged: bool =
         is_tagged: whether ``kind`` states the type.
     """
     kind = {"kind": type(value).__name__} if is_tagged else {}
-    stated = {field.name: getattr(value, field.name) for field in fields(value)}
+    stated = {
+        field.name: getattr(value, field.name)
+        for field in fields(value)
+        if not (field.metadata.get("later") and getattr(value, field.name) == field.default)
+    }
     return {**kind, **{name: _plain(each) for name, each in stated.items() if each is not ABSENT}}
 
 
@@ -85,6 +89,8 @@ def _plain(value: Any) -> Any:
             return dict(value)
         case tuple():
             return list(value)
+        case _ if type(value) in _STEPS.values():
+            return to_document(value)
         case _:
             return value
 
@@ -100,6 +106,8 @@ def _build(kind: type, document: Any) -> Any:
     types = {field.name: str(field.type) for field in fields(kind)}
     if not isinstance(document, dict) or not document.keys() <= types.keys():
         raise ValueError(f"`{document!r}` is no {kind.__name__}")
+    later = {field.name: field.default for field in fields(kind) if field.metadata.get("later")}
+    document = {**{name: value for name, value in later.items() if name not in document}, **document}
     absent = {name for name in types if name not in document}
     if any(types[name] != "Any" for name in absent):
         raise ValueError(f"a {kind.__name__} lacks {', '.join(sorted(absent))}")
@@ -137,7 +145,11 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "Properties": _of(dict),
     "Column": _column,
     "Table": _table,
+    "Backfill": step_from,
+    "Backfill | SetNotNull | AddUnique | AddPrimaryKey": step_from,
+    "SwapColumns": step_from,
     "Conversion": Conversion,
+    "Phase": Phase,
     "Taken": Taken,
     "NoteKind": NoteKind,
 }

@@ -18,10 +18,12 @@ from schemactl.migration.comparison import (
 from schemactl.migration.effects import stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
 from schemactl.migration.lookup import Lookup
+from schemactl.migration.online import is_synced, prepared_steps, sync_steps
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.renaming import rename_steps, table_rename_steps
 from schemactl.migration.retyping import Retyping, is_swapped, kept_origin, retype_steps, variant_column
 from schemactl.migration.steps import (
+    KEPT_PREFIX,
     AddColumn,
     AddPrimaryKey,
     AddUnique,
@@ -34,6 +36,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     primary_key,
+    table_of,
 )
 from schemactl.schema.changes import (
     Change,
@@ -92,7 +95,10 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
     if options.compares_primary_keys:
         drafter = replace(drafter, keys=planned_keys(drafter.lookup, drafter.is_empty))
     drafter = replace(drafter, moved=dict(drafter.moved_keys()))
-    return sorted(drafter.steps(), key=lambda each: each.rank)
+    drafts = sorted(drafter.steps(), key=lambda each: each.rank)
+    if not options.is_online:
+        return drafts
+    return [replace(draft, step=step) for draft in drafts for step in drafter.prepared(draft.step)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,10 @@ class _Drafter:
         for name, key in {**self.moved, **self.keys}.items():
             yield from (_of_key(*each) for each in primary_key_steps(name, key))
 
+    def prepared(self, step: Step) -> Iterator[Step]:
+        """Yield a step and what is done ahead of it; of a table without rows there is nothing to do ahead."""
+        yield from (step,) if self.is_empty(table_of(step)) else prepared_steps(step)
+
     def _of(self, change: Change) -> Iterator[Draft]:
         match change:
             case TableAdded():
@@ -168,7 +178,13 @@ class _Drafter:
             return
         if is_there and was_removed:
             depth = -len(ancestors(self.comparison.catalogue, name))
-            yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name]), change, depth)
+            kept = self._kept_name(name) if self.abilities.keeps_dropped else ""
+            yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name], kept), change, depth)
+
+    def _kept_name(self, table: str) -> str:
+        """Return the name of a table that is dropped: none of another version has it."""
+        name = f"{KEPT_PREFIX}{self.comparison.schema.version}_{table}"
+        return name.encode()[: self.abilities.names.max_bytes].decode(errors="ignore")
 
     def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
@@ -202,9 +218,13 @@ class _Drafter:
         if forbids and is_empty and self.abilities.adds_not_null:
             yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
             return
-        yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
         # The schema decides who gets the value: not every destination can forbid nulls.
         has_value = has_backfill(stated) and (forbids or not stated.nullable)
+        if has_value and not is_empty and self.abilities.adds_filled:
+            filled = AddColumn(table, column if forbids else nullable, stated.properties[BACKFILL])
+            yield Draft(_Phase.ADD_COLUMNS, filled, change)
+            return
+        yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
         if has_value and not is_empty:
             yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, stated.properties[BACKFILL]), change)
         if forbids and (has_value or is_empty):
@@ -230,7 +250,12 @@ class _Drafter:
         retyping = self._retyping(change)
         if change.table in self.moved:
             retyping = replace(retyping, before=stating(retyping.before, "primary_key", None))
-        for step in retype_steps(retyping, self.options.on_unfit, self.abilities):
+        is_online = self.options.is_online and not self.is_empty(change.table)
+        if is_online and is_synced(retyping, self.abilities):
+            steps = sync_steps(retyping, self.options.on_unfit, self.abilities)
+        else:
+            steps = retype_steps(retyping, self.options.on_unfit, self.abilities)
+        for step in steps:
             # Behind what is dropped, and all of one table together: on some destinations each copies the table.
             yield Draft(_Phase.ADD_KEYS if isinstance(step, AddUnique) else _Phase.RETYPE, step, change)
 

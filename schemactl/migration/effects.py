@@ -20,10 +20,14 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
+    Prepare,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
+    SwapColumns,
     table_of,
 )
 from schemactl.schema.types import Column, Table
@@ -95,16 +99,49 @@ def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Co
         case ChangeType():
             _find(columns, step.before.name)
             return {**columns, step.after.name: step.after}
-        case Backfill():
-            _find(columns, step.source.name), _find(columns, step.target.name)
-            return columns
-        case FillColumn():
-            _find(columns, step.column.name)
+        case Backfill() | FillColumn():
+            for column in (step.source, step.target) if isinstance(step, Backfill) else (step.column,):
+                _find(columns, column.name)
             return columns
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _constrained(columns, step)
+        case OnlineStep():
+            return _of_online(columns, step)
         case _:
             assert_never(step)
+
+
+def _of_online(columns: Mapping[str, Column], step: Prepare | SwapColumns | RestoreColumn) -> Mapping[str, Column]:
+    match step:
+        case Prepare():
+            return columns
+        case SwapColumns():
+            return _swapped(columns, step)
+        case RestoreColumn():
+            return _restored(columns, step.swap)
+        case _:
+            assert_never(step)
+
+
+def _swapped(columns: Mapping[str, Column], step: SwapColumns) -> Mapping[str, Column]:
+    source, target = step.backfill.source.name, step.backfill.target.name
+    _refuse_taken(columns, step.kept)
+    kept = stating(replace(_find(columns, source), name=step.kept), "nullable", None)
+    found = replace(_find(columns, target), name=source)
+    found = stating(found, "nullable", False) if step.is_required else found
+    found = stating(found, "unique", True) if step.is_unique else found
+    after = {source: kept, target: found}
+    return {each.name: each for each in (after.get(name, column) for name, column in columns.items())}
+
+
+def _restored(columns: Mapping[str, Column], step: SwapColumns) -> Mapping[str, Column]:
+    source, target = step.backfill.source.name, step.backfill.target.name
+    _refuse_taken(columns, target)
+    found = replace(_find(columns, step.kept), name=source)
+    found = stating(found, "nullable", None if step.backfill.source.nullable else False)
+    swapped = stating(replace(_find(columns, source), name=target), "nullable", None)
+    after = {step.kept: found, source: swapped}
+    return {each.name: each for each in (after.get(name, column) for name, column in columns.items())}
 
 
 def _constrained(

@@ -30,6 +30,7 @@ class PlanOptions:
         removed_before: columns, by table, that earlier schemas of the destination had; no column for a table. What the
             schema has no more is dropped if it is one of them, too.
         drops_kept: whether old columns that an earlier plan kept are dropped now.
+        is_online: whether steps are done so that others read and write meanwhile.
         empty_tables: names in the destination of tables that hold no rows.
     """
 
@@ -40,4 +41,5 @@ class PlanOptions:
     keeps_removed: bool = False
     removed_before: frozenset[tuple[str, str | None]] = field(default_factory=frozenset)
     drops_kept: bool = False
+    is_online: bool = False
     empty_tables: frozenset[str] = field(default_factory=frozenset)

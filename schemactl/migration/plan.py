@@ -13,7 +13,7 @@ from schemactl.errors import InputError
 from schemactl.migration.effects import run
 from schemactl.migration.notes import Note
 from schemactl.migration.planner import PlannedStep, Proposal
-from schemactl.migration.steps import Step, table_of
+from schemactl.migration.steps import Step, is_outside_transaction, table_of
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 
 Render = Callable[[Step, Table | None], Sequence[str]]
@@ -91,6 +91,11 @@ class MigrationPlan:
     def is_destructive(self) -> bool:
         """Whether a step loses data."""
         return any(step.is_destructive for step in self.steps)
+
+    @property
+    def is_online(self) -> bool:
+        """Whether a step cannot be in a transaction with others: then each is kept when it is done."""
+        return any(is_outside_transaction(planned.step) for planned in self.steps)
 
     @property
     def groups(self) -> tuple[range, ...]:

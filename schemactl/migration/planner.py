@@ -118,9 +118,9 @@ def planned_as(planned: PlannedStep, abilities: Abilities) -> PlannedStep:
     """Return a planned step with the way, the risk, the undo and the lock that its step has at a destination."""
     step, way = planned.step, way_of(planned.step, abilities)
     undo, lock = undo_of(step, abilities), abilities.lock(step)
-    return replace(planned, way=way, risk=risk_of(step, way), undo=undo, lock=lock)
+    return replace(planned, way=way, risk=risk_of(step, way, lock), undo=undo, lock=lock)
 
 
 def _planned(draft: Draft, abilities: Abilities) -> PlannedStep:
-    step, way = draft.step, way_of(draft.step, abilities)
-    return PlannedStep(step, draft.reason, way, risk_of(step, way), undo_of(step, abilities), lock=abilities.lock(step))
+    step, way, lock = draft.step, way_of(draft.step, abilities), abilities.lock(draft.step)
+    return PlannedStep(step, draft.reason, way, risk_of(step, way, lock), undo_of(step, abilities), lock=lock)

@@ -13,6 +13,7 @@ from schemactl.migration.steps import (
     RenameColumn,
     RenameTable,
     Step,
+    SwapColumns,
     table_of,
 )
 from schemactl.migration.verification import Misplaced
@@ -67,6 +68,8 @@ def origin_of(place: Place, steps: Sequence[Step]) -> Place | None:
                 column = step.before
             case Backfill() if (step.table, step.target.name) == (table, column):
                 column = step.source.name
+            case SwapColumns() if (step.backfill.table, step.kept) == (table, column):
+                column = step.backfill.source.name
             case AddColumn() if (step.table, step.column.name) == (table, column):
                 return None
             case _:

@@ -105,11 +105,13 @@ class ApplyReport:
     Attributes:
         planned: what was to be done.
         seconds: that the steps took.
+        copy: the file that keeps what was there before a destructive plan; None where there is none.
     """
 
     planned: PlanReport
     outcome: Outcome
     seconds: float = 0.0
+    copy: str | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -219,6 +221,24 @@ class RollbackReport:
     outcome: Outcome
     counted: tuple[Counted, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what was to be done was not done."""
+        return is_refused(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanReport:
+    """What ``clean`` has dropped for good.
+
+    Attributes:
+        kept: names of tables that were dropped and kept, or of copies of files.
+    """
+
+    place: Place
+    kept: tuple[str, ...]
+    outcome: Outcome
 
     @property
     def is_refused(self) -> bool:

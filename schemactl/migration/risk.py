@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from schemactl.migration.abilities import Way
-from schemactl.migration.steps import DropColumn, DropTable, Step
+from schemactl.migration.abilities import Lock, Way
+from schemactl.migration.steps import DropColumn, DropTable, OnlineStep, Step, is_outside_transaction
 
 
 class Risk(StrEnum):
@@ -30,9 +30,13 @@ _OF_WAY: Final = {
 }
 
 
-def risk_of(step: Step, way: Way) -> Risk:
+def risk_of(step: Step, way: Way, lock: Lock | None) -> Risk:
     """Return the risk of a step.
 
-    A retype that may lose values is not destructive: it runs only where the data holds no such value.
+    A retype that may lose values is not destructive: it runs only where the data holds no such value. A step of an
+    online plan that no reader or writer waits for is safe, however long it takes.
     """
-    return Risk.LOSES_DATA if isinstance(step, DropTable | DropColumn) else _OF_WAY[way]
+    if isinstance(step, DropTable | DropColumn):
+        return Risk.LOSES_DATA
+    is_online = isinstance(step, OnlineStep) or is_outside_transaction(step)
+    return Risk.SAFE if is_online and lock is not None and not lock.writers_wait else _OF_WAY[way]

@@ -7,12 +7,20 @@ destination has, or gets, such a constraint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
+from schemactl.schema.changes import ABSENT
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table
+
+KEPT_PREFIX: Final = "_schemactl_old_"
+"""How the name of a table begins that was dropped and is kept."""
+
+LATER: Final[Mapping[str, bool]] = {"later": True}
+"""Marks fields that steps did not always have: documents leave them out where they say nothing."""
 
 
 class Taken(StrEnum):
@@ -26,16 +34,26 @@ class Taken(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Create a table with all its columns; constraints other than NOT NULL are steps of their own."""
+    """Create a table with all its columns; constraints other than NOT NULL are steps of their own.
+
+    Attributes:
+        kept: the name under which a ``DropTable`` has kept it, which is undone; empty for a new table.
+    """
 
     table: Table
+    kept: str = field(default="", metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """Drop a table with its rows."""
+    """Drop a table with its rows.
+
+    Attributes:
+        kept: the name under which it is kept until ``migrate clean``; empty where it is gone.
+    """
 
     table: Table
+    kept: str = field(default="", metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +66,15 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """Add a column at the end; stored rows have null there."""
+    """Add a column at the end.
+
+    Attributes:
+        value: plain JSON data that stored rows have there, by the catalog alone; ``ABSENT`` for null.
+    """
 
     table: str
     column: Column
+    value: Any = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +122,7 @@ class Backfill:
         conversion: what becomes of the values, by dlt's coercion.
         taken: which values are taken over.
         counts_seconds: whether numbers are seconds since 1970.
+        in_batches: whether a few rows at a time are filled, each time in a transaction of their own.
     """
 
     table: str
@@ -107,6 +131,7 @@ class Backfill:
     conversion: Conversion = Conversion.WHOLE
     taken: Taken = Taken.FITTING
     counts_seconds: bool = False
+    in_batches: bool = field(default=False, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +154,13 @@ class SetNotNull:
     Attributes:
         column: as it is before.
         needs_check: whether there may be nulls: the step may run only where none is counted.
+        is_prepared: whether a check has proven before that there are none.
     """
 
     table: str
     column: Column
     needs_check: bool = True
+    is_prepared: bool = field(default=False, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +177,15 @@ class DropNotNull:
 
 @dataclass(frozen=True, slots=True)
 class AddUnique:
-    """Forbid that a value stands in two rows; the step may run only where none does."""
+    """Forbid that a value stands in two rows; the step may run only where none does.
+
+    Attributes:
+        is_prepared: whether its index was built before.
+    """
 
     table: str
     column: str
+    is_prepared: bool = field(default=False, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +202,12 @@ class AddPrimaryKey:
 
     Attributes:
         columns: their names, in their order; nulls are forbidden there before.
+        is_prepared: as in ``AddUnique``.
     """
 
     table: str
     columns: tuple[str, ...]
+    is_prepared: bool = field(default=False, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +220,83 @@ class DropPrimaryKey:
 
     table: str
     columns: tuple[str, ...]
+
+
+class OnlineStep:
+    """A step that only plans have in which others read and write meanwhile (``--online``)."""
+
+    __slots__ = ()
+
+
+class Phase(StrEnum):
+    """A part of a step that is done ahead of it, or taken back."""
+
+    ADD_CHECK = "add check"
+    """From now on rows that are written are checked for what the step forbids."""
+    VALIDATE_CHECK = "validate check"
+    """Stored rows are looked at, too."""
+    DROP_CHECK = "drop check"
+    BUILD_INDEX = "build index"
+    """The index of a key is built; no transaction can hold that."""
+    DROP_INDEX = "drop index"
+    START_SYNC = "start sync"
+    """From now on rows that are written are filled as the step fills stored ones."""
+    STOP_SYNC = "stop sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare(OnlineStep):
+    """Do a part of a later step ahead of it, so that this has nothing to do that others wait for.
+
+    Attributes:
+        step: the later one. Of a ``Backfill`` it is also checked that it has left out no value.
+    """
+
+    step: Backfill | SetNotNull | AddUnique | AddPrimaryKey
+    phase: Phase
+
+    @property
+    def subject(self) -> Backfill | SetNotNull | AddUnique | AddPrimaryKey:
+        """The step that it is about."""
+        return self.step
+
+
+@dataclass(frozen=True, slots=True)
+class SwapColumns(OnlineStep):
+    """Give a column that was kept in step with another one that one's name; the other is kept under a new name.
+
+    Attributes:
+        backfill: what has filled the column.
+        kept: the new name of the other column, which may hold nulls from then on.
+        is_required: whether the column takes no nulls afterwards, which a check has proven.
+        is_unique: whether its values stand in one row only; the index was built before.
+        is_checked: whether a check has proven that each value was taken over.
+        variant: the name of the column that was kept in step with the values that do not fit; None for none.
+    """
+
+    backfill: Backfill
+    kept: str
+    is_required: bool = False
+    is_unique: bool = False
+    is_checked: bool = False
+    variant: str | None = None
+
+    @property
+    def subject(self) -> Backfill:
+        """The step that it is about."""
+        return self.backfill
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreColumn(OnlineStep):
+    """Undo a ``SwapColumns``; values that were written since go back into the column that was kept."""
+
+    swap: SwapColumns
+
+    @property
+    def subject(self) -> Backfill:
+        """The step that it is about."""
+        return self.swap.backfill
 
 
 ColumnStep = (
@@ -201,6 +312,9 @@ ColumnStep = (
     | DropUnique
     | AddPrimaryKey
     | DropPrimaryKey
+    | Prepare
+    | SwapColumns
+    | RestoreColumn
 )
 """What is done to columns of a table, and to its keys."""
 
@@ -230,6 +344,8 @@ def table_of(step: Step) -> str:
             | DropPrimaryKey()
         ):
             return step.table
+        case OnlineStep():
+            return step.subject.table
         case _:
             assert_never(step)
 
@@ -251,8 +367,21 @@ def column_of(step: Step) -> str | None:
             return step.target.name
         case AddUnique() | DropUnique():
             return step.column
+        case OnlineStep():
+            return column_of(step.subject) if isinstance(step, Prepare) else step.subject.source.name
         case _:
             assert_never(step)
+
+
+def is_outside_transaction(step: Step) -> bool:
+    """Return whether a step keeps what it does bit by bit: no transaction can take it back, it is run again."""
+    match step:
+        case Backfill():
+            return step.in_batches
+        case Prepare():
+            return step.phase is Phase.BUILD_INDEX
+        case _:
+            return False
 
 
 def primary_key(table: Table) -> tuple[str, ...]:

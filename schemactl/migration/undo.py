@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.effects import stating
@@ -20,10 +20,14 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    Phase,
+    Prepare,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
+    SwapColumns,
     Taken,
 )
 from schemactl.schema.conversions import Conversion
@@ -48,6 +52,8 @@ class Undo:
 def undo_of(step: Step, abilities: Abilities) -> Undo:
     """Return how a step is undone at a destination; where it cannot take the step back, that is not possible."""
     undo = _undo(step)
+    if abilities.copies_file and isinstance(step, DropTable | DropColumn) and not undo.is_possible:
+        return replace(undo, note=f"{undo.note}, but for the copy of the file that is made before")
     if any(way_of(each, abilities) is Way.NONE for each in undo.steps):
         return Undo(is_possible=False, note="the destination cannot take it back")
     return undo
@@ -55,18 +61,43 @@ def undo_of(step: Step, abilities: Abilities) -> Undo:
 
 def _undo(step: Step) -> Undo:
     match step:
-        case CreateTable():
-            return Undo((DropTable(step.table),), note="with all rows that were loaded since")
-        case DropTable():
-            return Undo(is_possible=False, note="its rows are gone")
-        case RenameTable():
-            return Undo((RenameTable(step.after, step.before),))
+        case CreateTable() | DropTable() | RenameTable():
+            return _of_table(step)
         case AddColumn() | DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
             return _of_column(step)
         case SetNotNull() | DropNotNull():
             return _of_nulls(step)
         case AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _of_key(step)
+        case Prepare():
+            back = _TAKEN_BACK.get(step.phase)
+            return Undo() if back is None else Undo((replace(step, phase=back),))
+        case SwapColumns():
+            note = "values that were written since are taken over; unless they do not fit"
+            return Undo((RestoreColumn(step),), note=note)
+        case RestoreColumn():
+            return Undo(is_possible=False, note="the plan that swapped the columns does it anew")
+        case _:
+            assert_never(step)
+
+
+_TAKEN_BACK: Final = {
+    Phase.ADD_CHECK: Phase.DROP_CHECK,
+    Phase.BUILD_INDEX: Phase.DROP_INDEX,
+    Phase.START_SYNC: Phase.STOP_SYNC,
+}
+
+
+def _of_table(step: CreateTable | DropTable | RenameTable) -> Undo:
+    match step:
+        case CreateTable():
+            return Undo((DropTable(step.table),), note="with all rows that were loaded since")
+        case DropTable() if step.kept:
+            return Undo((CreateTable(step.table, step.kept),), note="until `schemactl migrate clean` drops it")
+        case DropTable():
+            return Undo(is_possible=False, note="its rows are gone")
+        case RenameTable():
+            return Undo((RenameTable(step.after, step.before),))
         case _:
             assert_never(step)
 

@@ -16,6 +16,7 @@ from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
+    CleanReport,
     Counted,
     Obstacle,
     Outcome,
@@ -65,7 +66,7 @@ def print_applied(report: ApplyReport, look: Look) -> str:
     plan = report.planned.plan
     match report.outcome:
         case Outcome.DONE:
-            return print_sections([[_done(report)]], look)
+            return print_sections([[_done(report), *_copied(report)]], look)
         case Outcome.NOTHING:
             return print_plan(plan, look)
         case Outcome.DECLINED:
@@ -123,6 +124,11 @@ def _resumed(report: PlanReport) -> Iterator[RenderableType]:
 def _ledger(report: PlanReport) -> Iterator[RenderableType]:
     if not report.plan.steps and not report.is_recorded:
         yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
+
+
+def _copied(report: ApplyReport) -> Iterator[RenderableType]:
+    if report.copy is not None:
+        yield Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}")
 
 
 def _done(report: ApplyReport) -> Text:
@@ -299,6 +305,25 @@ def print_baseline(report: BaselineReport, look: Look) -> str:
     refusals = [line for refusal in report.refusals for line in show_refusal(refusal)]
     sections: list[list[RenderableType]] = [head, list(_drift(report.drift)), refusals, [_recorded(report)]]
     return print_sections([section for section in sections if section], look)
+
+
+def print_kept(report: CleanReport, look: Look) -> str:
+    """Return what is kept of what was dropped."""
+    head: list[RenderableType] = [Text(_place(report.place), style="bold")]
+    return print_sections([[*head, *(indented(Text(escape(name))) for name in report.kept)]], look)
+
+
+def print_clean(report: CleanReport, look: Look) -> str:
+    """Return what ``clean`` has dropped."""
+    match report.outcome:
+        case Outcome.DONE:
+            end = Text(f"{count(len(report.kept), 'object')} dropped for good.", style=_GOOD)
+        case Outcome.NOTHING:
+            end = Text("Nothing is kept.", style=_GOOD)
+        case _:
+            end = Text("Nothing was dropped.")
+    kept = [indented(Text(escape(name))) for name in report.kept] if report.outcome is Outcome.DONE else []
+    return print_sections([[*kept, end]], look)
 
 
 def _title(schema: SchemaThere, where: Place) -> Text:

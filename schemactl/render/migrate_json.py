@@ -11,6 +11,7 @@ from schemactl.migration.plan import Place
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
+    CleanReport,
     Counted,
     PastRun,
     PlanReport,
@@ -39,7 +40,13 @@ def plan_report_document(report: PlanReport) -> dict[str, Any]:
 def apply_document(report: ApplyReport) -> dict[str, Any]:
     """Return what ``apply`` prints."""
     seconds = round(report.seconds, 3)
-    return {"outcome": str(report.outcome), "seconds": seconds, **plan_report_document(report.planned)}
+    of_run = {"outcome": str(report.outcome), "seconds": seconds, "copy": report.copy}
+    return {**of_run, **plan_report_document(report.planned)}
+
+
+def clean_document(report: CleanReport) -> dict[str, Any]:
+    """Return what ``clean`` prints."""
+    return {"outcome": str(report.outcome), "place": place_document(report.place), "kept": list(report.kept)}
 
 
 def status_document(report: StatusReport) -> dict[str, Any]:

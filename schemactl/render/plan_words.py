@@ -23,14 +23,22 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
+    Phase,
+    Prepare,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
+    SwapColumns,
     Taken,
+    column_of,
+    is_outside_transaction,
 )
 from schemactl.render.changes import describe_column, describe_type, show_value
 from schemactl.render.review_words import count
+from schemactl.schema.changes import ABSENT
 
 ADD: Final = "+"
 CHANGE: Final = "~"
@@ -53,14 +61,11 @@ def mark(step: Step) -> str:
 def title(step: Step) -> str:
     """Return what a step does, in a few words."""
     match step:
-        case CreateTable():
-            return f"create table `{step.table.name}`, {count(len(step.table.columns), 'column')}"
-        case DropTable():
-            return f"drop table `{step.table.name}`"
-        case RenameTable():
-            return f"rename table `{step.before}` to `{step.after}`"
+        case CreateTable() | DropTable() | RenameTable():
+            return _title_of_table(step)
         case AddColumn():
-            return f"add column `{step.table}.{step.column.name}`, {describe_column(step.column)}"
+            filled = "" if step.value is ABSENT else f", {show_value(step.value)} in stored rows"
+            return f"add column `{step.table}.{step.column.name}`, {describe_column(step.column)}{filled}"
         case DropColumn():
             return f"drop column `{step.table}.{step.column.name}`, {describe_column(step.column)}"
         case RenameColumn():
@@ -72,6 +77,68 @@ def title(step: Step) -> str:
             return _title_of_values(step)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return _title_of_constraint(step)
+        case OnlineStep():
+            return _title_of_online(step)
+        case _:
+            assert_never(step)
+
+
+def _title_of_online(step: Prepare | SwapColumns | RestoreColumn) -> str:
+    match step:
+        case Prepare():
+            return _title_of_phase(step)
+        case SwapColumns():
+            found = step.backfill
+            taken = f"`{found.table}.{found.target.name}` takes the name `{found.source.name}`"
+            return f"{taken}, which becomes `{step.kept}`"
+        case RestoreColumn():
+            found = step.swap.backfill
+            return f"`{found.table}.{step.swap.kept}` takes its name `{found.source.name}` back"
+        case _:
+            assert_never(step)
+
+
+def _title_of_phase(planned: Prepare) -> str:
+    step = planned.step
+    names = ", ".join(step.columns) if isinstance(step, AddPrimaryKey) else str(column_of(step))
+    name = f"`{step.table}.{names}`"
+    if isinstance(step, Backfill):
+        source = f"`{step.source.name}`"
+        what = f"that {name} holds each value of {source}" if step.taken is Taken.FITTING else ""
+        synced = f"{name} in step with {source}{' where that does not fit' if step.taken is Taken.UNFIT else ''}"
+    else:
+        what, synced = f"{name} for nulls", ""
+    match planned.phase:
+        case Phase.ADD_CHECK:
+            return f"check {what}, in rows that are written"
+        case Phase.VALIDATE_CHECK:
+            return f"check {what}, in stored rows"
+        case Phase.DROP_CHECK:
+            return f"drop the check {what}"
+        case Phase.BUILD_INDEX:
+            return f"build the unique index of {name}"
+        case Phase.DROP_INDEX:
+            return f"drop the unique index of {name}"
+        case Phase.START_SYNC:
+            return f"keep {synced}, in rows that are written"
+        case Phase.STOP_SYNC:
+            return f"stop to keep {synced}"
+        case _:
+            assert_never(planned.phase)
+
+
+def _title_of_table(step: CreateTable | DropTable | RenameTable) -> str:
+    match step:
+        case CreateTable() if step.kept:
+            return f"take table `{step.table.name}` back, which is kept as `{step.kept}`"
+        case DropTable() if step.kept:
+            return f"drop table `{step.table.name}`, which is kept as `{step.kept}` until `schemactl migrate clean`"
+        case CreateTable():
+            return f"create table `{step.table.name}`, {count(len(step.table.columns), 'column')}"
+        case DropTable():
+            return f"drop table `{step.table.name}`"
+        case RenameTable():
+            return f"rename table `{step.before}` to `{step.after}`"
         case _:
             assert_never(step)
 
@@ -91,7 +158,8 @@ def _title_of_values(step: Backfill | FillColumn) -> str:
     match step:
         case Backfill():
             which = " with what does not fit" if step.taken is Taken.UNFIT else ""
-            return f"fill `{step.table}.{step.target.name}` from `{step.source.name}`{which}"
+            how = " in batches" if step.in_batches else ""
+            return f"fill `{step.table}.{step.target.name}` from `{step.source.name}`{which}{how}"
         case FillColumn():
             return f"fill `{step.table}.{step.column.name}` with {show_value(step.value)}"
         case _:
@@ -146,8 +214,11 @@ def lock(planned: PlannedStep) -> str | None:
     """Return the lock that a step takes, how long, and who waits for it."""
     if planned.lock is None:
         return None
-    if not planned.lock.writers_wait:
-        waiting = "writers of the same rows wait"
+    is_batch = is_outside_transaction(planned.step) and isinstance(planned.step, Backfill)
+    if not planned.lock.writers_wait and isinstance(planned.step, OnlineStep):
+        waiting = "nobody waits"
+    elif not planned.lock.writers_wait:
+        waiting = f"writers of the same rows wait{' for a batch' if is_batch else ''}"
     else:
         waiting = "readers and writers wait" if planned.lock.readers_wait else "writers wait"
     return f"{planned.lock.mode} {_DURATIONS[planned.way]}: {waiting}"
@@ -156,7 +227,12 @@ def lock(planned: PlannedStep) -> str | None:
 def held_locks(plan: MigrationPlan) -> str | None:
     """Return a warning that a transaction holds its locks to the end; None where readers wait for a moment at most."""
     blocks_readers = any(step.lock is not None and step.lock.readers_wait for step in plan.steps)
-    if len(plan.steps) < 2 or not blocks_readers or all(step.way is Way.IN_PLACE for step in plan.steps):
+    if (
+        plan.is_online
+        or len(plan.steps) < 2
+        or not blocks_readers
+        or all(step.way is Way.IN_PLACE for step in plan.steps)
+    ):
         return None
     return "in one transaction each lock is held until the last step is done; with `--step-by-step` only by its step"
 

@@ -43,6 +43,7 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("migrate", "plan"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),
     ("migrate", "apply"): ("shop.yaml", "--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "baseline"): ("shop.yaml", "--to", "duckdb:///x.duckdb", "--yes"),
+    ("migrate", "clean"): ("--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "rollback"): ("shop", "--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "status"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),
     ("migrate", "verify"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),

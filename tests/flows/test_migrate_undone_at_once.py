@@ -43,7 +43,7 @@ def planned(module: Any, steps: tuple[Step, ...]) -> list[PlannedStep]:
     found = []
     for step in steps:
         way = way_of(step, module.ABILITIES)
-        found.append(PlannedStep(step, reason, way, risk_of(step, way), undo_of(step, module.ABILITIES)))
+        found.append(PlannedStep(step, reason, way, risk_of(step, way, None), undo_of(step, module.ABILITIES)))
     return found
 
 

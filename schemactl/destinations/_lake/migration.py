@@ -28,6 +28,7 @@ from schemactl.migration.steps import (
     DropPrimaryKey,
     DropTable,
     DropUnique,
+    OnlineStep,
     RenameTable,
     SetNotNull,
     Step,
@@ -67,6 +68,8 @@ class LakeMigration(LakeStore, Ledger):
                 self.drop(step.table.name)
             case RenameTable():
                 self.rename(step.before, step.after)
+            case OnlineStep():
+                raise DestinationError(f"`{self.origin}` does no steps of `--online`")
             case _:
                 self._run_on_column(step)
 

@@ -24,6 +24,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -135,6 +136,8 @@ def _statement(step: Step, names: NameLimits) -> str:
             return f"ALTER TABLE {quoted(step.table, names)} {_of_column(step, names)}"
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return f"ALTER TABLE {quoted(step.table, names)} {_of_constraint(step, names)}"
+        case OnlineStep():
+            raise InputError("this destination does no steps of `--online`")
         case _:
             assert_never(step)
 

@@ -21,12 +21,14 @@ class Patience:
         lock_seconds: that a step waits for a lock of the database; later sessions wait behind it for as long.
         lock_retries: how often a transaction that could not get a lock is retried.
         statement_seconds: that a statement may run; None for no limit.
+        batch_rows: how many rows a transaction fills, where a step does not fill all of them at once.
     """
 
     seconds: float = 10.0
     lock_seconds: float = 2.0
     lock_retries: int = 10
     statement_seconds: float | None = None
+    batch_rows: int = 5000
 
 
 NO_PATIENCE: Final = Patience(seconds=0.0)

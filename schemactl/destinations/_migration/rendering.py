@@ -125,6 +125,10 @@ def render_of_table(step: CreateTable | DropTable | RenameTable, dialect: Dialec
     """Return the statements of a step about a whole table."""
     dialect.checked(dataset)
     match step:
+        case CreateTable() if step.kept:
+            return render_of_table(RenameTable(step.kept, step.table.name), dialect, dataset)
+        case DropTable() if step.kept:
+            return render_of_table(RenameTable(step.table.name, step.kept), dialect, dataset)
         case CreateTable():
             described = _ddl.described(step.table), step.table.columns.values()
             return (

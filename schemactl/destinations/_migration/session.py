@@ -12,12 +12,12 @@ from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.known import Known, Unguarded
 from schemactl.destinations._migration.ledger import Ledger, Row
 from schemactl.destinations._migration.records import Hindrance, Unfit
-from schemactl.destinations._migration.rendering import Dialect, by_one_copy
+from schemactl.destinations._migration.rendering import Dialect, assignment_of, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Database, Relation, qualify
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.steps import ChangeType, Step, table_of
+from schemactl.migration.steps import KEPT_PREFIX, Backfill, ChangeType, FillColumn, Step, Taken, table_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 
@@ -73,7 +73,7 @@ class SqlMigration(Ledger, Generic[D]):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         with self.database.wrap_errors("begin a transaction"):
-            self.database.execute("BEGIN")
+            self.begin()
         self.known.begin()
         try:
             yield
@@ -84,6 +84,10 @@ class SqlMigration(Ledger, Generic[D]):
             self.known.end()
         with self.database.wrap_errors("complete the migration"):
             self.database.execute("COMMIT")
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.database.execute("BEGIN")
 
     def _roll_back(self) -> None:
         # Where the connection is lost the database rolls back by itself; what failed first is reported.
@@ -195,6 +199,34 @@ class SqlMigration(Ledger, Generic[D]):
             column: as it is called now.
         """
         return ()
+
+    def kept(self) -> tuple[str, ...]:
+        with self.database.wrap_errors("look for what is kept"):
+            names = self.database.relation_names(self._place)
+        return tuple(sorted(name for name in names if name.startswith(KEPT_PREFIX)))
+
+    def drop_kept(self, names: Sequence[str]) -> None:
+        self.prepare_writing()
+        with self.transaction(), self.database.wrap_errors("drop what is kept"):
+            for name in names:
+                self.database.execute(f"DROP TABLE {qualify(self._place, name)}")
+
+    def written_otherwise(self, step: Backfill | FillColumn) -> int:
+        with self.database.wrap_errors("look for values that were written since"):
+            place, written = qualify(self._place, step.table), self.written_value(step)
+            name = self.dialect.name((step.column if isinstance(step, FillColumn) else step.target).name)
+            condition = f"{name} IS NOT NULL AND coalesce({name} <> {written}, TRUE)"
+            count: int = self.database.query(f"SELECT count(*) FROM {place} WHERE {condition}")[0][0]
+        return count
+
+    def written_value(self, step: Backfill | FillColumn) -> str:
+        """Return what a step writes into a row, as an expression; null where it writes nothing."""
+        if isinstance(step, FillColumn):
+            return assignment_of(step, self.dialect, None).value
+        source = self.dialect.name(step.source.name)
+        if step.taken is Taken.UNFIT:
+            return source
+        return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.dialect, None).value} END"
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
         """See ``destinations.SamplingSession``."""

@@ -18,7 +18,9 @@ from schemactl.migration.steps import (
     DropTable,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     Step,
+    SwapColumns,
     table_of,
 )
 from schemactl.schema.templates import VERSION_TABLE
@@ -26,7 +28,9 @@ from schemactl.schema.templates import VERSION_TABLE
 _LAYOUT: Final = "{}_staging"
 """dlt's default of ``staging_dataset_name_layout``."""
 
-_Outdating = ChangeType | DropColumn | DropNotNull | DropTable | RenameColumn | RenameTable
+_Outdating = (
+    ChangeType | DropColumn | DropNotNull | DropTable | RenameColumn | RenameTable | RestoreColumn | SwapColumns
+)
 """Steps after which dlt would not change the copy by itself: it only ever adds columns."""
 
 

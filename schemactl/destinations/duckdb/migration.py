@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Final, assert_never
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
+from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
 from schemactl.destinations._migration.known import Unguarded
 from schemactl.destinations._migration.opening import choose, waiting
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
@@ -55,6 +57,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -78,6 +81,7 @@ ABILITIES: Final = Abilities(
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
     copies_keyed=True,
+    copies_file=True,
     gains=gains,
     structure_in=structure_in,
 )
@@ -113,6 +117,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return render_of_constraint(step, DIALECT, dataset)
         case AddUnique() | DropUnique() | DropPrimaryKey():
             return by_copy(step, DIALECT, dataset, table)
+        case OnlineStep():
+            raise InputError("this destination does no steps of `--online`")
         case _:
             assert_never(step)
 
@@ -175,6 +181,26 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
     Attributes:
         hanging: what hung on the tables when it was first asked for; read anew where a table is copied.
     """
+
+    def kept(self) -> tuple[str, ...]:
+        return copies_of(self.database.address.path)
+
+    def drop_kept(self, names: Sequence[str]) -> None:
+        self.prepare_writing()
+        remove_copies(names)
+
+    def back_up(self, label: str) -> str:
+        """Copy the file, once it holds all that is kept; nobody else writes."""
+        copy = copy_path(self.database.address.path, label)
+        with self.database.wrap_errors("write the file out"):
+            self.database.execute("CHECKPOINT")
+        try:
+            shutil.copyfile(self.database.address.path, copy)
+        except OSError as error:
+            raise DestinationError(
+                f"cannot copy the file to `{copy}`: {error.strerror}", hint="make room there"
+            ) from error
+        return str(copy)
 
     hanging: dict[str, Hanging] = field(default_factory=dict)
 

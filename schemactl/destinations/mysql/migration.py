@@ -42,6 +42,7 @@ from schemactl.destinations.mysql.conversion import (
 from schemactl.destinations.mysql.dependents import find_hindrance, hanging_on
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
+from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Lock, Way
 from schemactl.migration.steps import (
     AddColumn,
@@ -56,6 +57,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -147,6 +149,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return (_modify(dataset, step.table, step.before.name, step.after, step.before.nullable),)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return (_of_constraint(step, table, dataset),)
+        case OnlineStep():
+            raise InputError("this destination does no steps of `--online`")
         case _:
             assert_never(step)
 

@@ -9,7 +9,17 @@ from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql._session import PostgresSession
 from schemactl.destinations.postgresql._types import WITH_TEXTS, has_texts
-from schemactl.migration.steps import ChangeType, DropColumn, DropTable, RenameColumn, Step
+from schemactl.migration.steps import (
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DropColumn,
+    DropTable,
+    Phase,
+    Prepare,
+    RenameColumn,
+    Step,
+)
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
@@ -26,8 +36,10 @@ FROM pg_depend d
 WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = {table}
     AND ((r.oid IS NOT NULL AND r.ev_class <> d.refobjid) OR g.attname IS NOT NULL
         OR (d.classid IN ('pg_trigger'::regclass, 'pg_policy'::regclass, 'pg_proc'::regclass) AND d.refobjsubid > 0))
+    AND NOT EXISTS (SELECT FROM pg_trigger o
+        WHERE d.classid = 'pg_trigger'::regclass AND o.oid = d.objid AND starts_with(o.tgname, '_schemactl_sync'))
 """
-"""Views, generated columns, functions; triggers and policies that are about certain columns."""
+"""Views, generated columns, functions; policies and triggers about certain columns, but those of ``online``."""
 
 _COLUMNS: Final = """
 SELECT CASE WHEN a.attinhcount > 0 THEN 'inherited' WHEN a.attgenerated <> '' THEN 'is generated'
@@ -48,6 +60,12 @@ SELECT 'partition key', a.attname, ''
 FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = ANY (p.partattrs)
 WHERE p.partrelid = {table}
 """
+_REFERRING: Final = """
+SELECT conname, conrelid::regclass::text FROM pg_constraint
+WHERE contype = 'f' AND confrelid = {table} AND conrelid <> confrelid
+"""
+"""Foreign keys of other tables."""
+
 _ASKING: Final = """
 SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0)
 FROM pg_depend d
@@ -100,8 +118,16 @@ def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> 
         trial: changes a type on a copy of the table without rows.
     """
     match step:
+        case CreateTable() if step.kept:
+            there = database.query(f"SELECT {_oid(dataset, step.kept)} IS NOT NULL")
+            gone = f"`{step.table.name}` was kept as `{step.kept}`, and is gone"
+            return None if there[0][0] else Hindrance(gone, "`apply` with the older schema makes it again, empty")
         case DropTable():
-            found = _dependents(database, _oid(dataset, step.table.name), None)
+            place = _oid(dataset, step.table.name)
+            found = _dependents(database, place, None)
+            if step.kept:  # it would still be referred to
+                referring = database.query(_REFERRING.format(table=place))
+                found += [f"constraint {name} on table {table}" for name, table in referring]
             return _needed(f"`{step.table.name}`", found)
         case DropColumn():
             return _of_dropped(database, dataset, step.table, step.column.name)
@@ -110,8 +136,27 @@ def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> 
             return _inherited(step.table, step.before) if "inherited" in kinds else None
         case ChangeType():
             return _of_changed(database, dataset, step, trial)
+        case Prepare():
+            return _of_prepared(database, dataset, step)
         case _:
             return None
+
+
+def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Hindrance | None:
+    """Return why a step cannot be done while others write."""
+    hint = "plan without `--online`"
+    place, found = _oid(dataset, step.step.table), step.step
+    if database.query(f"SELECT FROM pg_class WHERE oid = {place} AND relkind = 'p'"):
+        return Hindrance(f"`{found.table}` is partitioned, and is not changed while others write", hint)
+    if step.phase is Phase.START_SYNC and isinstance(found, Backfill):
+        hanging = hanging_on(database, dataset, found.table, found.source.name)
+        if "description" in found.target.properties:
+            hanging = [what for what in hanging if what != "its comment"]  # the new column has it
+        if hanging:
+            name = f"`{found.table}.{found.source.name}`"
+            message = f"on {name} hang {', '.join(hanging)}, which a column that takes its place would not have"
+            return Hindrance(message, f"{hint}, or drop them before, and make them anew afterwards")
+    return None
 
 
 def hanging_on(database: _Asked, dataset: str, table: str, column: str) -> list[str]:
@@ -242,7 +287,7 @@ def refusal_of(session: PostgresSession, dataset: str, table: str, statements: S
     from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction
 
     said = psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError
-    with session.connection.transaction(force_rollback=True):
+    with session.transaction(force_rollback=True):
         try:
             session.execute("SET TRANSACTION READ WRITE")
             session.execute(f"CREATE TEMPORARY TABLE {quote(TRIAL)} (LIKE {qualify(dataset, table)} INCLUDING ALL)")

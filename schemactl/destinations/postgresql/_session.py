@@ -20,7 +20,7 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Error
+    from psycopg import Connection, Cursor, Error
 
 _DATASETS: Final = """
     select nspname from pg_catalog.pg_namespace
@@ -89,11 +89,17 @@ _LOST: Final = "the connection is lost; load again with the same `--load-id`: wh
 
 @dataclass(frozen=True, slots=True)
 class PostgresSession(SqlDefaults):
-    """A transaction that is open; see ``destinations._session.Session``."""
+    """A connection on which a transaction is open; see ``destinations._session.Session``.
+
+    Attributes:
+        settings: that hold in each transaction, where statements are kept at once. A pool gives each transaction
+            another connection: what is set for longer would be lost, or left to others.
+    """
 
     connection: Connection[Any]
     address: Address
     is_read_only: bool = False
+    settings: tuple[str, ...] = ()
 
     @property
     def dialect(self) -> str:
@@ -118,10 +124,37 @@ class PostgresSession(SqlDefaults):
         return None
 
     def execute(self, statement: str) -> int:
-        return max(self.connection.execute(statement.encode()).rowcount, 0)
+        return max(self._run(statement).rowcount, 0)
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.connection.execute(statement.encode()).fetchall()
+        return self._run(statement).fetchall()
+
+    def execute_alone(self, statement: str) -> None:
+        """Run a statement that no transaction can hold; the settings are those of the server."""
+        self.connection.execute(statement.encode())
+
+    def begin(self) -> None:
+        """Begin a transaction with the settings."""
+        self.connection.execute("; ".join(("BEGIN", *self._local_settings())).encode())
+
+    @contextmanager
+    def transaction(self, *, force_rollback: bool = False) -> Iterator[None]:
+        """Run what is inside in a transaction with the settings; one that is open goes on afterwards."""
+        with self.connection.transaction(force_rollback=force_rollback):
+            if self.settings:
+                self.connection.execute("; ".join(self._local_settings()).encode())
+            yield
+
+    def _local_settings(self) -> Iterator[str]:
+        return (f"SET LOCAL {setting}" for setting in self.settings)
+
+    def _run(self, statement: str, values: Mapping[str, Any] | None = None) -> Cursor[Any]:
+        from psycopg.pq import TransactionStatus
+
+        if not self.settings or self.connection.info.transaction_status is not TransactionStatus.IDLE:
+            return self.connection.execute(statement.encode(), values)
+        with self.transaction():
+            return self.connection.execute(statement.encode(), values)
 
     def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         listed = ", ".join(quote(name) for name in columns)
@@ -135,14 +168,14 @@ class PostgresSession(SqlDefaults):
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
         columns: dict[tuple[str, bool, bool], dict[str, str]] = {}
         asked = {"dataset": dataset, "folded": folded}
-        for *table, name, kind in self.connection.execute(_RELATIONS, asked).fetchall():
+        for *table, name, kind in self._run(_RELATIONS, asked).fetchall():
             held = columns.setdefault((table[0], table[1], table[2]), {})
             if name is not None:  # a table may have no columns
                 held[name] = kind
         return {name: Relation(name, is_table, held, is_ours) for (name, is_table, is_ours), held in columns.items()}
 
     def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.connection.execute(_NAMES, {"dataset": dataset}).fetchall()]
+        return [row[0] for row in self._run(_NAMES, {"dataset": dataset}).fetchall()]
 
     def relation(self, dataset: str, name: str) -> Relation | None:
         found = self.relations(dataset, name).values()
@@ -207,6 +240,8 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
     if error.sqlstate != _DENIED:
         return _HINTS.get(error.sqlstate or "")
     message = error.diag.message_primary or ""
+    if "row-level security" in message:
+        return "connect as a role with BYPASSRLS, or as the owner where the table has no FORCE ROW LEVEL SECURITY"
     if owned := _OWNED.fullmatch(message):
         owner = f"the role that owns {owned['kind']} {quote(owned['name'])}"
         return f"no GRANT allows that: connect as {owner}, or as a member of it"
@@ -242,7 +277,9 @@ def open_session(address: Address, *, is_read_only: bool = False) -> Iterator[Po
     except ModuleNotFoundError:
         raise missing_driver("psycopg", "postgres") from None
     try:
-        connection = psycopg.connect(make_conninfo(**{**address.parameters, "client_encoding": "UTF8"}))
+        # A pool gives each transaction another connection, which has prepared nothing.
+        target = make_conninfo(**{**address.parameters, "client_encoding": "UTF8"})
+        connection = psycopg.connect(target, prepare_threshold=None)
     except psycopg.Error as error:
         raise _wrap_error(error, "reach the server", address) from None
     # Under the others, a load that has waited for another one would not see what that one has loaded.

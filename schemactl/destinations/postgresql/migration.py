@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.conversion import FALSE, Retype, coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
 from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
@@ -42,6 +43,18 @@ from schemactl.destinations.postgresql.conversion import (
     type_of,
     written_retype,
 )
+from schemactl.destinations.postgresql.online import (
+    Batches,
+    Notify,
+    batches_of,
+    can_sync,
+    kept_backfill,
+    key_by_index,
+    not_restored,
+    render_online,
+    restore_column,
+    set_proven_not_null,
+)
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration.abilities import Abilities, Lock, Way
 from schemactl.migration.steps import (
@@ -57,13 +70,18 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
+    Phase,
+    Prepare,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
     Taken,
     table_of,
 )
+from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Column, DataType, Table
 
 _PAUSE_SECONDS: Final = 0.2
@@ -73,6 +91,18 @@ _LOCKED: Final = (
 _READING_SECONDS: Final = 60.0
 """How long a session that writes nothing waits for a lock: its own locks block no reads and no writes."""
 _SAVEPOINT: Final = "_schemactl_step"
+_SAMPLED_PAGES: Final = 64
+"""Pages of a table from which the number of rows in a page is taken."""
+
+_SETTINGS: Final = (
+    # Texts without a zone are in UTC, and floats have all of their digits.
+    "TimeZone = 'UTC'",
+    "DateStyle = 'ISO'",
+    "standard_conforming_strings = on",
+    "extra_float_digits = 1",
+    # A policy that hides rows is an error: they would be neither counted nor filled.
+    "row_security = off",
+)
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -107,12 +137,25 @@ def _lock_of(step: Step) -> Lock | None:
             return None
         case Backfill() | FillColumn():
             return Lock("ROW EXCLUSIVE", readers_wait=False, writers_wait=False)
+        case Prepare(phase=Phase.VALIDATE_CHECK | Phase.BUILD_INDEX):
+            return Lock("SHARE UPDATE EXCLUSIVE", readers_wait=False, writers_wait=False)
+        case Prepare(phase=Phase.START_SYNC):
+            return Lock("SHARE ROW EXCLUSIVE", readers_wait=False, writers_wait=True)
         case _:
             return Lock("ACCESS EXCLUSIVE", readers_wait=True, writers_wait=True)
 
 
 ABILITIES: Final = Abilities(
-    names=NAMES, retype=_retype, refuses_unfit=_refuses_unfit, adds_not_null=True, has_texts=has_texts, lock=_lock_of
+    names=NAMES,
+    retype=_retype,
+    refuses_unfit=_refuses_unfit,
+    adds_not_null=True,
+    adds_filled=True,
+    is_online=True,
+    keeps_dropped=True,
+    can_sync=can_sync,
+    has_texts=has_texts,
+    lock=_lock_of,
 )
 
 DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"decode({digits}, 'hex')", "text", "postgres")
@@ -123,22 +166,48 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return render_of_table(step, DIALECT, dataset)
+        case AddColumn() if step.value is not ABSENT:
+            return _add_filled(step, dataset)
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, dataset)
+        case Backfill() if step.in_batches:
+            return (batches_of(step, DIALECT, dataset, table).fill(":first", ":end", {}),)
         case Backfill() | FillColumn():
             return render_of_values(step, DIALECT, dataset, table)
-        case ChangeType() if _is_cast(step.before, step.after):
-            return _change_type(step, dataset, "")
         case ChangeType():
-            return _change_type(step, dataset, guarded(retype_of(step), DIALECT.name(step.before.name)))
-        case SetNotNull() | DropNotNull() | AddUnique() | AddPrimaryKey():
-            return render_of_constraint(step, DIALECT, dataset)
+            is_cast = _is_cast(step.before, step.after)
+            value = "" if is_cast else guarded(retype_of(step), DIALECT.name(step.before.name))
+            return _change_type(step, dataset, value)
+        case SetNotNull() | DropNotNull() | AddUnique() | AddPrimaryKey() | DropUnique() | DropPrimaryKey():
+            return _of_constraint(step, dataset)
+        case OnlineStep():
+            return render_online(step, DIALECT, dataset, table)
+        case _:
+            assert_never(step)
+
+
+def _of_constraint(
+    step: SetNotNull | DropNotNull | AddUnique | AddPrimaryKey | DropUnique | DropPrimaryKey, dataset: str
+) -> tuple[str, ...]:
+    match step:
+        case SetNotNull() if step.is_prepared:
+            return set_proven_not_null(step, DIALECT, dataset)
+        case AddUnique() | AddPrimaryKey() if step.is_prepared:
+            return (key_by_index(step, DIALECT, dataset),)
         case DropUnique():
             return (_drop_unique(step, dataset),)
         case DropPrimaryKey():
             return (_drop_primary_key(step, dataset),)
         case _:
-            assert_never(step)
+            return render_of_constraint(step, DIALECT, dataset)
+
+
+def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
+    """Return what adds a column whose value for stored rows is in the catalog: no row is written."""
+    added, *comments = render_of_column(step, DIALECT, dataset)
+    value = constant(step.value, step.column, DIALECT.type_of, DIALECT.unhex)
+    action = f"ALTER COLUMN {DIALECT.name(step.column.name)} DROP DEFAULT"
+    return f"{added} DEFAULT {value}", alter(DIALECT, dataset, step.table, action), *comments
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
@@ -213,7 +282,20 @@ _STORAGES: Final = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 
 @dataclass(frozen=True, slots=True)
 class PostgresMigration(SqlMigration[PostgresSession]):
-    """See ``destinations.MigrationSession``."""
+    """See ``destinations.OnlineSession``.
+
+    Attributes:
+        holder: the session whose transaction holds the lock; None where nothing is written.
+    """
+
+    holder: PostgresSession | None = None
+
+    def begin(self) -> None:
+        """Begin a transaction, while the lock is held."""
+        if self.holder is not None:
+            with self.holder.wrap_errors("keep the lock of the migration"):
+                self.holder.query("SELECT 1")
+        self.database.begin()
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
@@ -231,8 +313,62 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         Raises:
             LockNotAvailable: others hold a lock on the table; the message names them.
         """
+        self._naming_holders(step, lambda: self._run(step, statements))
+
+    def run_outside(
+        self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Notify
+    ) -> None:
+        """Run a step that keeps what it does bit by bit; see ``destinations.OnlineSession``."""
+        self.prepare_writing()
+        if isinstance(step, Backfill):
+            batches = batches_of(step, DIALECT, self.dataset, table)
+            self._naming_holders(step, lambda: self._fill(step, batches, batch_rows, notify))
+            return
+        for statement in statements:
+            with self.database.wrap_errors("migrate"):
+                self.database.execute_alone(statement)
+
+    def _fill(self, step: Backfill, batches: Batches, batch_rows: int, notify: Notify) -> None:
+        """Fill a column in batches, until no row is left that is not filled; rows that others hold come later.
+
+        Raises:
+            LockNotAvailable: others hold all rows that are left.
+        """
+        with self.database.wrap_errors("measure a table"):
+            size = f"pg_relation_size({literal(batches.place)}::regclass) / current_setting('block_size')::int"
+            ((pages,),) = self.database.query(f"SELECT {size}")
+            sample = min(pages, _SAMPLED_PAGES)
+            ((rows,),) = self.database.query(f"SELECT count(*) FROM {batches.place} WHERE ctid < '({sample},0)'")
+        step_pages = max(1, batch_rows * sample // max(rows, 1))
+        while True:
+            filled = left = 0
+            for first in range(0, pages, step_pages):
+                with self.transaction():
+                    done, missed = self._fill_pages(step, batches, first, min(first + step_pages, pages))
+                filled, left = filled + done, left + missed
+                notify(f"{filled:,} rows of `{step.table}` filled", min(first + step_pages, pages) / pages)
+            if not left:
+                return
+            if not filled:
+                raise LockNotAvailable(f"{left:,} rows of `{step.table}` are locked by others", hint=_LOCKED)
+
+    def _fill_pages(self, step: Backfill, batches: Batches, first: int, end: int) -> tuple[int, int]:
+        """Fill the rows of some pages; return how many were filled, and how many others hold."""
+        with self.database.wrap_errors("fill a column"):
+            found = self.database.query(batches.count(str(first), str(end)))
+            counts = {
+                text: count for text, count in found if text is None or _coerce(text, retype_of(step)) is not None
+            }
+            expected = sum(counts.values())
+            if not expected:
+                return 0, 0
+            coerced = {text: str(_coerce(text, retype_of(step))) for text in counts if text is not None}
+            filled = self.database.execute(batches.fill(str(first), str(end), coerced))
+        return filled, max(expected - filled, 0)
+
+    def _naming_holders(self, step: Step, work: Callable[[], None]) -> None:
         try:
-            self._run(step, statements)
+            work()
         except LockNotAvailable as error:
             holders = ""
             # Where the server takes no further connection, what failed first is reported, and retried.
@@ -242,6 +378,9 @@ class PostgresMigration(SqlMigration[PostgresSession]):
 
     def _run(self, step: Step, statements: Sequence[str]) -> None:
         match step:
+            case RestoreColumn():
+                coerced = self._coerced(kept_backfill(step.swap))
+                SqlMigration.run(self, step, restore_column(step, DIALECT, self.dataset, coerced))
             case Backfill(taken=Taken.FITTING):
                 self.stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
                 SqlMigration.run(self, step, statements)
@@ -346,6 +485,10 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
     ) -> Unfit:
         """Count values by dlt's coercion: a session that writes nothing has no mapping table."""
+        if isinstance(step, RestoreColumn):
+            query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, DIALECT)}) FROM {place}"
+            ((rows, count),) = self.database.query(query)
+            return Unfit(count, rows)
         if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
             return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
         retype = retype_of(step)
@@ -359,6 +502,18 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         else:
             return Unfit()
         return self._unfit_values(found, retype, name, place, relation)
+
+    def written_value(self, step: Backfill | FillColumn) -> str:
+        """Return what a step writes into a row; a session that writes nothing has no mapping table."""
+        if isinstance(step, FillColumn) or step.taken is Taken.UNFIT:
+            return SqlMigration.written_value(self, step)
+        return batches_of(step, DIALECT, self.dataset, None).filled(self._coerced(step))
+
+    def _coerced(self, step: Backfill) -> dict[str, str]:
+        """Return what dlt's coercion makes of a column's values that PostgreSQL does not cast as it does."""
+        retype, place = retype_of(step), DIALECT.table(self.dataset, step.table)
+        odd = self._odd_values(retype, DIALECT.name(step.source.name), place)
+        return {text: made for text, _ in odd if (made := _coerce(text, retype)) is not None}
 
     def _other_undone(self, retype: Retype, name: str, place: str) -> dict[str, tuple[int, str | None]]:
         """Return the texts that come back from a retype as others, each with its count and what it becomes."""
@@ -406,7 +561,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         again = other_text(f"CAST({literal(text)} AS {kind})", kind)
         with self.database.wrap_errors("read values of a type"):
             try:
-                with self.database.connection.transaction():
+                with self.database.transaction():
                     ((found,),) = self.database.query(f"SELECT {again}")
             except (psycopg.DataError, psycopg.IntegrityError):
                 return False
@@ -432,38 +587,38 @@ def connect(
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001
 ) -> Iterator[PostgresMigration]:
-    """Open a server for migrating; a lock that ends with the connection keeps others out.
+    """Open a server for migrating; the lock of a transaction that stays open beside keeps others out.
 
-    See ``destinations.Migrator``.
+    Nothing is set for longer than a transaction, so a pool may lie between (pgbouncer). See ``destinations.Migrator``.
     """
     address = parse_address(url)
+    lock_seconds = _READING_SECONDS if is_read_only else patience.lock_seconds
+    settings = [*_SETTINGS, f"lock_timeout = {milliseconds(lock_seconds)}"]
+    if patience.statement_seconds is not None:
+        settings.append(f"statement_timeout = {milliseconds(patience.statement_seconds)}")
+    if is_read_only:
+        settings.append("transaction_read_only = on")
 
     def catalogue(session: PostgresSession, dataset: str) -> Catalogue:
         return read_connection(session.connection, address, dataset)
 
-    with open_session(address, is_read_only=is_read_only) as session:
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_session(address, is_read_only=is_read_only))
+        session = replace(opened, settings=tuple(settings))
         with session.wrap_errors("begin a migration"):
             session.connection.rollback()
             session.connection.autocommit = True
-            # Texts without a zone are in UTC, and floats have all of their digits.
-            for setting in ("TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on"):
-                session.execute(f"SET {setting}")
-            lock_seconds = _READING_SECONDS if is_read_only else patience.lock_seconds
-            session.execute(f"SET lock_timeout = {milliseconds(lock_seconds)}")
-            if patience.statement_seconds is not None:
-                session.execute(f"SET statement_timeout = {milliseconds(patience.statement_seconds)}")
-            session.execute("SET extra_float_digits = 1")
-            if is_read_only:
-                session.execute("SET default_transaction_read_only = on")
             dataset = choose(session, address.dataset, schema_name)
+        holder = None
         if not is_read_only:
-            with session.wrap_errors("take the lock"):
-                _lock(session, dataset, patience.seconds)
+            holder = stack.enter_context(open_session(address))
+            with holder.wrap_errors("take the lock"):
+                _lock(holder, dataset, patience.seconds)
         try:
-            yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+            yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, holder=holder)
         finally:
-            if not is_read_only:
-                _unlock(session)
+            if holder is not None:
+                _unlock(holder)
 
 
 def _coerce(text: str, retype: Retype) -> str | None:
@@ -480,12 +635,13 @@ def _sampled(place: str, relation: Relation, share: float) -> str | None:
 
 
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
-    """Take the lock that loads take too; it ends with the connection.
+    """Take the lock that loads take too; it ends with the transaction.
 
     Raises:
         DestinationError: another session has it for longer than ``patience`` seconds.
     """
-    asked = f"SELECT pg_try_advisory_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
+    session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    asked = f"SELECT pg_try_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
     end = time.monotonic() + patience
     while not session.query(asked)[0][0]:
         if time.monotonic() >= end:
@@ -499,4 +655,4 @@ def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
 def _unlock(session: PostgresSession) -> None:
     """Free the lock at once: of a connection that is closed, the server frees it a while later."""
     with suppress(DestinationError), session.wrap_errors("free the lock"):  # a lost connection has freed it
-        session.execute("SELECT pg_advisory_unlock_all()")
+        session.connection.rollback()

@@ -28,6 +28,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -59,6 +60,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return copy_statements((step,), table, dataset)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return ()  # a catalog says nothing of nulls, and has no keys: no plan with such a step can be applied
+        case OnlineStep():
+            raise InputError("this destination does no steps of `--online`")
         case _:
             assert_never(step)
 

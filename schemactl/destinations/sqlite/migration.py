@@ -7,8 +7,9 @@ gives to SQLite, so a script of these statements runs in schemactl only.
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, assert_never
@@ -17,6 +18,7 @@ from schemactl.destinations import _ddl
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration import sql_ledger
+from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._migration.rendering import (
@@ -62,6 +64,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -85,6 +88,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.COPY,
     drop_primary_key=Way.COPY,
     enforces_types=False,
+    copies_file=True,
 )
 
 
@@ -120,6 +124,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
             return (_add_unique(step, _index(step)),)
         case DropUnique():
             return (_ddl.drop_index(MAIN, _index(step), DIALECT.sql), *by_copy(step, DIALECT, MAIN, table))
+        case OnlineStep():
+            raise InputError("this destination does no steps of `--online`")
         case _:
             assert_never(step)
 
@@ -136,6 +142,20 @@ def _index(step: AddUnique | DropUnique) -> str:
 @dataclass(frozen=True, slots=True)
 class SqliteMigration(SqlMigration[SqliteDatabase]):
     """See ``destinations.MigrationSession``."""
+
+    def kept(self) -> tuple[str, ...]:
+        return copies_of(self.database.path)
+
+    def drop_kept(self, names: Sequence[str]) -> None:
+        self.prepare_writing()
+        remove_copies(names)
+
+    def back_up(self, label: str) -> str:
+        """Copy the file, as it is kept at this moment."""
+        copy = copy_path(self.database.path, label)
+        with self.database.wrap_errors("copy the file"), closing(sqlite3.connect(copy)) as made:
+            self.database.connection.backup(made)
+        return str(copy)
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; indexes and triggers of a table that is copied are made again."""

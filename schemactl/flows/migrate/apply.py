@@ -195,8 +195,12 @@ def _apply(
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
     run = found.unfinished or _new_run(plan, found)
     retry = LockRetry(request.patience.lock_retries, progress)
-    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, _step_notifier(plan, progress), retry)
-    is_whole = wanted.target.module.ABILITIES.transactional_ddl and not request.is_step_by_step
+    notify, batch_rows = _step_notifier(plan, progress), request.patience.batch_rows
+    runner = Runner(session, wanted.target.module, plan, run, report.done or 0, notify, retry, batch_rows)
+    is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
+    is_whole = wanted.target.module.ABILITIES.transactional_ddl and not is_one_by_one
+    left = plan.steps[report.done or 0 :]
+    copy = session.back_up(run.run_id[:8]) if any(step.is_destructive for step in left) else None
     started = time.monotonic()
     try:
         if is_whole:
@@ -206,7 +210,7 @@ def _apply(
     except UnfitValues as stopped:
         refused = replace(report, counted=stopped.counts, refusals=stopped.refusals)
         return ApplyReport(refused, Outcome.REFUSED)
-    return ApplyReport(report, Outcome.DONE, time.monotonic() - started)
+    return ApplyReport(report, Outcome.DONE, time.monotonic() - started, copy)
 
 
 def _new_run(plan: MigrationPlan, found: Found) -> Run:

@@ -17,6 +17,8 @@ from schemactl.migration.steps import (
     AddUnique,
     Backfill,
     ChangeType,
+    Phase,
+    Prepare,
     RenameColumn,
     SetNotNull,
     Step,
@@ -135,6 +137,9 @@ def refuse_unfit(
         barrier = null_barrier(all_steps, each.number - 1)
         if needs_count(step):
             message, mend, instead = _words(step, each.count)
+        elif isinstance(step, Backfill) and _is_proven(step, all_steps):
+            message = f"{_values(each.count)} of `{step.table}.{step.source.name}` would not survive"
+            mend, instead = "fix them", _way_round(step.source)
         elif barrier is not None:
             message, mend, instead = _words_of_fill(barrier, each.count)
         else:
@@ -223,6 +228,14 @@ def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
             case _:
                 pass
     return found
+
+
+def _is_proven(fill: Backfill, steps: Sequence[Step]) -> bool:
+    """Return whether an online plan proves that a step takes over each value."""
+    proven = [step.step for step in steps if isinstance(step, Prepare) and step.phase is Phase.VALIDATE_CHECK]
+    return fill in proven or any(
+        isinstance(step, SetNotNull) and (step.table, step.column) == (fill.table, fill.target) for step in proven
+    )
 
 
 def _is_of_converted(steps: Sequence[Step], place: int) -> bool:

@@ -29,6 +29,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    OnlineStep,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -166,6 +167,8 @@ class _Writer:
                 return [exp.Drop(tables=[self._table(step.table.name)], kind="TABLE")]
             case Backfill() | FillColumn():
                 return [self._update(step, table)]
+            case OnlineStep():
+                raise InputError("a script has no steps of `--online`")
             case _:
                 return [exp.Alter(this=self._table(table_of(step)), kind="TABLE", actions=[self._action(step)])]
 

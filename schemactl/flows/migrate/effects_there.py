@@ -9,12 +9,17 @@ from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import effect
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.steps import Backfill, CreateTable, DropTable, FillColumn, RenameTable, Step, table_of
+from schemactl.migration.steps import Backfill, CreateTable, DropTable, FillColumn, Prepare, RenameTable, Step, table_of
 from schemactl.schema.types import Table
 
 
 def done_numbers(
-    session: MigrationSession, module: MigratingDestination, plan: MigrationPlan, records: Sequence[StepRecord]
+    session: MigrationSession,
+    module: MigratingDestination,
+    plan: MigrationPlan,
+    records: Sequence[StepRecord],
+    *,
+    is_undoing: bool = False,
 ) -> tuple[int, ...]:
     """Return the numbers of the steps of a run whose effect is there.
 
@@ -25,6 +30,7 @@ def done_numbers(
         module: of its destination.
         plan: of the run.
         records: the run's lines of the ledger.
+        is_undoing: whether steps that leave something behind where they were killed count, too: it is to go.
     """
     done = [record.number for record in records if record.state is StepState.DONE]
     begun = [record.number for record in records if record.state is StepState.RUNNING]
@@ -32,7 +38,8 @@ def done_numbers(
         tables = tables_now(session, module, plan.target)
         for numbers in _runs(begun):
             steps = [plan.steps[number - 1].step for number in numbers]
-            done += numbers if are_there(steps, tables, module) else []
+            is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
+            done += numbers if is_left or are_there(steps, tables, module) else []
     return tuple(sorted(done))
 
 
@@ -75,7 +82,7 @@ def is_there(step: Step, tables: Mapping[str, Table], module: MigratingDestinati
     """
     table = tables.get(table_of(step))
     match step:
-        case Backfill() | FillColumn():
+        case Backfill() | FillColumn() | Prepare():
             return False
         case CreateTable():
             return table is not None

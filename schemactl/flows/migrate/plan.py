@@ -108,6 +108,8 @@ def plan_for(
     allows_destructive: bool,
 ) -> MigrationPlan:
     """Return the plan from what was found to a schema; where nothing may be lost, what loses data is left out."""
+    if options.is_online and not target.module.ABILITIES.is_online:
+        raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
     chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(session, found))
     proposal = propose(session, target.module, found, schema, chosen)
     notes = (*proposal.notes, *staging_notes(session, proposal), *left_behind(session, proposal))

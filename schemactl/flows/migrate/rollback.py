@@ -25,14 +25,20 @@ from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
     CreateTable,
     DropColumn,
     DropTable,
+    FillColumn,
+    RestoreColumn,
     SetNotNull,
     Step,
+    SwapColumns,
     column_of,
     table_of,
 )
+from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
 
 Agree = Callable[[RollbackReport], bool]
@@ -118,7 +124,8 @@ def _report(
     obstacles = find_obstacles(session, steps)
     barred = {place for places in obstacles.values() for place in places}
     is_possible = all(each.planned.undo.is_possible for each in undone)
-    counts = tuple(_count(session, steps, schema, barred)) if is_possible else ()
+    written = tuple(_written(parts, undone))
+    counts = tuple(_count(session, steps, written, schema, barred)) if is_possible else ()
     refusals = (
         *_refuse(undone, steps, counts, request.allows_destructive),
         *map(_forbidden, obstacles),
@@ -150,7 +157,7 @@ def _choose(session: MigrationSession, target: Target, found: Found, request: Ro
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
         plan, records = derived_plan(plan_of(run), target.module.ABILITIES), session.steps(run.run_id)
-        done = done_numbers(session, target.module, plan, records)
+        done = done_numbers(session, target.module, plan, records, is_undoing=True)
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
@@ -196,8 +203,56 @@ def _undone(
             yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements))
 
 
+def _written(parts: Sequence[Part], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
+    """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
+    steps = {part.run.run_id: part.steps for part in parts}
+    for each in undone:
+        added = each.planned.step
+        later = [planned.step for planned in steps[each.run_id][each.number :]]
+        found: tuple[Step, ...] = ()
+        if isinstance(added, AddColumn):
+            name = added.column.name
+            filled = (FillColumn(added.table, added.column, added.value),) if added.value is not ABSENT else ()
+            of_table = [step for step in later if table_of(step) == added.table]
+            fills = [step for step in of_table if isinstance(step, Backfill | FillColumn) and column_of(step) == name]
+            swaps = [step for step in of_table if isinstance(step, SwapColumns) and step.backfill.target.name == name]
+            found = (*swaps, *filled, *fills)
+        yield from (found for _ in each.planned.undo.steps)
+
+
+def _dropped(session: MigrationSession, steps: Sequence[Step], place: int, written: Sequence[Step]) -> int:
+    """Return how many values a ``DropColumn`` would lose that its run has not written itself."""
+    step, looked_at = steps[place], traced(steps, place)
+    assert isinstance(step, DropColumn)
+    assert isinstance(looked_at, DropColumn)
+    before = steps[:place]
+    for each in written:
+        match each:
+            case SwapColumns() if RestoreColumn(each) in before:
+                return 0  # that takes over what was written since
+            case FillColumn():
+                now: Backfill | FillColumn = replace(each, table=looked_at.table, column=looked_at.column)
+            case Backfill():
+                source = traced((*before, DropColumn(step.table, each.source)), place)
+                if not isinstance(source, DropColumn):
+                    continue
+                now = replace(each, table=looked_at.table, source=source.column, target=looked_at.column)
+            case _:
+                continue
+        found = session.written_otherwise(now)
+        if found is not None:
+            return found
+    nulls = session.unfit(SetNotNull(looked_at.table, looked_at.column))
+    # Counted at once where that can be: others may write meanwhile.
+    return (nulls.rows or session.row_count(looked_at.table)) - nulls.count
+
+
 def _count(
-    session: MigrationSession, steps: Sequence[Step], schema: Schema, barred: Collection[int]
+    session: MigrationSession,
+    steps: Sequence[Step],
+    written: Sequence[Sequence[Step]],
+    schema: Schema,
+    barred: Collection[int],
 ) -> Iterator[Counted]:
     """Yield what stands against undo steps: values that would not survive, or that would be dropped.
 
@@ -211,10 +266,8 @@ def _count(
             if rows := session.row_count(table):
                 yield Counted(place + 1, rows)
         elif isinstance(looked_at, DropColumn):
-            nulls = session.unfit(SetNotNull(looked_at.table, looked_at.column))
-            rows = session.row_count(looked_at.table)
-            if rows > nulls.count:
-                yield Counted(place + 1, rows - nulls.count)
+            if values := _dropped(session, steps, place, written[place]):
+                yield Counted(place + 1, values)
         elif looked_at is not None and needs_count(step) and (unfit := session.unfit(looked_at)).count:
             yield counted(place + 1, unfit, schema, step)
 
@@ -232,8 +285,13 @@ def _refuse(
             message = f"step {each.number} cannot be undone: {each.planned.undo.note}"
             yield Refusal(Obstacle.IMPOSSIBLE, message, hint, (each.number,))
     for each_count in counts:
-        step = steps[each_count.number - 1]
-        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
+        place = each_count.number - 1
+        step = steps[place]
+        # By the names that are there now: undo steps may give others.
+        now = traced(steps, place) or step
+        table = traced_table(steps, place) or table_of(now)
+        column = now.swap.backfill.source.name if isinstance(now, RestoreColumn) else column_of(now)
+        name = ".".join(part for part in (table, column) if part)
         if isinstance(step, DropTable | DropColumn):
             if not allows_destructive:
                 what = "rows" if isinstance(step, DropTable) else "values"

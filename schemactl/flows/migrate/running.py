@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import cast
 
-from schemactl.destinations import MigrationSession, Run, RunState, StepRecord, StepState
+from schemactl.destinations import NO_PATIENCE, MigrationSession, OnlineSession, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.check import differences, expected_tables, tables_now
 from schemactl.flows.migrate.copying import is_copying
@@ -25,7 +26,7 @@ from schemactl.migration.effects import run as run_model
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Refusal
-from schemactl.migration.steps import ChangeType, Step, table_of
+from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
 from schemactl.schema.types import Table
 
 Notify = Callable[[int, Step], None]
@@ -50,6 +51,7 @@ class Runner:
         done: how many of its steps an earlier run has done.
         notify: called for each step.
         retry: runs a transaction again that gave way to others.
+        batch_rows: how many rows a transaction fills, where a step does not fill all of them at once.
     """
 
     session: MigrationSession
@@ -59,6 +61,7 @@ class Runner:
     done: int
     notify: Notify
     retry: LockRetry
+    batch_rows: int = NO_PATIENCE.batch_rows
 
     def run_at_once(self) -> None:
         """Run all steps in one transaction, and look at the tables before it ends.
@@ -122,12 +125,16 @@ class Runner:
         records = self.session.steps(self.run.run_id)
         unsaid = [record.number - 1 for record in records[: self.done] if record.state is not StepState.DONE]
         broken_off = [record.number - 1 for record in records[self.done :] if record.state is StepState.RUNNING]
-        self.session.write_steps(
+        self._write_steps(
             [
                 *(self._record(place, StepState.DONE) for place in unsaid),
                 *(self._record(place, StepState.PENDING) for place in broken_off),
             ]
         )
+
+    def _write_steps(self, records: Sequence[StepRecord]) -> None:
+        with self.session.transaction():
+            self.session.write_steps(records)
 
     def _go_on(self) -> None:
         self._refuse_unfit()
@@ -169,16 +176,25 @@ class Runner:
         return [range(each.start + self.done, each.stop + self.done) for each in found]
 
     def _keep_steps(self, places: range, table: Table | None) -> None:
-        if self.module.ABILITIES.transactional_ddl:
+        is_outside = is_outside_transaction(self.plan.steps[places.start].step)
+        if self.module.ABILITIES.transactional_ddl and not is_outside:
             self.retry.run(lambda: self._keep_at_once(places, table))
             return
         # Each time in one piece: so steps that are done at once are begun at once, too.
-        self.session.write_steps([self._record(place, StepState.RUNNING) for place in places])
-        if len(places) == 1:
+        self._write_steps([self._record(place, StepState.RUNNING) for place in places])
+        if is_outside:
+            self.retry.run(lambda: self._run_outside(places.start, table))
+        elif len(places) == 1:
             self._run_step(places.start)
         else:
             self._run_together(places)
-        self.session.write_steps([self._record(place, StepState.DONE) for place in places])
+        self._write_steps([self._record(place, StepState.DONE) for place in places])
+
+    def _run_outside(self, place: int, table: Table | None) -> None:
+        planned = self.plan.steps[place]
+        self.notify(place + 1, planned.step)
+        session = cast("OnlineSession", self.session)  # only its steps are of this kind
+        session.run_outside(planned.step, planned.statements, table, self.batch_rows, self.retry.progress)
 
     def _keep_at_once(self, places: range, table: Table | None) -> None:
         with self.session.transaction():

@@ -22,16 +22,19 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    Prepare,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
+    SwapColumns,
     table_of,
 )
 
 S = TypeVar("S", bound=Step)
 
-Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | DropColumn
+Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | DropColumn | RestoreColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def traced(steps: Sequence[Step], place: int) -> Countable | None:
         return None
     if isinstance(step, AddPrimaryKey):
         return _traced_key(step, steps[:place])
-    name = _before(_Name(step.table, _column(step)), steps[:place])
+    name = _before(_Name(table_of(step), _column(step)), steps[:place])
     return None if name is None else _renamed(step, name)
 
 
@@ -96,6 +99,9 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
             case RenameColumn() if table is not None:
                 columns.pop((table, step.before), None)
                 columns[table, step.after] = column
+            case SwapColumns() | RestoreColumn() if table is not None:
+                moved = {after: columns.get((table, before), before) for after, before in _moved(step).items()}
+                columns.update({(table, after): first for after, first in moved.items()})
             case _:
                 pass
 
@@ -111,9 +117,22 @@ def _before(name: _Name, steps: Sequence[Step]) -> _Name | None:
                 return None
             case RenameColumn() if (step.table, step.after) == (name.table, name.column):
                 name = replace(name, column=step.before)
+            case SwapColumns() | RestoreColumn() if step.subject.table == name.table:
+                name = replace(name, column=_moved(step).get(name.column, name.column))
             case _:
                 pass
     return name
+
+
+def _moved(step: SwapColumns | RestoreColumn) -> dict[str, str]:
+    """Return the names before the step by those after it.
+
+    The values of a column that was filled are those of its source: its name is the source's.
+    """
+    source = step.subject.source.name
+    if isinstance(step, SwapColumns):
+        return {step.kept: source}
+    return {step.subject.target.name: source, source: step.swap.kept}
 
 
 def _column(step: Step) -> str:
@@ -131,11 +150,17 @@ def _column(step: Step) -> str:
             return step.column
         case Backfill():
             return step.source.name
+        case Prepare():
+            return _column(step.step)
+        case SwapColumns():
+            return step.backfill.source.name
+        case RestoreColumn():
+            return step.swap.kept
         case _:
             assert_never(step)
 
 
-def _renamed(step: S, name: _Name) -> S:
+def _renamed(step: S, name: _Name) -> S:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     if name == _Name(table_of(step), _column(step)):
         return step
     match step:
@@ -156,5 +181,12 @@ def _renamed(step: S, name: _Name) -> S:
             return replace(step, table=name.table)
         case Backfill():
             return replace(step, table=name.table, source=replace(step.source, name=name.column))
+        case Prepare():
+            return replace(step, step=_renamed(step.step, name))
+        case SwapColumns():
+            return replace(step, backfill=_renamed(step.backfill, name))
+        case RestoreColumn():
+            backfill = replace(step.swap.backfill, table=name.table)
+            return replace(step, swap=replace(step.swap, backfill=backfill, kept=name.column))
         case _:
             assert_never(step)

@@ -1,8 +1,8 @@
-"""Bring a destination to its schema: plan, apply, status, verify, rollback, baseline.
+"""Bring a destination to its schema: plan, apply, status, verify, rollback, baseline, clean.
 
 `plan` shows the steps that a destination needs to have what a schema says, with their statements, risks and undo;
 `apply` shows them, asks, and runs them; `status` and `verify` hold a destination against a schema; `rollback` undoes;
-`baseline` takes a database over that existed before.
+`baseline` takes a database over that existed before; `clean` drops what destructive plans have kept.
 
 Tables and columns that the schema does not know are left alone and named, and those of dlt are never dropped. Steps
 that lose data are skipped and named, the rest is applied; --allow-destructive takes them in.

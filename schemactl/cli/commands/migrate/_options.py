@@ -86,6 +86,17 @@ class PlanningOptions(KeyOptions):
         Group.PLAN,
     ] = False
 
+    online: Annotated[
+        bool,
+        typer.Option(
+            "--online",
+            help="Do steps so that others read and write meanwhile (PostgreSQL): columns are filled in batches, keys "
+            "and NOT NULL are prepared. Each step is kept when it is done.",
+        ),
+        Setting(),
+        Group.PLAN,
+    ] = False
+
     def planning(self) -> PlanOptions:
         """Return the options as the planner takes them."""
         from schemactl.migration.options import OnUnfit, PlanOptions
@@ -96,6 +107,7 @@ class PlanningOptions(KeyOptions):
             compares_primary_keys=self.primary_keys,
             guesses_renames=self.guess_renames,
             drops_kept=self.allow_destructive,
+            is_online=self.online,
         )
 
 

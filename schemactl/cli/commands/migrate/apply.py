@@ -18,16 +18,22 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, SigningOptions, WritingOptions
+from schemactl.cli.commands.migrate._options import (
+    FolderOptions,
+    PlanningOptions,
+    SigningOptions,
+    WritingOptions,
+    read_count,
+)
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import TextOrJson
+from schemactl.cli.options import Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -47,6 +53,11 @@ class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
             metavar="[REF|PLAN]", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
         ),
     ] = None
+    batch_rows: Annotated[
+        str,
+        typer.Option("--batch-rows", metavar="N", help="How many rows a transaction fills with `--online`."),
+        Setting(),
+    ] = "5000"
     step_by_step: Annotated[
         bool, typer.Option("--step-by-step", help="Keep each step when it is done, not all of them at the end.")
     ] = False
@@ -71,7 +82,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         schemas=Path(options.schemas),
         options=options.planning(),
         allows_destructive=options.allow_destructive,
-        patience=options.patience(),
+        patience=replace(options.patience(), batch_rows=read_count(options.batch_rows, "--batch-rows")),
         is_step_by_step=options.step_by_step,
         key=options.key(),
     )

@@ -1,0 +1,59 @@
+"""Drop for good what destructive plans have kept: tables that were dropped, copies of files.
+
+PostgreSQL keeps a table that a plan drops as `_schemactl_old_VERSION_NAME`, and `rollback` takes it back. Of a file of
+DuckDB's or SQLite's a copy is made before a plan that loses data. What is kept is shown before.
+
+Examples:
+    # Show what is kept, ask, and drop it
+    schemactl migrate clean --to duckdb:///crm.duckdb
+
+    # Drop it without a question
+    schemactl migrate clean --to duckdb:///crm.duckdb --yes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schemactl.cli.commands.migrate._options import WritingOptions
+from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.options import TextOrJson
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from schemactl.migration.reports import CleanReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(WritingOptions):
+    """Options of ``schemactl migrate clean``."""
+
+    format: TextOrJson = "text"
+
+
+@with_spark
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Drop what is kept, and print it."""
+    from schemactl.cli.asking import ask
+    from schemactl.flows.migrate.clean import CleanRequest, clean
+    from schemactl.render.console import Look
+    from schemactl.render.migrate import print_clean, print_kept
+
+    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+
+    def agree(report: CleanReport) -> bool:
+        shown = print_kept(report, look)
+        is_shown = options.format == "text"
+        return ask("drop this for good", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+
+    report = clean(CleanRequest(options.to, options.patience()), agree)
+    if options.format == "json":
+        from schemactl.render.json import render_document
+        from schemactl.render.migrate_json import clean_document
+
+        terminal.write(render_document(clean_document(report)))
+    else:
+        terminal.write(print_clean(report, look))
+    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -1,0 +1,376 @@
+"""The statements of PostgreSQL by which steps are done while others read and write; see ``migration.online``.
+
+A column that gets another type is filled a few pages of its table at a time, and a trigger fills rows that are written
+meanwhile. So each row is filled once, wherever it moves: no key is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from schemactl.destinations._migration.conversion import FALSE, TRUE, Retype
+from schemactl.destinations._migration.rendering import Dialect, new_column, render_of_column, retype_of
+from schemactl.destinations._session import literal, qualify, quote
+from schemactl.destinations.postgresql.conversion import as_text, guarded, own_cast, type_of
+from schemactl.migration.steps import (
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    Phase,
+    Prepare,
+    RenameColumn,
+    RestoreColumn,
+    SetNotNull,
+    SwapColumns,
+    Taken,
+)
+from schemactl.schema.types import Column, DataType, Table
+
+_SYNC: Final = "BEGIN NEW.{target} := {value}; RETURN NEW; END"
+
+_IS_WRITTEN: Final = "NEW.{source} IS DISTINCT FROM OLD.{source} OR NEW.{target} IS NULL"
+"""When an UPDATE is followed: not that of a batch. What only dlt's coercion converts stays until its source changes."""
+
+_SYNC_UNFIT: Final = """
+BEGIN
+    IF NEW.{source} IS NOT NULL AND NEW.{fitting} IS NULL THEN
+        NEW.{target} := NEW.{source};
+    ELSIF TG_OP = 'UPDATE' AND NEW.{source} IS DISTINCT FROM OLD.{source} THEN
+        NEW.{target} := NULL;
+    END IF;
+    RETURN NEW;
+END
+"""
+
+_SETTINGS: Final = "SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC' SET DateStyle = 'ISO'"
+"""Casts of texts and moments depend on these, and each writer has its own."""
+
+_NAME_KEY: Final = """
+DECLARE
+    chosen text := {name};
+    number integer := 0;
+BEGIN
+    WHILE EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = {schema}::regnamespace AND relname = chosen) LOOP
+        number := number + 1;
+        chosen := left({name}, 60 - length(number::text)) || number;
+    END LOOP;
+    EXECUTE pg_catalog.format(
+        'ALTER TABLE %I.%I ADD CONSTRAINT %I {kind} USING INDEX %I', {dataset}, {table}, chosen, {index});
+END
+"""
+"""Makes a key of its index, under a name that is free, as PostgreSQL does where it chooses one."""
+
+
+def can_sync(before: Column, after: Column) -> bool:
+    """Return whether PostgreSQL converts values by itself: a trigger cannot call dlt's coercion."""
+    return own_cast(Retype(before, after), "value").is_sure != FALSE
+
+
+def _own_name(kind: str, *parts: str) -> str:
+    """Return the name of what stands on a table only while a plan runs."""
+    return f"_schemactl_{kind}_{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
+
+
+def render_online(
+    step: Prepare | SwapColumns | RestoreColumn, dialect: Dialect, dataset: str, table: Table | None
+) -> tuple[str, ...]:
+    """Return the statements of a step that only online plans have; the table is as the step finds it."""
+    match step:
+        case Prepare():
+            return _phase(step, dialect, dataset, table)
+        case SwapColumns():
+            return _swap_columns(step, dialect, dataset)
+        case RestoreColumn():
+            return restore_column(step, dialect, dataset, {})
+        case _:
+            assert_never(step)
+
+
+def _phase(step: Prepare, dialect: Dialect, dataset: str, table: Table | None) -> tuple[str, ...]:
+    place = dialect.table(dataset, step.step.table)
+    match step.phase:
+        case Phase.ADD_CHECK:
+            return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({_asked(step.step)}) NOT VALID",)
+        case Phase.VALIDATE_CHECK:
+            return (f"ALTER TABLE {place} VALIDATE CONSTRAINT {_check(step.step)}",)
+        case Phase.DROP_CHECK:
+            return (_drop_check(step.step, place),)
+        case Phase.BUILD_INDEX:
+            index = _index(step.step)
+            listed = ", ".join(dialect.name(name) for name in _columns(step.step))
+            # A build that was killed leaves an index that is of no use.
+            drop = f"DROP INDEX CONCURRENTLY IF EXISTS {qualify(dataset, index)}"
+            return drop, f"CREATE UNIQUE INDEX CONCURRENTLY {quote(index)} ON {place} ({listed})"
+        case Phase.DROP_INDEX:
+            return (f"DROP INDEX IF EXISTS {qualify(dataset, _index(step.step))}",)
+        case Phase.START_SYNC:
+            assert isinstance(step.step, Backfill)
+            return _start_sync(step.step, dialect, dataset, table)
+        case Phase.STOP_SYNC:
+            assert isinstance(step.step, Backfill)
+            return _stop_sync(step.step, dialect, dataset)
+        case _:
+            assert_never(step.phase)
+
+
+def _columns(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> tuple[str, ...]:
+    match step:
+        case AddPrimaryKey():
+            return step.columns
+        case AddUnique():
+            return (step.column,)
+        case SetNotNull():
+            return (step.column.name,)
+        case Backfill():
+            return step.source.name, step.target.name
+        case _:
+            assert_never(step)
+
+
+def _check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
+    return quote(_own_name("check", step.table, *_columns(step)))
+
+
+def _index(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
+    return _own_name("key", step.table, *_columns(step))
+
+
+def _asked(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
+    """Return the condition that rows are checked for."""
+    if isinstance(step, Backfill):
+        return f"{quote(step.source.name)} IS NULL OR {quote(step.target.name)} IS NOT NULL"
+    return " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step))
+
+
+def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, place: str) -> str:
+    return f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {_check(step)}"
+
+
+def set_proven_not_null(step: SetNotNull, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+    """Return what forbids nulls where a check has proven that there are none: no row is read."""
+    place = dialect.table(dataset, step.table)
+    action = f"ALTER COLUMN {dialect.name(step.column.name)} SET NOT NULL"
+    return f"ALTER TABLE {place} {action}", _drop_check(step, place)
+
+
+def key_by_index(step: AddUnique | AddPrimaryKey, dialect: Dialect, dataset: str, column: str | None = None) -> str:
+    """Return what makes a key of the index that was built for it.
+
+    Args:
+        step: that needs it.
+        dialect: PostgreSQL's.
+        dataset: of the table.
+        column: that the key is named for; None for that of the step.
+    """
+    for name in (dataset, step.table, *_columns(step)):
+        dialect.checked(name)
+    is_primary = isinstance(step, AddPrimaryKey)
+    parts = (step.table, "pkey") if is_primary else (step.table, column or _columns(step)[0], "key")
+    # Cut by bytes, between two characters.
+    name = "_".join(parts).encode()[:60].decode(errors="ignore")
+    block = _NAME_KEY.format(
+        name=literal(name),
+        schema=literal(quote(dataset)),
+        dataset=literal(dataset),
+        table=literal(step.table),
+        index=literal(_index(step)),
+        kind="PRIMARY KEY" if is_primary else "UNIQUE",
+    )
+    return f"DO {literal(block)}"
+
+
+def _start_sync(step: Backfill, dialect: Dialect, dataset: str, table: Table | None) -> tuple[str, ...]:
+    place = dialect.table(dataset, step.table)
+    function = f"{dialect.name(dataset)}.{quote(_sync(step))}"
+    source, target = dialect.name(step.source.name), dialect.name(step.target.name)
+    if step.taken is Taken.UNFIT:
+        body = _SYNC_UNFIT.format(source=source, target=target, fitting=dialect.name(new_column(step, table)))
+    else:
+        own = own_cast(retype_of(step), f"NEW.{source}")
+        value = own.cast if own.is_sure == TRUE else f"CASE WHEN {own.is_sure} THEN {own.cast} END"
+        body = _SYNC.format(target=target, value=value)
+    followed = (
+        {"INSERT OR UPDATE": ""}
+        if step.taken is Taken.UNFIT
+        else {
+            "INSERT": "",
+            "UPDATE": f"WHEN ({_IS_WRITTEN.format(source=source, target=target)}) ",
+        }
+    )
+    made = [f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql {_SETTINGS} AS {literal(body)}"]
+    for number, (event, condition) in enumerate(followed.items(), 1):
+        trigger = quote(f"{_sync(step)}_{number}")
+        made += (
+            f"CREATE TRIGGER {trigger} BEFORE {event} ON {place} FOR EACH ROW {condition}EXECUTE FUNCTION {function}()",
+            # What a subscription to another server's changes writes is filled, too.
+            f"ALTER TABLE {place} ENABLE ALWAYS TRIGGER {trigger}",
+        )
+    return tuple(made)
+
+
+def _stop_sync(step: Backfill, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+    # With its triggers.
+    return (f"DROP FUNCTION IF EXISTS {dialect.name(dataset)}.{quote(_sync(step))}() CASCADE",)
+
+
+def _sync(step: Backfill) -> str:
+    # Triggers fire in the order of their names: what does not fit is known once the others have run.
+    order = "sync_2" if step.taken is Taken.UNFIT else "sync_1"
+    return _own_name(order, step.table, step.source.name, step.target.name)
+
+
+def _swap_columns(step: SwapColumns, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+    """Return what gives the new column the name of the old one; only the catalog changes."""
+    backfill = step.backfill
+    name, place = backfill.table, dialect.table(dataset, backfill.table)
+    source, target = backfill.source.name, backfill.target.name
+    made = list(_stop_sync(backfill, dialect, dataset))
+    if step.variant is not None:
+        unfit = replace(backfill, target=replace(backfill.target, name=step.variant), taken=Taken.UNFIT)
+        made += _stop_sync(unfit, dialect, dataset)
+    if step.is_required:
+        made += set_proven_not_null(SetNotNull(name, backfill.target), dialect, dataset)
+    if step.is_checked:
+        made.append(_drop_check(backfill, place))
+    if step.is_unique:
+        made.append(key_by_index(AddUnique(name, target), dialect, dataset, source))
+    if not backfill.source.nullable:
+        made.append(f"ALTER TABLE {place} ALTER COLUMN {dialect.name(source)} DROP NOT NULL")
+    made += render_of_column(RenameColumn(name, source, step.kept), dialect, dataset)
+    made += render_of_column(RenameColumn(name, target, source), dialect, dataset)
+    return tuple(made)
+
+
+def restore_column(step: RestoreColumn, dialect: Dialect, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what takes a swap back; values that were written since are converted back first.
+
+    Args:
+        step: that is undone.
+        dialect: PostgreSQL's.
+        dataset: of the table.
+        coerced: what dlt's coercion has made of the old values that PostgreSQL does not cast.
+    """
+    swap = step.swap
+    backfill = swap.backfill
+    name, place = backfill.table, dialect.table(dataset, backfill.table)
+    source, target, kept = backfill.source.name, backfill.target.name, dialect.name(swap.kept)
+    current = dialect.name(source)
+    back, filled = backward_retype(swap), kept_backfill(swap)
+    taken_over = batches_of(filled, dialect, dataset, None).filled(coerced)
+    value = f"CASE WHEN {current} IS NOT NULL THEN {guarded(back, current)} END"
+    made = [
+        f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE",
+        f"UPDATE {place} SET {kept} = {value} WHERE {current} IS DISTINCT FROM {taken_over}",
+    ]
+    if swap.is_required:
+        made.append(f"ALTER TABLE {place} ALTER COLUMN {current} DROP NOT NULL")
+    made += render_of_column(RenameColumn(name, source, target), dialect, dataset)
+    made += render_of_column(RenameColumn(name, swap.kept, source), dialect, dataset)
+    if not backfill.source.nullable:
+        made.append(f"ALTER TABLE {place} ALTER COLUMN {current} SET NOT NULL")
+    return tuple(made)
+
+
+def kept_backfill(swap: SwapColumns) -> Backfill:
+    """Return what has filled the new column, from the old one as it is kept."""
+    return replace(swap.backfill, source=replace(swap.backfill.source, name=swap.kept))
+
+
+def backward_retype(swap: SwapColumns) -> Retype:
+    """Return what a rollback converts."""
+    found = retype_of(swap.backfill)
+    return Retype(found.after, found.before, found.counts_seconds, is_strict=False)
+
+
+def not_restored(step: RestoreColumn, dialect: Dialect) -> str:
+    """Return the condition of the rows whose values were written since, and do not go back."""
+    kept, current = dialect.name(step.swap.kept), dialect.name(step.swap.backfill.source.name)
+    own, back = own_cast(retype_of(kept_backfill(step.swap)), kept), own_cast(backward_retype(step.swap), current)
+    taken_over = f"CASE WHEN {own.is_sure} THEN {own.cast} END"
+    return f"{current} IS NOT NULL AND {current} IS DISTINCT FROM {taken_over} AND ({back.is_sure}) IS NOT TRUE"
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """The statements that fill a column a few pages at a time.
+
+    Attributes:
+        place: the table's full name.
+        text: the source as text.
+        is_sure: the condition that PostgreSQL converts the source by itself.
+        value: what it makes of it.
+        target: the column, quoted.
+        kind: its type.
+        is_binary: whether coerced values are hexadecimal digits.
+        condition: of the rows that are not filled yet.
+    """
+
+    place: str
+    text: str
+    is_sure: str
+    value: str
+    target: str
+    kind: str
+    is_binary: bool
+    condition: str
+
+    def count(self, first: str, end: str) -> str:
+        """Return the query of what is to be filled in some pages: texts to coerce, null for all others; and counts."""
+        return (
+            f"SELECT CASE WHEN {self.is_sure} THEN NULL ELSE {self.text} END, count(*) FROM {self.place} "
+            f"WHERE {self._within(first, end)} AND {self.condition} GROUP BY 1"
+        )
+
+    def fill(self, first: str, end: str, coerced: Mapping[str, str]) -> str:
+        """Return the statement that fills rows of some pages; rows that others hold are left out."""
+        condition = f"({self.is_sure}) IS TRUE"
+        if coerced:
+            condition = f"({condition} OR {self.text} IN ({', '.join(map(literal, coerced))}))"
+        free = (
+            f"SELECT ctid FROM {self.place} WHERE {self._within(first, end)} AND {self.condition} AND {condition} "
+            "FOR UPDATE SKIP LOCKED"
+        )
+        return f"UPDATE {self.place} SET {self.target} = {self.filled(coerced)} WHERE ctid = ANY (ARRAY({free}))"
+
+    def filled(self, coerced: Mapping[str, str]) -> str:
+        """Return what a row gets; null where its value does not survive. ``coerced``: what PostgreSQL cannot cast."""
+        if coerced:
+            rows = ", ".join(f"({literal(given)}, {literal(made)})" for given, made in coerced.items())
+            made = "decode(made, 'hex')" if self.is_binary else "made"
+            found = (
+                f"(SELECT CAST({made} AS {self.kind}) FROM (VALUES {rows}) AS m(given, made) WHERE given = {self.text})"
+            )
+            return f"CASE WHEN {self.is_sure} THEN {self.value} ELSE {found} END"
+        return self.value if self.is_sure == TRUE else f"CASE WHEN {self.is_sure} THEN {self.value} END"
+
+    @staticmethod
+    def _within(first: str, end: str) -> str:
+        return f"ctid >= '({first},0)' AND ctid < '({end},0)'"
+
+
+def batches_of(step: Backfill, dialect: Dialect, dataset: str, table: Table | None) -> Batches:
+    """Return what fills a column in batches."""
+    source, target = dialect.name(step.source.name), dialect.name(step.target.name)
+    condition, retype = f"{source} IS NOT NULL AND {target} IS NULL", retype_of(step)
+    is_sure, value = TRUE, source
+    if step.taken is Taken.UNFIT:
+        condition += f" AND {dialect.name(new_column(step, table))} IS NULL"
+    else:
+        own = own_cast(retype, source)
+        is_sure, value = own.is_sure, own.cast
+    return Batches(
+        place=dialect.table(dataset, step.table),
+        text=as_text(source, step.source),
+        is_sure=is_sure,
+        value=value,
+        target=target,
+        kind=type_of(step.target),
+        is_binary=step.target.data_type is DataType.BINARY,
+        condition=condition,
+    )
+
+
+Notify = Callable[[str, float | None], None]
