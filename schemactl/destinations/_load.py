@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, read_loads, write_bookkeeping
 from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
-from schemactl.destinations._merge import KEY, MergePlan, Relations, plan_merge
+from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
 from schemactl.destinations._session import Session, fold, qualify, quote
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError
-from schemactl.schema.dispositions import Merge, merge_of
+from schemactl.schema.dispositions import Merge, merge_of, row_key
 from schemactl.schema.types import Schema, Table
 
 
@@ -182,20 +183,28 @@ def _merge_chain(load: _Load, chain: Chain, number: int, done: int) -> int:
         old=targets,
         new=stages,
         columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
-        tie="CAST(n AS VARCHAR)",  # so that neither partitions nor retries change which of two rows comes
+        tie=load.session.tie,
         column_type=load.session.column_type,
+        moment=_text_of_moment if load.session.takes_moments_as_texts else None,
         superseded=_stage_superseded(load, chain.staged[chain.root.name], number),
     )
     merge = merge_of(chain.root, load.package.inserted_at)
     plan = plan_merge(chain, merge, relations, f"_schemactl_{number}")
     load.progress(f"merging table `{chain.root.name}`", None)
-    for statement in _statements(plan, merge, targets):
+    for statement in _statements(load.session, plan, merge, targets, f"_schemactl_{number}"):
         with load.session.wrap_errors(f"merge table `{chain.root.name}`"):
             load.session.execute(statement)
     return done
 
 
-def _statements(plan: MergePlan, merge: Merge, targets: Mapping[str, str]) -> Iterator[str]:
+def _text_of_moment(moment: datetime) -> str:
+    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return f"'{naive.isoformat(' ', 'microseconds')}'"
+
+
+def _statements(
+    session: Session, plan: MergePlan, merge: Merge, targets: Mapping[str, str], prefix: str
+) -> Iterator[str]:
     """Yield the statements that carry out a merge; old rows go before new ones with their keys come."""
     for name, query in plan.keys.items():
         yield f"CREATE TEMPORARY TABLE {quote(name)} AS {query}"
@@ -214,6 +223,9 @@ def _statements(plan: MergePlan, merge: Merge, targets: Mapping[str, str]) -> It
         if effect.upsert is None:
             yield f"INSERT INTO {target} ({columns}) {effect.comes}"
             continue
+        if not session.has_merge_statement:
+            yield from _upsert(session, target, names, row_key(effect.table), effect.upsert, f"{prefix}_new")
+            continue
         deleted = effect.upsert.is_deleted
         yield (
             f"MERGE INTO {target} AS o USING {effect.upsert.source} AS n ON {effect.upsert.match}"
@@ -221,6 +233,21 @@ def _statements(plan: MergePlan, merge: Merge, targets: Mapping[str, str]) -> It
             + f" WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = n.{name}' for name in names)}"
             + f" WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({', '.join(f'n.{name}' for name in names)})"
         )
+
+
+def _upsert(session: Session, target: str, names: Sequence[str], key: str, upsert: Upsert, new: str) -> Iterator[str]:
+    """Yield what MERGE INTO does, a statement each; ``new`` names a relation of the keys of rows that are added."""
+    source, match, columns = upsert.source, upsert.match, ", ".join(names)
+    is_there = f"SELECT 1 FROM {target} o WHERE {match}"
+    added = f"SELECT n.{quote(key)} AS {quote(KEY)} FROM {source} n WHERE NOT EXISTS ({is_there})"
+    yield f"CREATE TEMPORARY TABLE {quote(new)} AS {added}"
+    if upsert.is_deleted:
+        condition = f"{match} AND {upsert.is_deleted}"
+        yield session.delete_from(target, f"EXISTS (SELECT 1 FROM {source} n WHERE {condition})")
+    yield session.update_from(target, names, source, match)
+    listed = ", ".join(f"n.{name}" for name in names)
+    among = f"n.{quote(key)} IN (SELECT {quote(KEY)} FROM {quote(new)})"
+    yield f"INSERT INTO {target} ({columns}) SELECT {listed} FROM {source} n WHERE {among}"
 
 
 def _stage(load: _Load, staged: StagedTable, name: str) -> str:

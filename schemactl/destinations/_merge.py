@@ -36,6 +36,7 @@ class Relations:
         columns: what is selected of the rows that come, by table.
         tie: in which order new rows ``n`` with equal keys are looked at: of them one comes.
         column_type: writes the type of a column of moments.
+        moment: writes a moment as a column has it; None where the engine casts its text to the column's type.
         superseded: root rows that do not come; old ones with their merge keys go all the same.
     """
 
@@ -45,6 +46,7 @@ class Relations:
     tie: str
     column_type: Callable[[Column], str]
     superseded: str | None = None
+    moment: Callable[[datetime], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,8 @@ def _ranked(root: Table, merge: Merge, at: Relations) -> str:
     order = [f"n.{quote(row_key(root))}", at.tie]
     if merge.dedup_sort:
         column, is_descending = merge.dedup_sort
-        order.insert(0, f"n.{quote(column)} {'DESC' if is_descending else 'ASC'} NULLS LAST")
+        # Nulls last, which not every engine has words for.
+        order[:0] = [f"n.{quote(column)} IS NULL", f"n.{quote(column)} {'DESC' if is_descending else 'ASC'}"]
     return _first(root, merge.primary_key, ", ".join(order), at)
 
 
@@ -257,6 +260,8 @@ def _same(names: Sequence[str]) -> str:
 
 
 def _moment(moment: datetime, column: Column, at: Relations) -> str:
+    if at.moment is not None:
+        return at.moment(moment)
     is_naive = column.properties.get("timezone") is False
     text = (moment.replace(tzinfo=None) if is_naive else moment).isoformat(sep=" ")
     return f"CAST('{text}' AS {at.column_type(column)})"

@@ -50,6 +50,30 @@ class SqlDefaults:
         """Whether rows are merged there."""
         return True
 
+    @property
+    def has_merge_statement(self) -> bool:
+        """Whether it has MERGE INTO."""
+        return True
+
+    @property
+    def tie(self) -> str:
+        """The order of new rows ``n`` with equal keys, so that partitions do not change which one comes."""
+        return "CAST(n AS VARCHAR)"
+
+    @property
+    def takes_moments_as_texts(self) -> bool:
+        """Whether a text in UTC is what a column of moments has, or is compared with."""
+        return False
+
+    def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:
+        """Return the statement that gives old rows ``o`` the values of new ones ``n``; all names are quoted."""
+        stated = ", ".join(f"{name} = n.{name}" for name in columns)
+        return f"UPDATE {target} AS o SET {stated} FROM {source} AS n WHERE {match}"
+
+    def delete_from(self, target: str, condition: str) -> str:
+        """Return the statement that deletes old rows ``o``."""
+        return f"DELETE FROM {target} AS o WHERE {condition}"
+
     def seconds_of(self, value: str) -> str:
         """Return the expression of a timestamp's seconds since 1970, as a number."""
         return f"extract(epoch FROM {value})"
@@ -70,6 +94,19 @@ class Database(Protocol):
 
     @property
     def merges(self) -> bool: ...
+
+    @property
+    def has_merge_statement(self) -> bool: ...
+
+    @property
+    def tie(self) -> str: ...
+
+    @property
+    def takes_moments_as_texts(self) -> bool: ...
+
+    def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str: ...
+
+    def delete_from(self, target: str, condition: str) -> str: ...
 
     def seconds_of(self, value: str) -> str: ...
 

@@ -137,15 +137,6 @@ def test_what_is_replaced_loses_its_nested_rows_too(path: Path, tmp_path: Path) 
     assert ask(path, "select count(*) from orders__lines") == [(0,)]
 
 
-def test_a_merge_is_refused_before_anything_is_made(path: Path, tmp_path: Path) -> None:
-    made = two(tmp_path, write_disposition="merge")
-    load(path, two(tmp_path))
-    for attempt in (lambda: load(path, made), lambda: destination.check_tables(f"sqlite:///{path}", made.schema)):
-        with pytest.raises(DestinationError, match="table `orders`: rows are not merged in `sqlite:") as caught:
-            attempt()
-        assert "dlt:sqlalchemy" in str(caught.value.hint)
-
-
 def test_new_columns_are_added(path: Path, tmp_path: Path) -> None:
     load(path, two(tmp_path))
     schema = shop(orders({"new": {"data_type": "double"}}), lines())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,15 +15,19 @@ from typing import Any
 
 import dlt
 import duckdb
+import mysql_server
 import postgres_server
 import psycopg
 import pyarrow.parquet as pq
+import pymysql
 import pytest
 from dlt.common import json
 
 from schemactl.destinations import dlt as dlt_destination
 from schemactl.destinations import duckdb as duckdb_destination
+from schemactl.destinations import mysql as mysql_destination
 from schemactl.destinations import postgresql
+from schemactl.destinations import sqlite as sqlite_destination
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.schema.types import schema_from_dict
 
@@ -313,6 +319,85 @@ class Postgres:
 
 
 @dataclass(frozen=True)
+class Sqlite:
+    path: Path
+
+    def load(self, package: LoadPackage) -> None:
+        url = f"sqlite:///{self.path}"
+        sqlite_destination.check_tables(url, package.schema)
+        sqlite_destination.load(url, package, lambda *_: None)
+
+    def tables(self) -> dict[str, Counter[Any]]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            names = connection.execute(
+                "select name from sqlite_master where type = 'table' and name not like '\\_%' escape '\\'"
+            )
+            return {name: self._rows(connection, name) for (name,) in names.fetchall()}
+
+    def _rows(self, connection: sqlite3.Connection, table: str) -> Counter[Any]:
+        kinds = {name: kind for _, name, kind, *_ in connection.execute(f'pragma table_info("{table}")')}
+        return as_dlt_has_them(connection.execute(f'select * from "{table}"'), kinds)
+
+
+def as_dlt_has_them(cursor: Any, kinds: dict[str, str]) -> Counter[Any]:
+    """Return rows with moments and truths, which some databases keep as texts and numbers."""
+    names = [column[0] for column in cursor.description]
+
+    def read(name: str, value: Any) -> Any:
+        kind = kinds[name].lower()
+        if kind.startswith("datetime"):
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+            return moment.replace(tzinfo=UTC)
+        return bool(value) if kind in ("boolean", "tinyint(1)") else value
+
+    return Counter(
+        frozenset((name, read(name, value)) for name, value in zip(names, row, strict=True) if value is not None)
+        for row in cursor.fetchall()
+    )
+
+
+@dataclass(frozen=True)
+class MariaDb:
+    address: str
+
+    def load(self, package: LoadPackage) -> None:
+        mysql_destination.check_tables(f"{self.address}&dataset=sales", package.schema)
+        mysql_destination.load(f"{self.address}&dataset=sales", package, lambda *_: None)
+
+    def tables(self) -> dict[str, Counter[Any]]:
+        socket = self.address.partition("unix_socket=")[2]
+        found = {}
+        with pymysql.connect(user="loader", password=mysql_server.PASSWORD, unix_socket=socket) as connection:
+            cursor = connection.cursor()
+            cursor.execute(
+                "select table_name, column_name, column_type from information_schema.columns "
+                "where table_schema = 'sales' and table_name not like '\\_%'"
+            )
+            kinds: dict[str, dict[str, str]] = {}
+            for table, name, kind in cursor.fetchall():
+                kinds.setdefault(table, {})[name] = kind
+            for table, held in kinds.items():
+                cursor.execute(f"select * from sales.`{table}`")
+                found[table] = as_dlt_has_them(cursor, held)
+        return found
+
+
+@pytest.fixture(scope="module")
+def mysql_url() -> Iterator[str]:
+    with mysql_server.running() as url:
+        yield url
+
+
+@pytest.fixture
+def maria(mysql_url: str) -> Iterator[MariaDb]:
+    yield MariaDb(mysql_url)
+    with pymysql.connect(
+        user="loader", password=mysql_server.PASSWORD, unix_socket=mysql_url.partition("unix_socket=")[2]
+    ) as connection:
+        connection.cursor().execute("drop database if exists sales")
+
+
+@dataclass(frozen=True)
 class ByDltsLoader(Duck):
     @property
     def url(self) -> str:
@@ -336,6 +421,18 @@ def test_every_load_leaves_the_rows_of_dlt(
     scenario: Scenario, postgres_database: str, by_dlts_loader: ByDltsLoader, tmp_path: Path
 ) -> None:
     ours = (Duck(tmp_path / "ours.duckdb"), Postgres(postgres_database), by_dlts_loader)
+    for number, taken in enumerate(run_dlt(scenario, tmp_path)):
+        for destination in ours:
+            destination.load(taken.package)
+            found = destination.tables()
+            assert found.keys() == taken.tables.keys()
+            for name, rows in taken.tables.items():
+                assert found[name] == rows, f"{destination}: load {number}, table {name}"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
+def test_sqlite_and_mariadb_have_the_rows_of_dlt(scenario: Scenario, maria: MariaDb, tmp_path: Path) -> None:
+    ours = (Sqlite(tmp_path / "ours.db"), maria)
     for number, taken in enumerate(run_dlt(scenario, tmp_path)):
         for destination in ours:
             destination.load(taken.package)

@@ -96,7 +96,31 @@ class MySqlSession(SqlDefaults):
 
     @property
     def merges(self) -> bool:
+        return self.is_mariadb  # MySQL reads a temporary table once in a statement, and merges read theirs twice
+
+    @property
+    def has_merge_statement(self) -> bool:
         return False
+
+    @property
+    def tie(self) -> str:
+        return "NULL"  # the engine has chosen of rows with one key, and a row has no text here
+
+    @property
+    def takes_moments_as_texts(self) -> bool:
+        return True
+
+    @property
+    def is_mariadb(self) -> bool:
+        """Whether the server is MariaDB."""
+        return "mariadb" in self.connection.get_server_info().lower()
+
+    def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:
+        stated = ", ".join(f"o.{name} = n.{name}" for name in columns)
+        return f"UPDATE {target} AS o JOIN {source} AS n ON {match} SET {stated}"
+
+    def delete_from(self, target: str, condition: str) -> str:
+        return f"DELETE o FROM {target} AS o WHERE {condition}"
 
     def column_type(self, column: Column) -> str:
         return column_type(column)
@@ -196,7 +220,7 @@ def text_of(written: Any) -> str:
 
 def json_columns(session: MySqlSession, dataset: str) -> frozenset[tuple[str, str]]:
     """Return the columns that MariaDB keeps as texts which a check holds to JSON."""
-    if "mariadb" not in session.connection.get_server_info().lower():
+    if not session.is_mariadb:
         return frozenset()
     asked = "select table_name, check_clause from information_schema.check_constraints where constraint_schema = %s"
     rows = ((table, _JSON_CHECK.fullmatch(text_of(clause))) for table, clause in session.query(asked, dataset))

@@ -90,8 +90,16 @@ class SqliteDatabase(SqlDefaults):
         return False
 
     @property
-    def merges(self) -> bool:
+    def has_merge_statement(self) -> bool:
         return False
+
+    @property
+    def tie(self) -> str:
+        return "n.rowid"
+
+    @property
+    def takes_moments_as_texts(self) -> bool:
+        return True
 
     def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are JSON texts
         return None
