@@ -94,6 +94,7 @@ class RootKeys:
         system_prefix: how the names of dlt's own tables begin.
         is_loaded: whether the data is loaded, so that merges find nested rows by the key of their root row.
         found: what each root table passes on: columns with their names below.
+        askers: the tables that have a column for the key, as far as they were looked at; empty before the first one.
     """
 
     drafts: Mapping[str, TableDraft]
@@ -102,11 +103,12 @@ class RootKeys:
     system_prefix: str
     is_loaded: bool
     found: dict[str, dict[str, str]] = field(default_factory=dict)
+    askers: dict[str, TableDraft | None] = field(default_factory=dict)
 
     def ask(self, changed: TableDraft) -> tuple[str, Mapping[str, str]] | None:
         """Return the root table that passes its key on after a change of a table, with what it passes on."""
         root = self._root_of(changed)
-        if not (self._is_asked(root) or self._merges_below(root)) or root.name.startswith(self.system_prefix):
+        if not (self._is_asked(root, changed) or self._merges_below(root)) or root.name.startswith(self.system_prefix):
             return None
         row_key = root.first_with("row_key") or self.names.row_id
         columns = {row_key: self.names.root_id}
@@ -123,9 +125,12 @@ class RootKeys:
             tables.setdefault(name, {}).update(columns)
         return with_propagation_tables(normalizers, tables)
 
-    def _is_asked(self, root: TableDraft) -> bool:
-        chain = (draft for draft in self.drafts.values() if self._root_of(draft) is root)
-        return bool(self.config.root_key_propagation) or any(draft.first_with("root_key") for draft in chain)
+    def _is_asked(self, root: TableDraft, changed: TableDraft) -> bool:
+        # Of thousands of tables only the changed one is looked at again.
+        for draft in (changed,) if self.askers else self.drafts.values():
+            self.askers[draft.name] = draft if draft.first_with("root_key") else None
+        asking = filter(None, self.askers.values())
+        return bool(self.config.root_key_propagation) or any(self._root_of(draft) is root for draft in asking)
 
     def _merges_below(self, root: TableDraft) -> bool:
         """Return whether merges find nested rows by the key of their root row; not for ``scd2`` (docs/dlt.md §5.5)."""

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.inference.classes import NULL, OBJECT, classify, has_row_key, is_row_key, kind_of
@@ -262,18 +262,18 @@ def as_float(value: float) -> float | None:
 
 
 def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]) -> dict[Position, Any]:
-    """Cut each document down to the values that it is the first of, and drop documents that are first of nothing.
+    """Cut each document down to the values that are the first of their class, and drop documents without any.
 
     What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
     (``propagation`` in the config of dlt's normalizer).
     """
-    firsts: dict[Position, _Firsts] = {}
+    firsts: dict[Position, dict[Path, set[str]]] = {}
     for path, classes in paths.items():
         for name, seen in classes.items():
             firsts.setdefault(seen.first, {}).setdefault(path, set()).add(name)
     kept: dict[Position, Any] = {}
     for position in sorted(firsts.keys() & documents.keys()):
-        cut = _cut_row(documents[position], (), firsts[position], paths)
+        cut = _cut_row(documents[position], (), _Firsts(firsts[position]), paths)
         if cut is not _NOTHING:
             kept[position] = cut
     return kept
@@ -281,8 +281,33 @@ def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Positio
 
 _NOTHING: Any = object()
 
-_Firsts: TypeAlias = dict[Path, set[str]]
-"""Classes of values, by path."""
+_LONGEST_WITNESS: Final = 1 << 16
+
+
+class _Firsts:
+    """The classes of values that a document is the first of and that were not met yet, by path."""
+
+    def __init__(self, by_path: dict[Path, set[str]]) -> None:
+        self._by_path = by_path
+        self._left = Counter(path[:size] for path in by_path for size in range(len(path) + 1))
+
+    def are_left(self, path: Path) -> bool:
+        """Return whether any is left at a path or below: else nothing there needs to be looked at."""
+        return self._left[path] > 0
+
+    def take(self, value: Any, path: Path, paths: Mapping[Path, PathEvidence]) -> bool:
+        """Return whether a value is a first; the next one of its class is none."""
+        names = self._by_path.get(path)
+        if names is None:
+            return False
+        name = classify(value)
+        if name not in names:
+            return name not in paths[path]
+        names.discard(name)
+        if not names:
+            del self._by_path[path]
+            self._left.subtract(path[:size] for size in range(len(path) + 1))
+        return True
 
 
 def _cut_row(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvidence]) -> Any:
@@ -297,13 +322,13 @@ def _cut(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvide
     Args:
         value: what stands at ``path`` in a document.
         path: where it stands.
-        firsts: the classes that the document is the first of.
+        firsts: what the document is the first of, as far as it was not met yet.
         paths: all classes.
     """
-    # Most values are no first, or of the only class: to classify each takes a minute in rows of 10,000 columns.
-    is_first = path in firsts and (
-        len(paths[path]) == 1 or (name := classify(value)) in firsts[path] or name not in paths[path]
-    )
+    # Most values are no first: to classify each takes a minute in rows of 10,000 columns.
+    if not firsts.are_left(path):
+        return _NOTHING
+    is_first = firsts.take(value, path, paths)
     match value:
         case dict():
             parts = {key: _cut(item, (*path, key), firsts, paths) for key, item in value.items()}
@@ -314,11 +339,20 @@ def _cut(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvide
             kept = {key: value[key] if is_keyed and is_row_key(key) else part for key, part in parts.items()}
             return {key: part for key, part in kept.items() if part is not _NOTHING}
         case list():
-            elements = [_cut_row(item, (*path, ELEMENT), firsts, paths) for item in value]
+            below = (*path, ELEMENT)
+            elements = [_cut_row(item, below, firsts, paths) for item in value if firsts.are_left(below)]
             left = _first_of_each([item for item in elements if item is not _NOTHING])
             return left if left or is_first else _NOTHING
         case _:
-            return value if is_first else _NOTHING
+            return _shortened(value) if is_first else _NOTHING
+
+
+def _shortened(value: Any) -> Any:
+    """Return a text of megabytes by its beginning, where that is of the same class; any other value as it is."""
+    if not isinstance(value, str) or len(value) <= _LONGEST_WITNESS:
+        return value
+    start = value[:_LONGEST_WITNESS]
+    return start if classify(start) == classify(value) else value
 
 
 def _holds_list(value: Any) -> bool:
@@ -338,7 +372,7 @@ def _with_scalars(cut: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
                 if key in cut:
                     kept[key] = cut[key]
             case _:
-                kept[key] = item
+                kept[key] = _shortened(item)
     return kept
 
 

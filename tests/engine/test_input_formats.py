@@ -514,6 +514,23 @@ def test_a_broken_file_is_reported_by_its_name(spark: SparkSession, name: str, c
     assert name in str(error)
 
 
+def test_a_broken_parquet_file_is_reported_with_its_row_group_and_the_reason(spark: SparkSession) -> None:
+    rows = pyarrow.table({"id": range(100), "name": [f"text {number}" for number in range(100)]})
+    pyarrow.parquet.write_table(rows, "a.parquet", row_group_size=25)
+    start = pyarrow.parquet.read_metadata("a.parquet").row_group(2).column(1).data_page_offset
+    content = bytearray(Path("a.parquet").read_bytes())
+    content[start : start + 40] = b"\xff" * 40
+    Path("a.parquet").write_bytes(content)
+    found = scan_inputs(spark, find_inputs(["a.parquet"]), Sample(), counts_typed=False).evidence
+    assert found.documents == 100
+    error = failure(spark, "a.parquet")
+    assert isinstance(error, InputError)
+    assert "row group 3 of 4 (rows 51 to 75), column `name`: " in error.message
+
+    Path("b.parquet").write_bytes(content[:-20])
+    assert "the footer of the file cannot be read: parquet magic bytes not found" in failure(spark, "b.parquet").message
+
+
 def test_a_missing_table_is_reported(spark: SparkSession) -> None:
     assert str(failure(spark, "table:no.such")).startswith("there is no table `no`.`such`")
 

@@ -11,9 +11,11 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import Numbering, Typed
+from schemactl.engine.parquet_faults import reason_of
 from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
 from schemactl.engine.spark_types import SECOND_DIGITS
 from schemactl.engine.sql import quoted
+from schemactl.errors import InputError, Location
 
 ENDINGS = (".parquet",)
 
@@ -64,8 +66,11 @@ def _read_footer(file: Input) -> _Footer:
         return _Footer()
     try:
         schema = pyarrow.parquet.read_schema(file.path)
-    except (pyarrow.ArrowException, OSError):
-        return _Footer()  # Spark reports what is wrong with it, or reads it
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, NotImplementedError) or getattr(error, "errno", None) or "encrypted" in str(error):
+            return _Footer()  # Spark reads it, or reports why not
+        reason = reason_of(error)
+        raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
     digits = (
         (field.name, _SECOND_DIGITS[field.type.unit])

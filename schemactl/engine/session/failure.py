@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.engine.input import shown_path
+from schemactl.engine.parquet_faults import find_parquet_fault
 from schemactl.errors import EngineError, InputError, Location, SchemactlError
 from schemactl.examples import shown_error
 
@@ -189,6 +190,8 @@ def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> Schem
             hints = [kind.hint, where if kind.error is EngineError else None]
             uri = match.groupdict().get("uri")
             at = Location(shown_path(uri)) if uri else None
+            if at is not None and (fault := find_parquet_fault(at.path)) is not None:
+                message = f"{message}: {fault}"
             return kind.error(message, at=at, hint="; ".join(hint for hint in hints if hint) or None)
     return None
 

@@ -1,0 +1,62 @@
+"""Looks again at a Parquet file that Spark could not read: which row group, which column, and pyarrow's reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemactl.engine.input import MAGIC
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
+
+
+def find_parquet_fault(path: str) -> str | None:
+    """Return what is wrong with a local file; None where nothing is, or where it is no Parquet.
+
+    Row groups are read one by one, until one cannot be.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with Path(path).open("rb") as opened:
+            if MAGIC.get(opened.read(4)) != "parquet":
+                return None
+    except OSError:
+        return None
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        return reason_of(error)
+    with file:
+        first = 1
+        for number in range(file.num_row_groups):
+            rows = file.metadata.row_group(number).num_rows
+            if (reason := _fault_in_group(file, number)) is not None:
+                place = f"row group {number + 1} of {file.num_row_groups} (rows {first:,} to {first + rows - 1:,})"
+                return f"{place}, {reason}"
+            first += rows
+    return None
+
+
+def _fault_in_group(file: pyarrow.parquet.ParquetFile, number: int) -> str | None:
+    import pyarrow
+
+    columns = [file.schema.column(at).path for at in range(len(file.schema))]
+    for column in columns:
+        try:
+            file.read_row_group(number, columns=[column], use_threads=False)
+        except (pyarrow.ArrowException, OSError) as error:
+            return f"column `{column}`: {reason_of(error)}"
+    return None
+
+
+def reason_of(error: Exception) -> str:
+    r"""Return the first line of what pyarrow says, as the end of a sentence.
+
+    >>> reason_of(OSError("Corrupt snappy compressed data.\nmore"))
+    'corrupt snappy compressed data'
+    """
+    first = str(error).strip().partition("\n")[0].rstrip(" .:")
+    return f"{first[:1].lower()}{first[1:]}"
