@@ -22,6 +22,7 @@ PACKAGE = Path(schemactl.__file__).parent
 
 OF_OTHERS = {
     "x-dlt",  # a key of other formats, which holds what they cannot say
+    "x-schemactl-loaded",  # a mark in packages for dlt's loader
     "x-loader", "x-extractor",  # dlt's marks: it writes them and removes them
     "x-merge-source-filter", "x-merge-destination-scope", "x-merge-skip-unchanged-rows",  # dlt's; refused
 }  # fmt: skip
