@@ -70,11 +70,10 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
         warn(f"columns of one name, or of none, are read by their numbers in {_named(paths)}: {shown}{more}", paths)
 
 
-def warn_of_nanoseconds(values: Mapping[str, int]) -> None:
-    """Report how many values of which columns are cut to microseconds, Spark's own unit."""
+def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanoseconds are cut to microseconds") -> None:
+    """Report how many values of which columns lose nanoseconds."""
     if values:
-        shown = ", ".join(f"{count:,} in `{name}`" for name, count in values.items())
-        warn(f"timestamps with nanoseconds are cut to microseconds: {shown}")
+        warn(f"{where}: " + ", ".join(f"{count:,} in `{name}`" for name, count in values.items()))
 
 
 def warn(message: str, paths: Sequence[str] = ()) -> None:

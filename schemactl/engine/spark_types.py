@@ -35,6 +35,13 @@ _PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {
 SECOND_DIGITS: Final = "second_digits"
 """In the metadata of a column of timestamps: how many digits of a second its source has, where Spark has more."""
 
+NANOSECONDS: Final = "nanoseconds"
+"""In the metadata of a column of integers: it holds timestamps, counted in nanoseconds since 1970; which of Spark's."""
+_IN_NANOSECONDS: Final[dict[str, T.DataType]] = {
+    "timestamp_ltz": T.TimestampType(),
+    "timestamp_ntz": T.TimestampNTZType(),
+}
+
 
 def typed_columns(row: T.StructType) -> dict[Path, dict[str, Any]]:
     """Return dlt's column properties of every column of a row, by path, in the row's order.
@@ -55,7 +62,8 @@ def _columns(data_type: T.DataType, path: Path) -> Iterator[tuple[Path, dict[str
         case T.StructType():
             for field in data_type.fields:
                 coarse = {"precision": field.metadata[SECOND_DIGITS]} if SECOND_DIGITS in field.metadata else {}
-                for inner, properties in _columns(field.dataType, (*path, field.name)):
+                of = _IN_NANOSECONDS.get(field.metadata.get(NANOSECONDS, ""), field.dataType)
+                for inner, properties in _columns(of, (*path, field.name)):
                     yield inner, {**properties, **coarse}
         case T.ArrayType():
             yield from _columns(data_type.elementType, (*path, ELEMENT))

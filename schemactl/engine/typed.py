@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from schemactl.engine.input import shown_path
 from schemactl.engine.input_formats import FAULT, FILE, Numbering, Typed
-from schemactl.engine.spark_types import typed_columns
+from schemactl.engine.spark_types import NANOSECONDS, typed_columns
 from schemactl.engine.sql import literal, quoted
 from schemactl.inference.paths import ELEMENT, Path
 
@@ -27,7 +27,7 @@ class TypedRows:
     """Rows for workers.
 
     Attributes:
-        frame: the columns under names of no meaning, and after them ``file`` and ``block`` (``kernel.read_rows``).
+        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.read_rows`` knows.
         names: what the columns are called.
         whole: the paths whose values come as JSON texts.
     """
@@ -42,7 +42,8 @@ def typed_rows(batch: Typed, wanted: Set[str | None] | None = None) -> TypedRows
     columns = [each for each in columns_of(batch) if wanted is None or each.name in wanted]
     # PySpark looks columns up by their names, which it cannot do with all of them.
     values = [
-        F.expr(_arrow_sql(column.dataType, quoted(column.name))).alias(f"c{at}") for at, column in enumerate(columns)
+        F.expr(_arrow_sql(column.dataType, quoted(column.name))).alias(f"{column.metadata.get(NANOSECONDS, 'c')}{at}")
+        for at, column in enumerate(columns)
     ]
     whole = frozenset(path for column in columns for path in _variants(column.dataType, (column.name,)))
     placed = batch.frame.select(*values, *place_of(batch))

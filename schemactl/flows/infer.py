@@ -253,6 +253,7 @@ def collected(
         yield _checked([Data(part.request, each) for part, each in zip(parts, saved, strict=True)])
         return
     from schemactl.engine import session
+    from schemactl.engine.reading.typed import warn_of_nanoseconds
     from schemactl.engine.scan import scan_inputs
 
     progress("starting Spark", None)
@@ -273,6 +274,8 @@ def collected(
         found: list[Data] = []
         for part, known in zip(parts, saved, strict=True):
             scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
+            for rows in scan.typed:
+                warn_of_nanoseconds(rows.batch)
             check_bad_records(scan, part.request.on_bad_record)
             check_documents(part.request.sources, {**known.files, **scan.files})
             for each in dispatched(part.request, scan, before):

@@ -102,7 +102,9 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
         fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
         parts = tuple(part for part in fresh if part.inputs)
         files = remember(new)
-    call = Call(request, folder, target, Load(load_id, datetime.now(UTC)), before, parts, files, seen)
+    call = Call(
+        request, folder, target, Load(load_id, datetime.now(UTC), target.destination.stored), before, parts, files, seen
+    )
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
     # What becomes of longer names is known once the data is.

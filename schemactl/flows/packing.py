@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from schemactl.normalization.report import NormalizeReport, OverwriteFinding, Ta
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import Schema, Table, ancestors, root_of
+from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema, Table, ancestors, root_of
 
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRejects, WrittenRows
@@ -34,10 +35,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one load goes by: its id, and when it is made (UTC)."""
+    """What one load goes by.
+
+    Attributes:
+        id: its id.
+        inserted_at: when it is made (UTC).
+        stored: what its destination keeps of a column (``Destination.stored``).
+    """
 
     id: str
     inserted_at: datetime
+    stored: Callable[[Column], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +92,24 @@ def make_rows(
     Raises:
         EngineError: Spark failed.
     """
-    from schemactl.engine.input_warnings import warn_of_nanoseconds
+    from schemactl.engine.input_warnings import warn_of_cuts
     from schemactl.engine.package import write_rows
     from schemactl.kernel.outcome import LoadTime
 
-    written = write_rows(spark, scan, plans, LoadTime(load.id, load.inserted_at), folder, progress)
+    kept = {tables: plan.with_columns(partial(_as_kept, load)) for tables, plan in plans.items()}
+    written = write_rows(spark, scan, kept, LoadTime(load.id, load.inserted_at), folder, progress)
     cut = sorted(item for rows in written.values() for item in rows.cut.items())
-    warn_of_nanoseconds({f"{table}.{column}": count for (table, column), count in cut})
+    warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
     return {tables: _made(rows, plans[tables]) for tables, rows in written.items()}
+
+
+def _as_kept(load: Load, column: Column) -> Column:
+    """Return a column without nanoseconds that the destination would not keep."""
+    if column.data_type is not DataType.TIMESTAMP or (column.properties.get("precision") or 0) <= MICROSECOND_DIGITS:
+        return column
+    if (load.stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
+        return column
+    return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
 
 
 def _made(rows: WrittenRows, plan: Plan) -> Made:

@@ -17,7 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.kernel.kinds import KindValues
-from schemactl.kernel.stored import CLOCK, INSTANT, NAIVE, decimal_size, stored_type, stored_value
+from schemactl.kernel.stored import (
+    CLOCK,
+    INSTANT,
+    NAIVE,
+    cut_to_microseconds,
+    decimal_size,
+    keeps_nanoseconds,
+    stored_type,
+    stored_value,
+)
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType
 
@@ -57,9 +66,10 @@ class Coercion:
     def _coerced(self, values: KindValues) -> pa.Array:
         if values.array is None:
             return self._by_python(values.listed)
-        found = self._cast(values.array, self._column) if self._cast is not None else None
+        array = values.array if keeps_nanoseconds(self._column) else cut_to_microseconds(values.array)
+        found = self._cast(array, self._column) if self._cast is not None else None
         if found is None:
-            return self._array_by_python(values.array)
+            return self._array_by_python(array)
         cast, odd = found
         if odd is None:
             return cast
@@ -70,6 +80,7 @@ class Coercion:
             return pa.nulls(len(array), stored_type(self._column))
         if pa.types.is_floating(array.type):
             return self._by_python(array.to_pylist())
+        array = cut_to_microseconds(array)
         encoded = array.dictionary_encode()
         return self._by_python(encoded.dictionary.to_pylist()).take(encoded.indices)
 
@@ -102,23 +113,36 @@ class Coercion:
 
 
 def loses_nanoseconds(values: KindValues, found: pa.Array) -> np.ndarray[Any, Any] | None:
-    """Return which texts have nanoseconds that the timestamps or times made of them lack; None where none has.
+    """Return which values have nanoseconds that the timestamps or times made of them lack; None where none has.
 
-    dlt's own values have microseconds, so it cuts them too (docs/differences.md).
+    dlt's own values have microseconds, so it cuts those of texts too (docs/differences.md).
 
     Args:
         values: as they came.
         found: what they are coerced to, null where they are not.
     """
-    is_moment = pa.types.is_timestamp(found.type) or pa.types.is_time(found.type)
-    if values.kind is not DataType.TEXT or not is_moment or values.array is None:
+    is_moment = pa.types.is_timestamp(found.type)
+    if values.array is None or not (is_moment or pa.types.is_time(found.type)):
         return None
-    longest = pc.max(pc.utf8_length(values.array)).as_py() or 0
-    if longest < _SHORTEST_WITH_NANOSECONDS:
+    if values.kind is DataType.TEXT:
+        longest = pc.max(pc.utf8_length(values.array)).as_py() or 0
+        if longest < _SHORTEST_WITH_NANOSECONDS:
+            return None
+        has_nanoseconds = pc.match_substring_regex(values.array, _HAS_NANOSECONDS)
+    elif is_moment and pa.types.is_timestamp(values.array.type) and values.array.type.unit == "ns":
+        has_nanoseconds = _past_microseconds(values.array)
+    else:
         return None
-    is_cut = pc.and_(pc.match_substring_regex(values.array, _HAS_NANOSECONDS), pc.is_valid(found))
+    is_cut = pc.and_(has_nanoseconds, pc.is_valid(found))
+    if is_moment and found.type.unit == "ns":
+        is_cut = pc.and_(is_cut, pc.invert(_past_microseconds(found)))
     mask: np.ndarray[Any, Any] = pc.fill_null(is_cut, False).to_numpy(zero_copy_only=False)
     return mask if mask.any() else None
+
+
+def _past_microseconds(array: pa.Array) -> pa.Array:
+    """Return whether timestamps of nanoseconds have some past their microseconds."""
+    return pc.not_equal(array, cut_to_microseconds(array).cast(array.type))
 
 
 def text_of(value: Any) -> str:
@@ -205,7 +229,10 @@ def _epoch(array: pa.Array, column: Column) -> Cast:
     limits = pc.min_max(array).as_py()
     if limits["min"] is None or not _FIRST_SECOND <= limits["min"] <= limits["max"] <= _LAST_SECOND:
         return None
-    return pc.multiply(array, _MICROS).cast(INSTANT).cast(stored_type(column), safe=False), None
+    moments = pc.multiply(array, _MICROS).cast(INSTANT)
+    if column.data_type is DataType.DATE:
+        return moments.cast(pa.date32(), safe=False), None
+    return _moment_to_moment(moments, column)
 
 
 def _whole(array: pa.Array, column: Column) -> Cast:
@@ -232,7 +259,15 @@ def _decimal_to_decimal(array: pa.Array, column: Column) -> Cast:
 
 
 def _moment_to_moment(array: pa.Array, column: Column) -> Cast:
-    return array.cast(pa.int64()).cast(stored_type(column)), None
+    stored = stored_type(column)
+    try:
+        return array.cast(pa.timestamp(stored.unit, array.type.tz)).cast(pa.int64()).cast(stored), None
+    except pa.ArrowInvalid:  # nanoseconds have no room for them
+        return None
+
+
+def _day_to_moment(array: pa.Array, column: Column) -> Cast:
+    return _moment_to_moment(array.cast(INSTANT), column)
 
 
 def _split(array: pa.Array, usual: str, cast: Callable[[pa.Array], pa.Array]) -> Cast:
@@ -256,9 +291,10 @@ _DAY: Final = (
     "-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 )
 """Years that no offset takes out of the calendar."""
-_CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
-_IS_ZONED: Final = rf"^{_DAY}[T ]{_CLOCK}(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])\z"
-_IS_NAIVE: Final = rf"^{_DAY}(?:[T ]{_CLOCK})?\z"
+_SECONDS: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+_CLOCK: Final = rf"{_SECONDS}(?:\.[0-9]{{1,6}})?"
+_CLOCK_OF_NANOSECONDS: Final = rf"{_SECONDS}(?:\.[0-9]{{1,9}})?"
+_ZONE: Final = "(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])"
 _IS_DAY: Final = rf"^{_DAY}\z"
 _IS_CLOCK: Final = rf"^{_CLOCK}\z"
 _IS_INTEGER: Final = r"^-?[0-9]{1,18}\z"
@@ -288,14 +324,22 @@ def _text_to_decimal(array: pa.Array, column: Column) -> Cast:
 
 
 def _text_to_moment(array: pa.Array, column: Column) -> Cast:
-    first = next((text for text in array if text.is_valid), None)
-    is_naive = first is not None and not _ends_with_zone(first.as_py())
     stored = stored_type(column)
-
-    def cast(texts: pa.Array) -> pa.Array:
-        return texts.cast(NAIVE if is_naive else INSTANT).cast(pa.int64()).cast(stored)
-
-    return _split(array, _IS_NAIVE if is_naive else _IS_ZONED, cast)
+    clock = _CLOCK if stored.unit == "us" else _CLOCK_OF_NANOSECONDS
+    spellings = [(rf"^{_DAY}[T ]{clock}{_ZONE}\z", "UTC"), (rf"^{_DAY}(?:[T ]{clock})?\z", None)]
+    first = next((text.as_py() for text in array if text.is_valid), "Z")
+    if not _ends_with_zone(first):
+        spellings.reverse()
+    found, odd = None, array
+    for usual, zone in spellings:
+        of = pa.timestamp(stored.unit, zone)
+        split = _split(odd, usual, lambda texts, of=of: texts.cast(of).cast(pa.int64()).cast(stored))  # type: ignore[misc]
+        if split is None:
+            return None
+        found, odd = split[0] if found is None else pc.coalesce(found, split[0]), split[1]
+        if odd is None:
+            break
+    return found, odd
 
 
 def _ends_with_zone(text: str) -> bool:
@@ -342,6 +386,6 @@ _CASTS: Final[Mapping[tuple[DataType, DataType], Callable[[pa.Array, Column], Ca
     (DataType.TIMESTAMP, DataType.TIMESTAMP): _moment_to_moment,
     (DataType.TIMESTAMP, DataType.DATE): _to_stored,
     (DataType.DATE, DataType.DATE): _same,
-    (DataType.DATE, DataType.TIMESTAMP): _to_stored,
+    (DataType.DATE, DataType.TIMESTAMP): _day_to_moment,
     (DataType.TIME, DataType.TIME): _same,
 }

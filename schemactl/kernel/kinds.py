@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.values import kind as kind_of
-from schemactl.kernel.stored import CLOCK, INSTANT, NAIVE, encodable
+from schemactl.kernel.stored import CLOCK, INSTANT, NAIVE, encodable, python_values
 from schemactl.schema.types import DataType
 
 _KINDS: Final[Mapping[type, DataType]] = {
@@ -76,7 +76,7 @@ class KindValues:
 
     def at(self, index: int) -> Any:
         """Return the value of a row."""
-        return self.listed[index] if self.array is None else self.array[index].as_py()
+        return self.listed[index] if self.array is None else python_values(self.array.slice(index, 1))[0]
 
 
 def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bool = False) -> Iterator[KindValues]:
@@ -185,7 +185,8 @@ def array_values(array: pa.Array) -> KindValues | None:
         case None:
             return None
         case DataType.TIMESTAMP:
-            return KindValues(kind, array.cast(NAIVE if array.type.tz is None else INSTANT, safe=False))
+            unit = "ns" if array.type.unit == "ns" else "us"
+            return KindValues(kind, array.cast(pa.timestamp(unit, array.type.tz and "UTC")))
         case DataType.TIME:
             return KindValues(kind, array.cast(CLOCK, safe=False))
         case DataType.DECIMAL:

@@ -315,16 +315,26 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
 
     Args:
         batches: the columns of the source, and after them ``file`` (Spark's address) and ``block``; the rows of a block
-            follow one another.
+            follow one another. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are timestamps,
+            counted in nanoseconds since 1970.
         folder: the working folder of the command.
     """
     read: dict[tuple[str, int], int] = {}
-    for batch in batches:
+    for counted in batches:
+        batch = _with_timestamps(counted)
         files, blocks = batch.column("file"), batch.column("block")
         for start, end in _runs(files, blocks):
             key = shown_path(files[start].as_py(), folder), blocks[start].as_py()
             yield *key, read.get(key, 0), batch.slice(start, end - start)
             read[key] = read.get(key, 0) + end - start
+
+
+def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:
+    for at, name in enumerate(batch.schema.names):
+        if name.startswith("timestamp_"):
+            zone = "UTC" if name.startswith("timestamp_ltz") else None
+            batch = batch.set_column(at, name, batch.column(at).cast(pa.timestamp("ns", zone)))
+    return batch
 
 
 def _pickled(part: Part) -> pa.RecordBatch:

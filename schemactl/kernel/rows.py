@@ -22,7 +22,7 @@ from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
 from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, describe_rejects
-from schemactl.kernel.stored import arrow_type, notes_of, spark_notes
+from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema.coercion import coerce
@@ -62,7 +62,7 @@ class Chunk:
         """The documents with what stands in ``columns``."""
         if not self.columns:
             return self.documents
-        stated = {key: column.to_pylist() for key, column in self.columns.items()}
+        stated = {key: python_values(column) for key, column in self.columns.items()}
         listed = [
             stated[name] if name in stated else [document[name] for document in self.documents] for name in self.names
         ]
@@ -269,7 +269,7 @@ class _Frame:
         own: list[Any] = [None] * self.size
         for up, path in cells:
             found = self.column(up, path)
-            values = found.to_pylist() if isinstance(found, pa.Array) else found
+            values = python_values(found) if isinstance(found, pa.Array) else found
             own = [new if new is not None else old for new, old in zip(values, own, strict=True)]
         is_object = [True] * self.size if self.chunk.columns and self.above is None else self._are_objects
         texts = [_key_text(key) if key and it else None for key, it in zip(own, is_object, strict=True)]
@@ -311,7 +311,7 @@ class _Frame:
         last: list[Any] = [None] * self.size
         for cell, up, path in cells:
             found = self.column(up, path)
-            values = found.to_pylist() if isinstance(found, pa.Array) else found
+            values = python_values(found) if isinstance(found, pa.Array) else found
             if not path and not up:
                 values = [None if type(value) is dict else value for value in values]
             pairs = zip(values, last, strict=True)
@@ -784,7 +784,7 @@ class _Level:
         at = np.arange(frame.size)
         indexes = frame.list_indexes(at)
         table, schema = self.rows.table, self.maker.schemas[self.rows.table]
-        compared = [arrays[schema.names.index(column)] for column in self.maker.compared[table]]
+        compared = [_countable(arrays[schema.names.index(column)]) for column in self.maker.compared[table]]
         columns = {
             "ordinal": ordinals,
             "file": pa.repeat(frame.chunk.file, frame.size),
@@ -860,6 +860,11 @@ def _cast_one(array: pa.Array, of: pa.DataType) -> pa.Array:
         return array.cast(of)
     except pa.ArrowInvalid:
         return pa.nulls(len(array), of)
+
+
+def _countable(array: pa.Array) -> pa.Array:
+    """Return timestamps of nanoseconds, which PySpark has no class for, as integers of the same order."""
+    return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) and array.type.unit == "ns" else array
 
 
 def _row_text(value: Any) -> str:

@@ -9,14 +9,19 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemactl.normalization.plan import Plan
 from schemactl.schema.coercion import coerce
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
-from schemactl.schema.types import Column, DataType
+from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType
 
 DECIMAL_DIGITS: Final = 38
 DECIMAL_SCALE: Final = 9
+
+_FIRST_NANOSECOND: Final = datetime(1677, 9, 21, 0, 12, 44, tzinfo=UTC)
+_LAST_NANOSECOND: Final = datetime(2262, 4, 11, 23, 47, 16, tzinfo=UTC)
+"""What 64 bits hold of them, in whole seconds."""
 
 INSTANT: Final = pa.timestamp("us", "UTC")
 NAIVE: Final = pa.timestamp("us")
@@ -71,7 +76,8 @@ def stored_type(column: Column) -> pa.DataType:
         case DataType.WEI:
             return pa.decimal128(*decimal_size(column))
         case DataType.TIMESTAMP:
-            return NAIVE if is_naive(column) else INSTANT
+            unit = "ns" if keeps_nanoseconds(column) else "us"
+            return pa.timestamp(unit, None if is_naive(column) else "UTC")
         case None:
             raise ValueError(f"the column `{column.name}` has no data type yet")
         case data_type:
@@ -133,6 +139,27 @@ def is_naive(column: Column) -> bool:
     return column.properties.get("timezone") is False
 
 
+def keeps_nanoseconds(column: Column) -> bool:
+    """Return whether a column of timestamps is stored in nanoseconds."""
+    return (column.properties.get("precision") or 0) > MICROSECOND_DIGITS
+
+
+def python_values(array: pa.Array) -> list[Any]:
+    """Return Arrow's values as Python's, timestamps to the microsecond: Python's have no nanoseconds."""
+    listed: list[Any] = cut_to_microseconds(array).to_pylist()
+    return listed
+
+
+def cut_to_microseconds(array: pa.Array) -> pa.Array:
+    """Return timestamps of nanoseconds without those past microseconds, other arrays as they are."""
+    if not (pa.types.is_timestamp(array.type) and array.type.unit == "ns"):
+        return array
+    # Without their zone, whose rules Arrow would look up.
+    naive = array.cast(pa.int64()).cast(pa.timestamp("ns"))
+    micros = pc.floor_temporal(naive, unit="microsecond").cast(pa.timestamp("us")).cast(pa.int64())
+    return micros.cast(pa.timestamp("us", array.type.tz))
+
+
 def decimal_size(column: Column) -> tuple[int, int]:
     """Return the precision and scale that a column of decimals is stored with."""
     digits, scale = column.properties.get("precision"), column.properties.get("scale")
@@ -176,7 +203,10 @@ def stored_value(value: Any, column: Column) -> Any:
         case DataType.DECIMAL | DataType.WEI:
             return rounded(Decimal(value), *decimal_size(column))
         case DataType.TIMESTAMP:
-            return _moment(value, naive=is_naive(column))
+            moment = _moment(value, naive=is_naive(column))
+            if keeps_nanoseconds(column) and not _FIRST_NANOSECOND <= moment.replace(tzinfo=UTC) <= _LAST_NANOSECOND:
+                return None
+            return moment
         case DataType.JSON:
             return coerce(value, DataType.JSON, DataType.TEXT)
         case DataType.TEXT:

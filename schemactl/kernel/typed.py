@@ -18,7 +18,7 @@ from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, value_at
 from schemactl.kernel.kinds import natural_kind
 from schemactl.kernel.rows import Chunk
-from schemactl.kernel.stored import INSTANT, NAIVE
+from schemactl.kernel.stored import python_values
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 from schemactl.schema.typing.model import TypingTask
 
@@ -52,7 +52,7 @@ def rows_by_table(
         return
     key, *further = dispatch.path
     column = rows.column(names.index(key)) if key in names else pa.nulls(len(rows))
-    tables = dispatch.tables_of([value_at(value, further) for value in column.to_pylist()])
+    tables = dispatch.tables_of([value_at(value, further) for value in python_values(column)])
     for table in dict.fromkeys(tables):
         yield table, pa.array([each == table for each in tables])
 
@@ -211,10 +211,7 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: 
         element = structure.element if isinstance(structure, ListOf) else None
         inner = to_python(array.values, element, (*path, ELEMENT), whole)
         return [None if bounds is None else inner[slice(*bounds)] for bounds in _bounds(array)]
-    if pa.types.is_timestamp(of):
-        array = array.cast(NAIVE if of.tz is None else INSTANT, safe=False)
-    listed: list[Any] = array.to_pylist()
-    return listed
+    return python_values(array)
 
 
 def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: frozenset[Path]) -> list[Any]:

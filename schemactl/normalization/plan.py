@@ -7,8 +7,8 @@ single values alone: what kind a value has, and whether it can be coerced.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from schemactl.inference.identifiers import SystemNames
@@ -147,3 +147,27 @@ class Plan:
     names: SystemNames
     coerces: bool = True
     structures: Mapping[tuple[str, str], NestedType] = field(default_factory=dict)
+
+    def with_columns(self, change: Callable[[Column], Column]) -> Plan:
+        """Return the same plan for columns that are changed, all by one rule."""
+        tables = {
+            name: replace(table, columns={key: change(column) for key, column in table.columns.items()})
+            for name, table in self.tables.items()
+        }
+        return replace(self, tables=tables, rows=_rows_with(self.rows, change))
+
+
+def _rows_with(rows: Rows, change: Callable[[Column], Column]) -> Rows:
+    def changed(cell: Cell) -> Cell:
+        targets = {
+            kind: tuple(replace(target, column=change(target.column)) for target in found)
+            for kind, found in cell.targets.items()
+        }
+        return replace(cell, targets=targets)
+
+    return replace(
+        rows,
+        cells=tuple(map(changed, rows.cells)),
+        own_key=tuple(map(changed, rows.own_key)),
+        lists=tuple(_rows_with(below, change) for below in rows.lists),
+    )

@@ -35,6 +35,9 @@ class DataType(StrEnum):
     TIME = "time"
 
 
+MICROSECOND_DIGITS: Final = 6
+"""The precision of timestamps that need no more; past it they count nanoseconds (docs/dlt.md §9.3)."""
+
 VARIANT_ENDINGS: Final = tuple(f"v_{name}" for name in (*DataType, "complex"))
 """Last parts of the names of variant columns, with the name that ``json`` had before engine 10 (docs/dlt.md §6.5)."""
 

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.input_formats import INPUT_FORMATS, Documents
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.reading.typed import warn_of_nanoseconds
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.session.failure import explain_failure
 from schemactl.engine.spark_types import typed_columns
@@ -416,7 +417,17 @@ def test_nanoseconds_that_are_cut_are_counted(spark: SparkSession) -> None:
     whole = pyarrow.array([1000, 2000, None], pyarrow.timestamp("ns"))
     table = pyarrow.table({"at": zoned, "local": naive, "whole": whole})
     pyarrow.parquet.write_table(table, "a.parquet")
+    (rows,) = scan(spark, "a.parquet").typed
     with pytest.warns(LeftOutWarning, match="microseconds: 1 in `at`, 1 in `local`$"):
+        warn_of_nanoseconds(rows.batch)
+
+
+def test_nanoseconds_within_structs_and_lists_are_cut_and_counted(spark: SparkSession) -> None:
+    moments = pyarrow.array([1_700_000_000_123_456_789, 1000], pyarrow.int64()).cast(pyarrow.timestamp("ns"))
+    nested = pyarrow.StructArray.from_arrays([moments], ["at"])
+    lists = pyarrow.ListArray.from_arrays([0, 1, 2], moments)
+    pyarrow.parquet.write_table(pyarrow.table({"nested": nested, "lists": lists}), "a.parquet")
+    with pytest.warns(LeftOutWarning, match="are cut to microseconds: 1 in `nested`, 1 in `lists`$"):
         scan(spark, "a.parquet")
 
 

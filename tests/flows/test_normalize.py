@@ -19,6 +19,7 @@ from schemactl.flows.references import find_schemas
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop
+from schemactl.schema.hints import Hints, parse_column
 from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
@@ -382,3 +383,53 @@ def test_nanoseconds_of_texts_that_are_cut_are_reported(shop: Shop) -> None:
     assert [each.message for each in report.warnings] == [
         "timestamps with nanoseconds are cut to microseconds: 1 in `orders.at`"
     ]
+
+
+MOMENT, START = 1_700_000_000_123_456_789, 1_704_067_200_123_456_789
+
+
+def load_nanoseconds(shop: Shop, **asked: Any) -> NormalizeReport:
+    """Load timestamps of nanoseconds, out of Parquet and of texts, into columns that state them."""
+    hints = Hints((parse_column("at:timestamp(9),timezone=false"), parse_column("seen:timestamp(9)")))
+    counted = pyarrow.array([MOMENT, -1, None], pyarrow.int64())
+    moments = {"at": counted.cast(pyarrow.timestamp("ns")), "seen": counted.cast(pyarrow.timestamp("ns", "UTC"))}
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2, 3], **moments}), "a.parquet")
+    text = "2024-01-01T00:00:00.123456789"
+    shop.write("b.jsonl", {"id": 4, "at": text, "seen": f"{text}Z"}, {"id": 5, "at": f"{text}Z"})
+    return shop.load("a.parquet", "b.jsonl", hints=hints, **asked)
+
+
+def test_nanoseconds_are_kept_where_the_destination_keeps_them(shop: Shop) -> None:
+    report = load_nanoseconds(shop)
+    assert (report.rows_loaded, report.warnings) == (5, ())
+    found = duckdb.sql("""select id, epoch_ns("at"), epoch_ns(seen) from 'warehouse/orders/*.parquet' order by id""")
+    assert found.fetchall() == [
+        (1, MOMENT, MOMENT), (2, -1, -1), (3, None, None), (4, START, START), (5, START, None)
+    ]  # fmt: skip
+
+
+def test_nanoseconds_that_a_destination_cuts_are_counted(shop: Shop) -> None:
+    report = load_nanoseconds(shop, to="duckdb:///shop.duckdb")
+    # DuckDB has no type with a time zone for them.
+    assert [each.message for each in report.warnings] == [
+        "timestamps with nanoseconds are cut to microseconds: 3 in `orders.seen`"
+    ]
+    with duckdb.connect("shop.duckdb") as database:
+        query = 'select id, epoch_ns("at"), epoch_ns(seen) from shop.shop.orders order by id'
+        found = database.execute(query).fetchall()
+    micros = (MOMENT // 1000 * 1000, -1000, None, START // 1000 * 1000, None)
+    assert found == list(zip(range(1, 6), (MOMENT, -1, None, START, START), micros, strict=True))
+
+
+@pytest.mark.parametrize("to", ["warehouse", "duckdb:///shop.duckdb"])
+def test_rows_that_nanoseconds_order_are_deduplicated(shop: Shop, to: str) -> None:
+    hints = Hints(
+        (parse_column("id:bigint,primary_key"), parse_column("at:timestamp(9),timezone=false,dedup_sort=desc")), "merge"
+    )
+    texts = [f"2024-01-01T00:00:00.12345678{digit}" for digit in (7, 9, 8)]
+    shop.load(shop.write("a.jsonl", *({"id": 1, "at": text} for text in texts)), hints=hints, to=to)
+    shop.load(shop.write("b.jsonl", {"id": 1, "at": texts[0]}, {"id": 2, "at": texts[0]}), to=to)
+    with duckdb.connect("shop.duckdb" if to != "warehouse" else ":memory:") as database:
+        table = "shop.shop.orders" if to != "warehouse" else "'warehouse/orders/*.parquet'"
+        found = database.execute(f'select id, epoch_ns("at") % 1000 from {table} order by id').fetchall()
+    assert found == [(1, 787), (2, 787)]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from schemactl.kernel.coercion import Coercion
-from schemactl.kernel.kinds import split_by_kind
+from schemactl.kernel.coercion import Coercion, loses_nanoseconds
+from schemactl.kernel.kinds import array_values, split_by_kind
 from schemactl.kernel.stored import stored_type
 from schemactl.schema.types import Column, DataType
 
@@ -116,3 +116,70 @@ def test_exact_columns_take_what_they_hold_as_it_is(properties, values, kept):
     column = Column("c", properties)
     given = [Decimal(value) for value in values] if column.data_type is DataType.DECIMAL else values
     assert [value is not None for value in outcomes(given, column.data_type, column, is_exact=True)] == kept
+
+
+NANOSECONDS = Column("at", {"data_type": DataType.TIMESTAMP, "precision": 9})
+
+
+def in_nanoseconds(values, kind, **hints):
+    column = Column("at", {**NANOSECONDS.properties, **hints})
+    (found,) = split_by_kind(values, [str(kind)])
+    made = Coercion(kind, column)(found)
+    assert made.type == pa.timestamp("ns", None if hints else "UTC")
+    return made.cast(pa.int64()).to_pylist()
+
+
+def test_texts_keep_nanoseconds_where_the_column_has_them():
+    texts = ["2024-01-01T00:00:00.123456789Z", "2024-01-01 02:00:00.000000001+02:00", "2024-01-01T00:00:00.5", None]
+    start = 1_704_067_200_000_000_000
+    expected = [start + 123_456_789, start + 1, start + 500_000_000, None]
+    assert in_nanoseconds(texts, DataType.TEXT) == expected
+    assert in_nanoseconds(texts, DataType.TEXT, timezone=False) == expected
+    assert in_nanoseconds(texts[::-1], DataType.TEXT) == expected[::-1]
+
+
+def test_spellings_that_python_reads_are_moments_among_nanoseconds():
+    assert in_nanoseconds(["2024-W01-1", "1700000000", "2024-01-01T00:00:00,5Z"], DataType.TEXT) == [
+        1_704_067_200_000_000_000, 1_700_000_000_000_000_000, 1_704_067_200_500_000_000
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1500-01-01T00:00:00Z", "2024-01-01T00:00:00Z"], DataType.TEXT),
+        ([-14_831_769_600, 1_704_067_200], DataType.BIGINT),
+        ([date(1500, 1, 1), date(2024, 1, 1)], DataType.DATE),
+        ([datetime(1500, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, tzinfo=UTC)], DataType.TIMESTAMP),
+    ],
+)
+def test_moments_that_nanoseconds_cannot_count_are_left(values, kind):
+    assert in_nanoseconds(values, kind) == [None, 1_704_067_200_000_000_000]
+
+
+def test_nanoseconds_of_arrow_are_kept_or_cut_downwards():
+    moments = pa.array([1_700_000_000_123_456_789, -1, None], pa.timestamp("ns", "UTC"))
+    values = array_values(moments)
+    assert Coercion(DataType.TIMESTAMP, NANOSECONDS)(values).equals(moments)
+    micros = Coercion(DataType.TIMESTAMP, Column("at", {"data_type": DataType.TIMESTAMP}))(values)
+    assert micros.cast(pa.int64()).to_pylist() == [1_700_000_000_123_456, -1, None]
+    day = Coercion(DataType.TIMESTAMP, Column("at", {"data_type": DataType.DATE}))(values)
+    assert day.to_pylist() == [date(2023, 11, 14), date(1969, 12, 31), None]
+    text = Coercion(DataType.TIMESTAMP, Column("at", {"data_type": DataType.TEXT}))(values)
+    assert text.to_pylist() == ["2023-11-14T22:13:20.123456+00:00", "1969-12-31T23:59:59.999999+00:00", None]
+    assert values.at(0) == datetime(2023, 11, 14, 22, 13, 20, 123_456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("precision", "lost"), [(None, [True, False, True]), (9, [False, False, True])])
+def test_nanoseconds_that_are_lost_are_found(precision, lost):
+    texts = ["2024-01-01T00:00:00.123456789Z", "2024-01-01T00:00:00.123456000Z", "2024-01-01T00:00:00.1234567891Z"]
+    column = Column("at", {"data_type": DataType.TIMESTAMP, "precision": precision})
+    (values,) = split_by_kind(texts, ["text"])
+    assert loses_nanoseconds(values, Coercion(DataType.TEXT, column)(values)).tolist() == lost
+
+
+def test_nanoseconds_of_arrow_that_are_lost_are_found():
+    values = array_values(pa.array([1_700_000_000_123_456_789, 1000, None], pa.timestamp("ns")))
+    micros = Coercion(DataType.TIMESTAMP, Column("at", {"data_type": DataType.TIMESTAMP}))(values)
+    assert loses_nanoseconds(values, micros).tolist() == [True, False, False]
+    assert loses_nanoseconds(values, Coercion(DataType.TIMESTAMP, NANOSECONDS)(values)) is None

@@ -9,7 +9,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input_formats import FILE, Numbering, Typed
-from schemactl.engine.input_warnings import warn_of_nanoseconds
+from schemactl.engine.input_warnings import warn_of_cuts
+from schemactl.engine.spark_types import NANOSECONDS
+from schemactl.engine.sql import quoted
 
 _NANOSECONDS = re.compile(r"\b(timestamp_[ln]tz)\(\d+\)")
 
@@ -26,28 +28,39 @@ def typed_batch(frame: DataFrame, file: Column, numbering: Numbering) -> Typed:
 
 
 def _known_columns(frame: DataFrame) -> list[Column]:
-    """Return the columns; those that hold timestamps of nanoseconds, which PySpark cannot name, with microseconds."""
+    """Return the columns, those of types that PySpark has no class for in one that it has.
+
+    Timestamps of nanoseconds are counted from 1970 (``spark_types.NANOSECONDS``). Inside structs, lists and maps they
+    are cut to microseconds, with a warning.
+    """
     columns: list[Column] = []
     losses: dict[str, Column] = {}
     for name, data_type in described_columns(frame):
-        column = F.col("`" + name.replace("`", "``") + "`")
-        known = _NANOSECONDS.sub(r"\1", data_type)
-        if known != data_type:
+        column = F.col(quoted(name))
+        if (found := _NANOSECONDS.fullmatch(data_type)) is not None:
+            column = F.unix_nanos(column).cast("bigint").alias(name, metadata={NANOSECONDS: found[1]})
+        elif (known := _NANOSECONDS.sub(r"\1", data_type)) != data_type:
             cut = column.cast(known)
             # Maps cannot be compared.
             if "map<" not in data_type:
                 losses[name] = F.count_if(cut.cast(data_type) != column)
             column = cut.alias(name)
         columns.append(column)
-    _warn_of_losses(frame, losses)
+    warn_of_cuts(_count(frame, losses))
     return columns
 
 
-def _warn_of_losses(frame: DataFrame, losses: Mapping[str, Column]) -> None:
-    """Count the values that lose nanoseconds, and warn of them."""
-    counts = frame.agg(*losses.values()).first() if losses else None
-    if counts is not None:
-        warn_of_nanoseconds({name: count for name, count in zip(losses, counts, strict=True) if count})
+def warn_of_nanoseconds(batch: Typed) -> None:
+    """Warn of the timestamps that only columns which state it keep whole."""
+    names = [field.name for field in batch.frame.schema.fields if NANOSECONDS in field.metadata]
+    counts = _count(batch.frame, {name: F.count_if(F.col(quoted(name)) % 1000 != 0) for name in names})
+    warn_of_cuts(counts, "columns without `precision: 9` cut timestamps with nanoseconds to microseconds")
+
+
+def _count(frame: DataFrame, counted: Mapping[str, Column]) -> dict[str, int]:
+    """Return the counts that are not 0, by name."""
+    counts = frame.agg(*counted.values()).first() if counted else None
+    return {} if counts is None else {name: count for name, count in zip(counted, counts, strict=True) if count}
 
 
 def described_columns(frame: DataFrame) -> list[tuple[str, str]]:
