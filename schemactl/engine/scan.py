@@ -61,7 +61,7 @@ class ReadDocuments:
     Attributes:
         documents: the batch.
         before: by file, as people are shown it, and block how many records stand before the block in the file.
-        records: for the kernel: ``file``, ``block``, ``text`` and ``sampled``.
+        records: for the kernel (``partitions.records_of``).
     """
 
     documents: Documents
@@ -339,20 +339,21 @@ class _Documents:
     ) -> None:
         self.documents = documents
         self._spark = spark
-        share = sample.share_of(self._count(progress) if sample.records else 0)
-        text, sampled = F.col("text").cast("binary").alias("text"), is_sampled(share, "text").alias("sampled")
-        frame = documents.frame.select("file", "block", text, sampled)
+        frame = documents.records()
         self.records: Records = frame.toArrow().to_batches() if are_few else frame
+        self._share = sample.share_of(self._count(progress) if sample.records else 0)
 
     def located(self, function: str, **arguments: Any) -> _Located:
         """Run a function of ``kernel.partitions`` on all partitions."""
-        arguments["folder"] = str(FilePath.cwd())
-        parts = run_kernel(self._spark, self.records, "schemactl.kernel.partitions", function, **arguments)
-        return _Located(tuple(map(pickle.loads, parts)), self.documents.gaps)
+        arguments |= {"folder": str(FilePath.cwd()), "share": self._share}
+        return _Located(tuple(map(pickle.loads, self._run(function, **arguments))), self.documents.gaps)
 
     def _count(self, progress: Progress) -> int:
         progress("counting records", None)
-        return self.documents.frame.where(F.col("text").rlike(r"[^ \t\r\n]")).count()
+        return sum(map(int, self._run("count_partition")))
+
+    def _run(self, function: str, **arguments: Any) -> list[bytes]:
+        return run_kernel(self._spark, self.records, "schemactl.kernel.partitions", function, **arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,15 @@ from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
 from schemactl.flows.lineage import describe_lineage, save_lineage
 from schemactl.flows.normalize_call import Call
 from schemactl.flows.own_files import check_root
-from schemactl.flows.packing import Made, check_balance, kept_rejects, package_of, rejects_together, report_of
+from schemactl.flows.packing import (
+    Made,
+    check_balance,
+    kept_rejects,
+    overwrites_of,
+    package_of,
+    rejects_together,
+    report_of,
+)
 from schemactl.flows.progress import Progress
 from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
 from schemactl.flows.request import InferRequest
@@ -139,8 +147,13 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path)
             if report.stops:
                 return _stopped(merge_reports(reports))
             check_root(basis.evolution.resolution.root)
+        plans = [basis.plan() for basis in bases]
+        met = [overwrites_of(plan, basis.data.evidence) for plan, basis in zip(plans, bases, strict=True)]
+        if any(met):
+            found_met = zip(reports, met, strict=True)
+            return merge_reports([replace(report, overwrites=each) for report, each in found_met])
         call.target.destination.check_tables(call.target.url, bases[-1].evolution.stored)
-        _remake(bases, made, staging / str(number))
+        _remake(bases, plans, made, staging / str(number))
         reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
         further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]
         if None in further:
@@ -165,9 +178,8 @@ def _look_at_rows(
     return None if roomier is None else (roomier.data, roomier.unfilled)
 
 
-def _remake(bases: Sequence[_Basis], made: dict[int, tuple[Plan, Made]], staging: Path) -> None:
+def _remake(bases: Sequence[_Basis], plans: Sequence[Plan], made: dict[int, tuple[Plan, Made]], staging: Path) -> None:
     """Make the rows of plans that are new, those of data that is read together in one go."""
-    plans = [basis.plan() for basis in bases]
     new = [at for at, plan in enumerate(plans) if at not in made or made[at][0] != plan]
     for number, make in enumerate(dict.fromkeys(bases[at].data.make for at in new)):
         together = [at for at in new if bases[at].data.make is make]

@@ -17,10 +17,12 @@ from schemactl.errors import EngineError, InputError
 from schemactl.examples import shown
 from schemactl.flows.evolution import Evolution
 from schemactl.flows.progress import Progress
+from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import format_path
 from schemactl.inference.report import InferenceReport, ViolationFinding
 from schemactl.inference.values import room_for
 from schemactl.kernel.dispatch import Tables
+from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
@@ -210,6 +212,11 @@ def _unfit(unfit: Unfit, schema: Schema) -> UnfitFinding:
         first=unfit.first,
         example=_shown(unfit.example, schema, unfit.table, unfit.column),
     )
+
+
+def overwrites_of(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
+    """Return what overwrites one another for certain, as evidence shows before any row is made."""
+    return tuple(map(_overwritten, find_certain_overwrites(plan, evidence)))
 
 
 def _overwritten(met: Overwritten) -> OverwriteFinding:

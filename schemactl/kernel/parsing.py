@@ -43,6 +43,9 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
     Integers are exact at any size up to 1,000 digits, of equal keys the last one counts, a number past all doubles is
     an infinity; ``NaN``, ``Infinity`` and halves of surrogate pairs are no JSON.
     """
+    if len(texts) == 1:
+        # To join a large one to nothing would only copy it.
+        return _parse_each(texts)
     joined = b"[[" + _BETWEEN.join(texts) + b",%d]]" % _MARK
     if _may_hold_long_integer(joined):
         return _parse_each(texts)

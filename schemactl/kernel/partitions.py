@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,11 +19,13 @@ import pyarrow.compute as pc
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, Piece
+from schemactl.kernel.files import UnreadableFileError, read_share
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
+from schemactl.memory import largest_document
 
 AT_ONCE: Final = 1000
 """Records that are parsed together: what they become stays in the processor's cache."""
@@ -33,6 +36,9 @@ MAX_BAD_RECORDS: Final = 20
 """Bad records that are shown; all are counted."""
 
 _SHOWN_OF_BAD: Final = 200
+
+_BUCKETS: Final = 1_000_000
+"""Records fall into these by their hash; a sample takes the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +97,9 @@ class RecordReader:
         bad_records: the first ones that cannot be read.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, share: float = 1) -> None:
         self._folder = folder
+        self._share = share
         self.blocks: dict[tuple[str, int], BlockCounts] = {}
         self.bad_records: list[BadRecord] = []
 
@@ -100,26 +107,21 @@ class RecordReader:
         """Yield the documents; positions count from the beginning of their block (``BLOCK_SHIFT``).
 
         Args:
-            batches: columns ``file``, ``block``, ``text`` (binary) and ``sampled``; the records of a block follow one
-                another.
+            batches: as of ``records_of``.
         """
         with without_garbage_collection():
-            for batch in batches:
-                yield from self._read_batch(batch)
+            for address, block, texts in records_of(batches):
+                if len(texts) and (largest := max(map(len, texts))) > largest_document():
+                    sizes = f"{largest >> 20:,} MB, and no more than {largest_document() >> 20:,} MB can be parsed here"
+                    raise UnreadableFileError(f"{address}: a document has {sizes}")
+                file = shown_path(address, self._folder)
+                for start in range(0, len(texts), AT_ONCE):
+                    yield from self._parse(file, block, texts[start : start + AT_ONCE])
 
-    def _read_batch(self, batch: pa.RecordBatch) -> Iterator[Piece]:
-        files, blocks, texts, sampled = (batch.column(name) for name in ("file", "block", "text", "sampled"))
-        is_whole = sampled.true_count == len(sampled)
-        for start, end in _runs(files, blocks):
-            file, block = shown_path(files[start].as_py(), self._folder), blocks[start].as_py()
-            for first, last in _pieces(texts, start, end):
-                size = last - first
-                taken = None if is_whole else sampled.slice(first, size).to_pylist()
-                yield from self._parse(file, block, texts.slice(first, size).to_pylist(), taken)
-
-    def _parse(self, file: str, block: int, texts: list[bytes], taken: list[bool] | None) -> Iterator[Piece]:
+    def _parse(self, file: str, block: int, texts: list[bytes]) -> Iterator[Piece]:
         counts = self.blocks.setdefault((file, block), BlockCounts())
         base = (block << BLOCK_SHIFT) + counts.lines
+        taken = None if self._share >= 1 else [is_sampled(text, self._share) for text in texts]
         kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
         sampled = texts if taken is None else [texts[at] for at in kept]
         parsed = parse_texts(sampled)
@@ -235,10 +237,10 @@ class Part:
 
 
 def observe_partition(
-    batches: Iterable[pa.RecordBatch], folder: str, options: ReadOptions = AS_THEY_ARE
+    batches: Iterable[pa.RecordBatch], folder: str, share: float = 1, options: ReadOptions = AS_THEY_ARE
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table."""
-    reader, shares, sorter = RecordReader(folder), Shares(), Sorter(options)
+    reader, shares, sorter = RecordReader(folder, share), Shares(), Sorter(options)
     errors: Errors = {}
     rejected: Counter[str] = Counter()
     for each in sorter.sort(reader.read(batches)):
@@ -256,11 +258,17 @@ def observe_partition(
     yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected))
 
 
+def count_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield one row with the number of records of a partition that are not blank, as text."""
+    count = sum(not is_blank(text) for _, _, texts in records_of(batches) for text in texts)
+    yield pa.RecordBatch.from_arrays([pa.array([str(count).encode()], pa.binary())], ["part"])
+
+
 def recount_partition(
-    batches: Iterable[pa.RecordBatch], folder: str, asked: Sequence[Scalars | Absences]
+    batches: Iterable[pa.RecordBatch], folder: str, asked: Sequence[Scalars | Absences], share: float = 1
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with the pickled ``Part`` of a partition, which has a tally for each question."""
-    reader, recount = RecordReader(folder), Recount(asked)
+    reader, recount = RecordReader(folder, share), Recount(asked)
     for piece in reader.read(batches):
         recount.add(piece.documents, piece.positions)
     yield _pickled(Part(recount.tallies(), reader.blocks))
@@ -342,6 +350,35 @@ def _pickled(part: Part) -> pa.RecordBatch:
     # To make an array of a Python value, pyarrow imports pandas first: as long as a megabyte takes to observe.
     buffers = [None, pa.py_buffer(array("i", [0, len(pickled)])), pa.py_buffer(pickled)]
     return pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.binary(), 1, buffers)], ["message"])
+
+
+def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, list[bytes]]]:
+    """Yield address of the file, number of the block, and records that follow one another, some megabytes at most.
+
+    Args:
+        batches: what workers open, column ``share`` (``files.read_share``); or what was read for them: records in
+            pieces (``files.PIECES``), or one by one, columns ``file``, ``block`` and ``text`` (binary), the records of
+            a block together.
+    """
+    for batch in batches:
+        match batch.schema.names:
+            case ["share"]:
+                for share in batch.column("share").to_pylist():
+                    yield from read_share(share)
+            case [*names] if "texts" in names:
+                files, blocks = batch.column("file").to_pylist(), batch.column("block").to_pylist()
+                yield from zip(files, blocks, (each.as_py() for each in batch.column("texts")), strict=True)
+            case _:
+                files, blocks, texts = (batch.column(name) for name in ("file", "block", "text"))
+                for start, end in _runs(files, blocks):
+                    for first, last in _pieces(texts, start, end):
+                        taken = texts.slice(first, last - first).to_pylist()
+                        yield files[start].as_py(), blocks[start].as_py(), taken
+
+
+def is_sampled(text: bytes, share: float) -> bool:
+    """Return whether a record is of a sample, decided by its text alone: the same ones at any time, over all files."""
+    return crc32(text) % _BUCKETS < round(share * _BUCKETS)
 
 
 def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:

@@ -1,28 +1,127 @@
-"""Cuts one JSON document that is a list into its elements, a block of bytes at a time; nothing is parsed.
+"""Cuts texts into records, a block of bytes at a time: lines, or the elements of a list; nothing is parsed.
 
-Quotes, escapes and brackets are found by numpy; an element is whatever stands between two commas of the list itself.
+Quotes, escapes and brackets are found by ``bytes`` and numpy, never a character at a time; an element is whatever
+stands between two commas of the list itself. A part of a file is cut as the whole is (``ListPart``).
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import IO, Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 _Places: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+_Steps: TypeAlias = "np.ndarray[Any, np.dtype[np.int32]]"
+_Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
 _BLANKS: Final = b" \t\r\n"
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_QUOTE, _OPEN, _CLOSE, _COMMA, _BACKSLASH = 1, 2, 3, 4, 5
-_KINDS: Final = np.zeros(256, np.uint8)
-for _octets, _kind in ((b'"', _QUOTE), (b"[{", _OPEN), (b"]}", _CLOSE), (b",", _COMMA), (b"\\", _BACKSLASH)):
-    _KINDS[list(_octets)] = _kind
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_QUOTE: Final = ord('"')
+_MARKS: Final = b'"[]{}'
+_IS_MARK: Final = bytes(octet in _MARKS for octet in range(256))
+_NO_MARKS: Final = bytes(octet for octet in range(256) if octet not in _MARKS)
+_STEPS: Final = np.zeros(256, np.int32)
+_STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
+_SHOWN_OF_REST: Final = 1 << 20
+"""Bytes that are kept of what follows a list: it is a bad record, however long."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPart:
+    """What a reader of a part of a list has to know of what stands before.
+
+    Attributes:
+        depth: how many brackets are open; 0 once the list has ended.
+        is_in_text: whether a text is open.
+        is_begun: whether the list has just begun, so that its first element is one of the part.
+    """
+
+    depth: int
+    is_in_text: bool
+    is_begun: bool = False
+
+
+BEGUN: Final = ListPart(1, False, is_begun=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """How brackets and texts open and close in a part of a document, wherever the part stands.
+
+    Attributes:
+        is_odd: whether it has an odd number of quotes.
+        outside: how the depth changes, and the least that it comes to, where the part begins outside of a text.
+        inside: the same where it begins within a text.
+    """
+
+    is_odd: bool
+    outside: tuple[int, int]
+    inside: tuple[int, int]
+
+    def after(self, before: ListPart) -> ListPart:
+        """Return what holds after this part, by what holds before it; a list that has ended is not begun again."""
+        change, least = self.inside if before.is_in_text else self.outside
+        depth = 0 if before.depth <= 0 or before.depth + least <= 0 else before.depth + change
+        return ListPart(depth, before.is_in_text ^ self.is_odd)
+
+    def followed_by(self, other: Outline) -> Outline:
+        """Return the outline of both parts together."""
+        first, second = (other.inside, other.outside) if self.is_odd else (other.outside, other.inside)
+        return Outline(self.is_odd ^ other.is_odd, _joined(self.outside, first), _joined(self.inside, second))
+
+
+def _joined(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    return first[0] + second[0], min(first[1], first[0] + second[1])
+
+
+NOTHING: Final = Outline(False, (0, 0), (0, 0))
+
+
+class Outliner:
+    """Draws the outline of a part that begins behind no backslash, and whose blocks come one after the other."""
+
+    def __init__(self) -> None:
+        self.outline = NOTHING
+        self._escapes = _Escapes()
+
+    def add(self, block: bytes) -> None:
+        """Take the next block."""
+        marks = np.frombuffer(self._escapes.blank(block).translate(None, _NO_MARKS), np.uint8)
+        if not len(marks):
+            return
+        is_quote = marks == _QUOTE
+        is_inside: _Flags = np.logical_xor.accumulate(is_quote)
+        steps = _STEPS[marks]
+        outside, inside = np.cumsum(steps * ~is_inside), np.cumsum(steps * is_inside)
+        found = Outline(bool(is_inside[-1]), _change(outside), _change(inside))
+        self.outline = self.outline.followed_by(found)
+
+
+def _change(depths: _Steps) -> tuple[int, int]:
+    return int(depths[-1]), min(0, int(depths.min()))
+
+
+class _Escapes:
+    """Blanks out what backslashes escape, so that each quote that is left opens or closes a text."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+
+    def blank(self, block: bytes) -> bytes:
+        """Return a block of the same length; the blocks of a document come one after the other."""
+        if self._is_open and block:
+            block = b"_" + block[1:]
+            self._is_open = False
+        if b"\\" in block:
+            block = block.replace(rb"\\", b"__")
+            self._is_open = block.endswith(b"\\")
+            block = block.replace(rb"\"", b"__")
+        return block
+
+
+# --- elements ---
 
 
 def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -37,45 +136,94 @@ def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
     blocks = iter(blocks)
     start = b""
     for block in blocks:
-        start = (start + block).removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANKS)
-        if len(start) >= len(_BYTE_ORDER_MARK):
+        start = (start + block).removeprefix(BYTE_ORDER_MARK).lstrip(_BLANKS)
+        if len(start) >= len(BYTE_ORDER_MARK):
             break
     if not start.startswith(b"["):
         yield [b"".join((start, *blocks))]
         return
-    splitter = _Splitter()
+    splitter = _Splitter(BEGUN)
     yield splitter.split(start[1:])
     for block in blocks:
         yield splitter.split(block)
     yield splitter.finish()
 
 
+def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator[list[bytes]]:
+    """Yield the elements of a list that begin behind a comma within a part of its document, as ``split_elements``.
+
+    Args:
+        blocks: the document from the beginning of the part to its end; no backslash stands before it.
+        before: what holds where the part begins.
+        size: of the part, in bytes.
+    """
+    if before.depth <= 0:
+        return
+    splitter = _Splitter(before)
+    read = 0
+    for block in blocks:
+        yield splitter.split(block, size - read)
+        read += len(block)
+        if splitter.is_done or (read >= size and not splitter.is_owner):
+            return
+    if splitter.is_owner:
+        yield splitter.finish()
+
+
 class _Splitter:
-    """Where in the list the last block ended."""
+    """Where in the list the last block ended.
 
-    def __init__(self) -> None:
+    Attributes:
+        is_owner: whether the element that is open counts: it began within the part.
+        is_done: whether the last element that counts has ended.
+    """
+
+    def __init__(self, before: ListPart) -> None:
+        self.is_owner = before.is_begun
+        self.is_done = False
         self._open: list[bytes] = []
-        self._depth = 1
-        self._is_in_text = False
-        self._is_escaped = False
-        self._is_first = True
+        self._depth = before.depth
+        self._is_in_text = before.is_in_text
+        self._escapes = _Escapes()
+        self._is_first = before.is_begun
+        self._rest = _SHOWN_OF_REST
 
-    def split(self, block: bytes) -> list[bytes]:
-        """Return the elements that end in a block."""
+    def split(self, block: bytes, size: int | None = None) -> list[bytes]:
+        """Return the elements that end in a block; of those that begin behind ``size`` bytes of it, none counts."""
         elements: list[bytes] = []
+        if self._depth <= 0:
+            self._keep_rest(block)
+            return elements
         at = 0
         for place, is_end in self._separators(block):
-            self._open.append(block[at:place])
+            if self.is_owner:
+                self._open.append(block[at:place])
+                element = b"".join(self._open)
+                self._open.clear()
+                is_blank = not element.strip(_BLANKS)
+                if not (is_end and is_blank and self._is_first):
+                    # Nothing between two commas is no value.
+                    elements.append(b"," if is_blank else element)
             at = place + 1
-            element = b"".join(self._open)
-            self._open.clear()
-            is_blank = not element.strip(_BLANKS)
-            if not (is_end and is_blank and self._is_first):
-                # Nothing between two commas is no value.
-                elements.append(b"," if is_blank else element)
             self._is_first = False
-        self._open.append(block[at:])
+            if is_end:
+                # What follows goes with the last element.
+                self.is_done = not self.is_owner
+                self._keep_rest(block[at:])
+                return elements
+            self.is_owner = size is None or place < size
+            if not self.is_owner:
+                self.is_done = True
+                return elements
+        if self.is_owner:
+            self._open.append(block[at:])
         return elements
+
+    def _keep_rest(self, text: bytes) -> None:
+        kept = text[: self._rest] if self._open else text.lstrip(_BLANKS)[: self._rest]
+        if kept:
+            self._open.append(kept)
+            self._rest -= len(kept)
 
     def finish(self) -> list[bytes]:
         """Return what is left: nothing of a list that has ended."""
@@ -86,105 +234,92 @@ class _Splitter:
 
     def _separators(self, block: bytes) -> Iterator[tuple[int, bool]]:
         """Yield where the list has a comma or its end, and which of the two."""
-        kinds = _KINDS[np.frombuffer(block, np.uint8)]
-        places = np.flatnonzero(kinds)
-        kinds = kinds[places]
-        quotes = self._quotes(places, kinds, len(block))
-        marks = (kinds != _QUOTE) & (kinds != _BACKSLASH)
-        places, kinds = places[marks], kinds[marks]
-        are_in_text = (np.searchsorted(quotes, places) + self._is_in_text) % 2 == 1
-        self._is_in_text = (len(quotes) + self._is_in_text) % 2 == 1
-        places, kinds = places[~are_in_text], kinds[~are_in_text]
-        if self._depth <= 0:
-            return
-        steps = (kinds == _OPEN).astype(np.int64) - (kinds == _CLOSE)
-        depths = self._depth + np.cumsum(steps)
-        ends = np.flatnonzero(depths == 0)
-        last = ends[0] if len(ends) else len(depths)
-        found = np.flatnonzero((kinds[:last] == _COMMA) & (depths[:last] == 1))
-        for place in places[found].tolist():
-            yield place, False
+        blanked = self._escapes.blank(block)
+        places: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
+        marks = np.frombuffer(blanked, np.uint8)[places]
+        is_in_text: _Flags = np.logical_xor.accumulate(marks == _QUOTE) ^ self._is_in_text
+        depths = self._depth + np.cumsum(_STEPS[marks] * ~is_in_text)
+        ends = np.flatnonzero(depths <= 0)
+        last = int(ends[0]) if len(ends) else len(depths)
+        # Commas of the list itself stand between two marks, outside of texts, where one bracket is open.
+        are_between = np.flatnonzero((depths[:last] == 1) & ~is_in_text[:last])
+        begins: Sequence[int] = places[are_between].tolist()
+        bounds = np.append(places, len(block))
+        stops: Sequence[int] = bounds[are_between + 1].tolist()
+        if self._depth == 1 and not self._is_in_text:
+            begins, stops = [-1, *begins], [int(bounds[0]), *stops]
+        for begin, stop in zip(begins, stops, strict=True):
+            place = blanked.find(b",", begin + 1, stop)
+            while place >= 0:
+                yield place, False
+                place = blanked.find(b",", place + 1, stop)
         if len(ends):
             self._depth = 0
             yield int(places[last]), True
         elif len(depths):
-            self._depth = int(depths[-1])
-
-    def _quotes(self, places: _Places, kinds: np.ndarray[Any, np.dtype[np.uint8]], size: int) -> _Places:
-        """Return where texts begin and end: the quotes that no backslash stands before that counts."""
-        quotes: _Places = places[kinds == _QUOTE]
-        slashes = places[kinds == _BACKSLASH]
-        if self._is_escaped:
-            # The last block ended in a backslash.
-            quotes = quotes[quotes != 0]
-            if len(slashes) and slashes[0] == 0:
-                slashes = slashes[1:]
-            self._is_escaped = False
-        if not len(slashes):
-            return quotes
-        begins = np.concatenate(([True], np.diff(slashes) != 1))
-        first_of_run = slashes[begins][np.cumsum(begins) - 1]
-        if slashes[-1] == size - 1:
-            self._is_escaped = bool((slashes[-1] - first_of_run[-1]) % 2 == 0)
-        before = np.searchsorted(slashes, quotes - 1)
-        before = np.minimum(before, len(slashes) - 1)
-        is_after = slashes[before] == quotes - 1
-        is_escaped = is_after & ((quotes - first_of_run[before]) % 2 == 1)
-        left: _Places = quotes[~is_escaped]
-        return left
+            self._depth, self._is_in_text = int(depths[-1]), bool(is_in_text[-1])
 
 
-# --- on Spark's workers ---
-
-PIECES: Final = "file string, block bigint, texts array<binary>"
-"""What ``split_files`` and ``split_contents`` yield: elements that follow one another, and the number of the piece."""
-
-_READ_BYTES: Final = 1 << 20
-_OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
-SUFFIXES: Final = tuple(_OPENERS)
-"""How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
+# --- lines ---
 
 
-def split_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the elements of files: columns ``file`` (address), ``path``, ``suffix`` and ``encoding``."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            with _OPENERS[row["suffix"]](row["path"], "rb") as opened:
-                yield from _pieces(row["file"], split_elements(_blocks(opened, row["encoding"])))
+def split_lines(blocks: Iterable[bytes], size: int | None = None) -> Iterator[list[bytes]]:
+    """Yield lines without their ends, those of each block together; they end as Spark's lines do: LF, CR LF or CR.
 
-
-def split_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the elements of files that came whole: columns ``file`` and ``content`` (binary, UTF-8)."""
-    for batch in batches:
-        for file, content in zip(batch.column("file").to_pylist(), batch.column("content").to_pylist(), strict=True):
-            blocks = (content[at : at + _READ_BYTES] for at in range(0, len(content), _READ_BYTES))
-            yield from _pieces(file, split_elements(blocks))
-
-
-def _blocks(opened: IO[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield a file a block at a time, as UTF-8."""
-    if encoding == "UTF-8":
-        yield from iter(partial(opened.read, _READ_BYTES), b"")
-        return
-    with io.TextIOWrapper(opened, encoding, errors="replace") as text:
-        yield from (part.encode() for part in iter(partial(text.read, _READ_BYTES), ""))
-
-
-def _pieces(file: str, elements: Iterable[list[bytes]]) -> Iterator[pa.RecordBatch]:
-    """Yield the elements of a file in pieces of about a megabyte, which are parsed on any core."""
+    Args:
+        blocks: a text in any encoding that begins with ASCII; it begins where a line does.
+        size: bytes from which on lines that begin do not count; None for all.
+    """
     held: list[bytes] = []
-    size = number = 0
-    for found in elements:
-        held += found
-        size += sum(map(len, found))
-        if size >= _READ_BYTES:
-            yield _piece(file, number, held)
-            held, size, number = [], 0, number + 1
-    yield _piece(file, number, held)
+    read = 0
+    for block in filter(None, blocks):
+        if size is not None and read + len(block) >= size:
+            # The last line that counts is the one that the last byte is of.
+            stop = _line_end(block, max(0, size - 1 - read))
+            if stop is not None:
+                yield b"".join((*held, block[:stop])).splitlines()
+                return
+        read += len(block)
+        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+        if held and held[-1].endswith(b"\r") and not block.startswith(b"\n"):
+            yield b"".join(held).splitlines()
+            held.clear()
+        if end:
+            yield b"".join((*held, block[:end])).splitlines()
+            held.clear()
+        if end < len(block):
+            held.append(block[end:])
+    if rest := b"".join(held):
+        yield rest.splitlines()
 
 
-def _piece(file: str, number: int, texts: list[bytes]) -> pa.RecordBatch:
-    columns = [
-        pa.array([file], pa.string()), pa.array([number], pa.int64()), pa.array([texts], pa.list_(pa.binary())),
-    ]  # fmt: skip
-    return pa.RecordBatch.from_arrays(columns, ["file", "block", "texts"])
+def skip_line(blocks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
+    """Skip the line that the blocks begin in; return how many bytes were skipped, and the blocks that are left."""
+    skipped = 0
+    for block in blocks:
+        end = _line_end(block, 0)
+        if end is None:
+            skipped += len(block)
+            continue
+        if end == len(block) and block.endswith(b"\r"):
+            # The line may end in the next block.
+            following = next(blocks, b"")
+            if following.startswith(b"\n"):
+                return skipped + end + 1, _chained(following[1:], blocks)
+            return skipped + end, _chained(following, blocks)
+        return skipped + end, _chained(block[end:], blocks)
+    return skipped, iter(())
+
+
+def _chained(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from blocks
+
+
+def _line_end(block: bytes, start: int) -> int | None:
+    """Return where the line ends that the byte at ``start`` is of, behind its end; None where it goes on."""
+    found = [at for at in (block.find(b"\n", start), block.find(b"\r", start)) if at >= 0]
+    if not found:
+        return None
+    end = min(found) + 1
+    return end + 1 if block.startswith(b"\r\n", end - 1) else end

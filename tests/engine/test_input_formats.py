@@ -7,6 +7,7 @@ import datetime
 import decimal
 import gzip
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from schemactl.engine.spark_types import typed_columns
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample
+from schemactl.kernel.partitions import records_of
 from schemactl.store.sources import LeftOutWarning
 
 pytestmark = pytest.mark.spark
@@ -55,18 +57,19 @@ def read(spark: SparkSession) -> Callable[..., list[Any]]:
 
 def records(spark: SparkSession, *sources: str, input_format: str | None = None) -> list[Any]:
     inputs = find_inputs(sources, input_format)
-    found: list[tuple[str, int, str]] = []
+    found: list[tuple[str, int, list[bytes]]] = []
     for batch in INPUT_FORMATS[inputs[0].format].read(spark, inputs):
         assert isinstance(batch, Documents)
-        found += [(row.file, row.id, row.text) for row in batch.frame.collect()]
-    return [_parsed(text) for _, _, text in sorted(found) if text.strip()]
+        found += records_of(batch.records().toArrow().to_batches())
+    found.sort(key=lambda records: records[:2])
+    return [_parsed(text) for _, _, texts in found for text in texts if text.strip()]
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: bytes) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix(BOM_UTF8))
     except ValueError:
-        return text
+        return text.decode()
 
 
 def scan(spark: SparkSession, *sources: str) -> Scan:
@@ -155,9 +158,7 @@ def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
     text = r"""[1, 1.0, 1e3, -0.0, "1", "a \"b\"", "{\"c\":1}", true, null, {}, [], [1, "x"], ""]"""
     text = text.replace("true", "true, 123456789012345678901234567890")
     Path("a.json").write_text(text)
-    batch = next(iter(INPUT_FORMATS["json"].read(spark, find_inputs(["a.json"]))))
-    assert isinstance(batch, Documents)
-    found = [json.loads(row.text) for row in batch.frame.orderBy("id").collect()]
+    found = records(spark, "a.json")
     assert list(map(repr, found)) == list(map(repr, json.loads(text)))
 
 
@@ -176,6 +177,39 @@ def test_what_is_no_json_in_a_list_is_a_bad_record(spark: SparkSession, text: st
 def test_a_large_list_is_read_whole(read) -> None:
     rows = [{"id": number, "text": "x" * 1_000} for number in range(18_000)]
     assert len(read("a.json", json.dumps(rows))) == len(rows)
+
+
+ODD_ROWS = [{"id": number, "text": '"],[{\\' * (number % 7), "l": [[{}], number]} for number in range(400)]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+@pytest.mark.parametrize("bad", [(), (3,), (0, 250, 399)])
+def test_a_file_in_parts_gives_what_the_whole_gives(spark: SparkSession, name: str, bad: tuple[int, ...]) -> None:
+    texts = ["{no}" if at in bad else json.dumps(row) for at, row in enumerate(ODD_ROWS)]
+    is_list = name.endswith(".json")
+    Path(name).write_text("\n[ " + ",\n".join(texts) + "\n]\n" if is_list else "\r\n".join(texts))
+    whole = scan(spark, name)
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "3000b")
+    try:
+        parts = scan(spark, name)
+        counts = [read.documents.records().count() for read in parts.documents]
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before)
+    assert counts[0] > 5
+    assert parts.evidence == whole.evidence
+    assert parts.bad_records == whole.bad_records
+    assert [record.position.number for record in whole.bad_records] == [at + 1 for at in bad]
+    assert whole.evidence.documents == len(ODD_ROWS) - len(bad)
+
+
+def test_many_small_files_are_read_by_few_tasks(spark: SparkSession) -> None:
+    for number in range(200):
+        Path(f"{number:03}.jsonl").write_text(f'{{"id": {number}}}\n' if number != 7 else "{no\n")
+    found = scan(spark, ".")
+    assert found.documents[0].documents.records().count() < 5
+    assert found.evidence.documents == 199
+    assert [str(record.position) for record in found.bad_records] == ["007.jsonl:1"]
 
 
 # --- CSV ---

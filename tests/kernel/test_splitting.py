@@ -1,19 +1,16 @@
-"""A list is cut into its elements, however its bytes come."""
+"""Lists are cut into their elements and texts into lines, however their bytes come and in whatever parts."""
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemactl.kernel.splitting import split_contents, split_elements, split_files
+from schemactl.kernel.splitting import BEGUN, Outliner, skip_line, split_elements, split_lines, split_part
 
 texts = st.sampled_from(["a", "x,y", "[{", "\\", "\\\\", '"q"', '\\"', "tr]", "é", ""]) | st.text(max_size=4)
 values = st.recursive(
@@ -83,21 +80,51 @@ def test_what_is_no_list_is_one_element(text: str) -> None:
     assert split(text.encode(), 2) == [text.encode()]
 
 
-@pytest.mark.parametrize(("suffix", "encoding"), [("", "UTF-8"), (".gz", "UTF-8"), ("", "UTF-16LE")])
-def test_files_come_in_numbered_pieces(tmp_path: Path, suffix: str, encoding: str) -> None:
-    rows = [{"id": number, "text": "é" * 400} for number in range(4_000)]
-    content = json.dumps(rows, ensure_ascii=False).encode(encoding)
-    path = tmp_path / f"a.json{suffix}"
-    path.write_bytes(gzip.compress(content) if suffix else content)
-    asked = {"file": "file:/a.json", "path": str(path), "suffix": suffix, "encoding": encoding}
-    pieces = [piece for batch in split_files([pa.RecordBatch.from_pylist([asked])]) for piece in batch.to_pylist()]
-    assert [piece["block"] for piece in pieces] == list(range(len(pieces)))
-    assert len(pieces) > 2
-    assert [json.loads(text) for piece in pieces for text in piece["texts"]] == rows
+# --- parts of a list ---
 
 
-def test_contents_come_in_pieces_as_files_do() -> None:
-    content = json.dumps([{"a": 1}, [2]]).encode()
-    batch = pa.RecordBatch.from_pylist([{"file": "s3://a.json", "content": content}])
-    (piece,) = (piece for each in split_contents([batch]) for piece in each.to_pylist())
-    assert piece == {"file": "s3://a.json", "block": 0, "texts": [b'{"a": 1}', b" [2]"]}
+def cut_at(text: bytes, places: list[int]) -> Iterator[tuple[int, int]]:
+    """Cut a document into parts none of which begins behind a backslash, the first behind the bracket."""
+    begin = text.index(b"[") + 1
+    inner = sorted({begin + place % max(1, len(text) - begin) for place in places} - {begin})
+    starts = [begin, *(at for at in inner if text[at - 1 : at] != b"\\")]
+    return zip(starts, [*starts[1:], len(text)], strict=True)
+
+
+def split_in_parts(text: bytes, places: list[int], size: int) -> list[bytes]:
+    found, before = [], BEGUN
+    for start, end in cut_at(text, places):
+        found += [each for part in split_part(blocks(text[start:], size), before, end - start) for each in part]
+        outliner = Outliner()
+        for block in blocks(text[start:end], size):
+            outliner.add(block)
+        before = outliner.outline.after(before)
+    return found
+
+
+lists = st.lists(values, max_size=8).map(json.dumps)
+broken = st.tuples(lists, st.text('[]{},"\\ a', max_size=6)).map("".join)
+
+
+@settings(deadline=None, max_examples=500)
+@given(lists | broken, st.lists(st.integers(0, 200), max_size=5), st.integers(1, 60))
+def test_the_parts_of_a_list_have_the_elements_of_the_whole(document: str, places: list[int], size: int) -> None:
+    text = document.encode()
+    assert split_in_parts(text, places, size) == split(text)
+
+
+# --- lines ---
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.text("ab\r\n", max_size=30), st.integers(1, 40), st.lists(st.integers(1, 30), max_size=3))
+def test_the_parts_of_a_text_have_the_lines_of_the_whole(document: str, size: int, places: list[int]) -> None:
+    text = document.encode()
+    starts = sorted({0, *(place for place in places if place < len(text))})
+    found: list[bytes] = []
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        skipped, rest = skip_line(blocks(text[start - 1 :], size)) if start else (1, blocks(text, size))
+        if end - start - (skipped - 1) > 0:
+            found += [line for part in split_lines(rest, end - start - (skipped - 1)) for line in part]
+    assert found == text.splitlines()
+    assert [line for part in split_lines(blocks(text, size)) for line in part] == text.splitlines()

@@ -55,15 +55,23 @@ class Documents:
 
     Attributes:
         frame: columns ``file`` (string: Spark's address of it), ``block`` (bigint: where in the file the task that
-            read it began), ``id`` (bigint, ascending by one within a block), ``text`` (string: one JSON document,
-            blank where there is none).
+            read it began), ``text`` (string: one JSON document, blank where there is none), in the order of the file;
+            or what workers read by themselves (``kernel.files``).
         rows: the same as columns of texts, where they were made of those.
         gaps: rows of the files that are no documents (``row_number``); None where files have no rows.
+        is_for_workers: whether the frame is one of shares or pieces of ``kernel.files``.
     """
 
     frame: DataFrame
     rows: TextRows | None = None
     gaps: Gaps | None = None
+    is_for_workers: bool = False
+
+    def records(self) -> DataFrame:
+        """Return what ``kernel.partitions.records_of`` reads."""
+        if self.is_for_workers:
+            return self.frame
+        return self.frame.selectExpr("file", "block", "cast(text as binary) as text")
 
 
 class Numbering(StrEnum):

@@ -8,12 +8,17 @@ from pyspark.sql import SparkSession
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import Documents
+from schemactl.engine.reading.files import read_files, split_inputs
 from schemactl.engine.reading.texts import read_lines
+from schemactl.kernel.files import Form
 
 ENDINGS = (".jsonl", ".ndjson", ".jl")
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
-    """Yield the lines as documents."""
-    for lines in read_lines(spark, inputs):
-        yield Documents(lines)
+    """Yield the lines as documents; workers read files unless only Spark can."""
+    direct, others = split_inputs(spark, inputs)
+    yield from read_files(spark, direct, Form.LINES)
+    if others:
+        for lines in read_lines(spark, others):
+            yield Documents(lines)

@@ -19,7 +19,11 @@ from schemactl.examples import shown_error
 
 LONGEST_MESSAGE = 300
 _LOG_TAIL_BYTES = 64 * 1024
-_MEMORY = "give the driver more memory: `--conf spark.driver.memory=8g`"
+_MEMORY = (
+    "cut large records or files into smaller ones (lines of JSON are read piece by piece), "
+    "or give the driver more memory: `--conf spark.driver.memory=8g`"
+)
+_READING = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)")
 _PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
 _HADOOP = (
     "add its package: `--conf spark.jars.packages=org.apache.hadoop:{}:VERSION`, "
@@ -48,6 +52,9 @@ class _Kind:
 # The first whose pattern is in the text of the error (or, where Java has died, in the end of its log) holds.
 # fmt: off
 _KINDS = (
+    _Kind(r"UnreadableFileError: (?P<uri>file:\S+?): (a document has .+)", InputError, r"\2",
+          "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"),
+    _Kind(r"UnreadableFileError: (?P<uri>\S+?): (.+)", InputError, r"\2"),
     _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
     _Kind(r"this machine does not reach the staging folder (?:file://)?(\S+)", EngineError,
           r"a worker does not reach the folder `\1`", "name one that all machines reach: `--staging DIR`"),
@@ -90,6 +97,9 @@ _KINDS = (
           r"Spark's Python workers lack the module `\1`", "point PYSPARK_PYTHON at a Python that has it"),
     _Kind(r"PYTHON_VERSION_MISMATCH", EngineError, "Spark's Python workers run another version of Python",
           "point PYSPARK_PYTHON at the version that runs schemactl"),
+    _Kind(r"MemoryError\b|Python worker exited unexpectedly", EngineError,
+          "a Python worker of Spark ended, most likely as memory ran out",
+          "let fewer of them run at once, `--master 'local[1]'`, or cut large records into smaller ones"),
 )
 # What stands in the log of a Java process that ended before Spark was there.
 _START_KINDS = (
@@ -119,6 +129,8 @@ def is_spark_failure(error: BaseException) -> bool:
     """Return whether an exception comes from Spark or the way to it, rather than from our own code."""
     # By name, so that asking does not import grpc, which only Spark Connect needs.
     roots = {"pyspark", "py4j", "grpc"}
+    if type(error).__name__ == "UnreadableFileError":  # of a file that is read here, as a worker would
+        return True
     return isinstance(error, ConnectionError) or any(
         kind.__module__.partition(".")[0] in roots for kind in type(error).__mro__
     )
@@ -188,7 +200,8 @@ def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> Schem
         if match := re.search(kind.pattern, seen):
             message = match.expand(kind.message) if kind.message else own
             hints = [kind.hint, where if kind.error is EngineError else None]
-            uri = match.groupdict().get("uri")
+            reading = _READING.search(seen) if kind.error is EngineError else match
+            uri = reading.groupdict().get("uri") if reading else None
             at = Location(shown_path(uri)) if uri else None
             if at is not None and (fault := find_parquet_fault(at.path)) is not None:
                 message = f"{message}: {fault}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
+from schemactl.memory import machine_memory_mb
 
 if TYPE_CHECKING:
     from schemactl.engine.session.driver import Driver
@@ -22,7 +23,6 @@ DEFAULT_MASTER = "local[*]"
 MOST_MEMORY_MB = 4096
 # Spark refuses a heap below 450 MiB, and counts less of it than it is given.
 LEAST_MEMORY_MB = 768
-ASSUMED_MEMORY_MB = 4096
 # Spark's parser of JSON calls itself at each level of a record: 900 levels overflow Java's usual stack, and end it.
 THREAD_STACK = "-Xss4m"
 LONG_METHODS = "-XX:-DontCompileHugeMethods"
@@ -33,7 +33,6 @@ DEFAULT_STANDALONE_PORT = 7077
 
 _MASTER = re.compile(r"(local|local\[(\d+|\*)(,\d+)?\]|local-cluster\[\d+,\d+,\d+\]|yarn|(spark|k8s)://.+)")
 _SIZE = re.compile(r"(\d+)\s*([kmgtp]?)b?", re.IGNORECASE)
-_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 # What the answers depend on; it holds on every Spark, a remote one included.
 SESSION_CONF: Mapping[str, str] = {
@@ -138,27 +137,23 @@ def default_memory_mb(machine_mb: int) -> int:
     return max(LEAST_MEMORY_MB, min(machine_mb // 2, MOST_MEMORY_MB))
 
 
-def machine_memory_mb(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
-    """Return the memory in MiB that this process may use: the machine's, or its container's if less."""
-    sizes = [int(text) for text in map(_read, limits) if text.isdigit()]
-    try:
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        sizes.append(ASSUMED_MEMORY_MB * 1024**2)
-    return min(sizes) // 1024**2
-
-
 def parse_size_mb(size: str) -> int | None:
     """Return a size as Spark writes it in MiB, rounded up; a bare number is MiB; None where it is no size.
 
     >>> [parse_size_mb(size) for size in ("2g", "1500m", "3GB", "512", "900k", "much")]
     [2048, 1500, 3072, 512, 1, None]
     """
+    found = parse_size(size, bare=1 << 20)
+    return None if found is None else max(1, -(-found >> 20))
+
+
+def parse_size(size: str, bare: int) -> int | None:
+    """Return a size as Spark writes it in bytes; a bare number is as many times ``bare``; None where it is no size."""
     match = _SIZE.fullmatch(size.strip())
     if not match:
         return None
-    kib: int = int(match[1]) * 1024 ** {"k": 0, "": 1, "m": 1, "g": 2, "t": 3, "p": 4}[match[2].lower()]
-    return max(1, -(-kib // 1024))
+    units = {"": 1 if size.strip()[-1:] in "bB" else bare, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+    return int(match[1]) * {**units, "t": 1 << 40, "p": 1 << 50}[match[2].lower()]
 
 
 def local_cores(master: str) -> int | None:
@@ -223,10 +218,3 @@ def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]
     if is_own_python:
         conf["spark.python.daemon.module"] = WORKER_DAEMON
     return conf
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

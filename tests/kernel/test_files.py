@@ -1,0 +1,70 @@
+"""Workers read files by themselves: all of one, or parts of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_pieces, read_share, split_contents
+
+
+def share(*parts: FilePart) -> bytes:
+    return pickle.dumps(parts)
+
+
+@pytest.mark.parametrize(("suffix", "encoding"), [("", "UTF-8"), (".gz", "UTF-8"), ("", "UTF-16LE")])
+@pytest.mark.parametrize("form", [Form.ELEMENTS, Form.LINES])
+def test_files_come_in_numbered_pieces(tmp_path: Path, suffix: str, encoding: str, form: Form) -> None:
+    rows = [{"id": number, "text": "é" * 400} for number in range(4_000)]
+    texts = [json.dumps(row, ensure_ascii=False) for row in rows]
+    content = ("[" + ",".join(texts) + "]" if form is Form.ELEMENTS else "\r\n".join(texts)).encode(encoding)
+    path = tmp_path / f"a.json{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix else content)
+    asked = pa.RecordBatch.from_pydict({"share": [share(FilePart("file:/a.json", str(path), suffix, encoding, form))]})
+    pieces = [piece for batch in read_pieces([asked]) for piece in batch.to_pylist()]
+    assert [piece["block"] for piece in pieces] == list(range(len(pieces)))
+    assert len(pieces) > 2
+    assert [json.loads(text) for piece in pieces for text in piece["texts"]] == rows
+
+
+def test_parts_of_lines_have_each_line_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf1\r\n22\r\n\r\n4444\n\xef\xbb\xbf5")
+    size = path.stat().st_size
+    for first in range(1, size):
+        bounds = [(0, first), (first, size - first)]
+        parts = [FilePart("file:/a", str(path), "", "UTF-8", Form.LINES, start, length) for start, length in bounds]
+        found = [(block, text) for _, block, texts in read_share(share(*parts)) for text in texts]
+        assert [text for _, text in found] == [b"1", b"22", b"", b"4444", b"5"]
+        assert {block for block, _ in found} <= {0, first}
+
+
+def test_contents_come_in_pieces_as_files_do() -> None:
+    content = json.dumps([{"a": 1}, [2]]).encode()
+    batch = pa.RecordBatch.from_pylist([{"file": "s3://a.json", "content": content}])
+    (piece,) = (piece for each in split_contents([batch]) for piece in each.to_pylist())
+    assert piece == {"file": "s3://a.json", "block": 0, "texts": [b'{"a": 1}', b" [2]"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (gzip.compress(b"1\n" * 9000)[:-12], "the compressed file ends too early"),
+        (b"no gzip", "the file cannot be read: not a gzipped file"),
+        (None, "the file cannot be read: no such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(
+    tmp_path: Path, content: bytes | None, reason: str
+) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    if content is not None:
+        path.write_bytes(content)
+    part = FilePart("file:///a.jsonl.gz", str(path), ".gz", "UTF-8", Form.LINES)
+    with pytest.raises(UnreadableFileError, match=f"file:///a.jsonl.gz: {reason}"):
+        list(read_share(share(part)))
