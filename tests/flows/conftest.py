@@ -23,7 +23,7 @@ def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None
     """Flows that open a session get the one that the tests have."""
 
     @contextmanager
-    def opened(_options: Any, _progress: Any) -> Iterator[SparkSession]:
+    def opened(_options: Any, progress: Any = None) -> Iterator[SparkSession]:
         yield spark
 
     monkeypatch.setattr("schemactl.engine.session.open_session", opened)
