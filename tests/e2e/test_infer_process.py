@@ -102,9 +102,8 @@ def test_life_of_a_schema(work: Path) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     assert 'id__v_text: 1 of 3 values is text, first in orders.jsonl:2: "idx-2"' in answer.stdout
     assert "at: text -> timestamp, 1 of 1 value, 1 null, absent in 1 object" in answer.stdout
-    assert (
-        "wrote schemas/import/shop.schema.yaml, schemas/export/shop.schema.yaml, orders.evidence.json" in answer.stdout
-    )
+    written = ("schemas/import/shop.schema.yaml", "schemas/export/shop.schema.yaml", "schemas/export/shop.lineage.json")
+    assert f"wrote {', '.join(written)}, orders.evidence.json" in answer.stdout
     assert export_columns(work)["id"] == "bigint"
     assert set(export_columns(work, "orders__lines")) >= {"n"}
 
