@@ -9,7 +9,7 @@ from pathlib import Path
 from schemactl.inference.lineage import ENDING, Lineage, Sources, from_json, merge, to_json
 from schemactl.store.folder import SchemasFolder, read_file
 from schemactl.store.lock import locked_schemas
-from schemactl.store.text import replace_file
+from schemactl.store.text import remove_leftovers, replace_file
 
 
 def read_lineage(folder: SchemasFolder, name: str) -> Lineage:
@@ -54,6 +54,7 @@ def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> 
     if path.exists() and merge(earlier, added) == earlier:
         return earlier, ()
     with locked_schemas(folder.root):
+        remove_leftovers(folder.exports)
         lineage = merge(read_lineage(folder, name), added)
         return lineage, write_lineage(folder, name, lineage)
 
