@@ -343,7 +343,7 @@ def test_a_load_that_breaks_off_does_not_bring_former_values_back(url: str, monk
     def fail(*_: object) -> Iterator[Any]:
         raise DestinationError("no power")
 
-    monkeypatch.setattr("schemactl.destinations.iceberg.lake.write_bookkeeping", fail)
+    monkeypatch.setattr("schemactl.destinations.iceberg.lake.rows_of_load", fail)
     with pytest.raises(DestinationError, match="no power"):
         load(table("orders", {"id": BIGINT, "memo": TEXT, "note": TEXT}), "2", [{"id": 3, "note": "n"}])
     assert rows("id", "memo", "note") == [(1, "x", None), (2, "12", None)]
@@ -587,7 +587,7 @@ def test_a_load_that_was_killed_is_undone_first(url: str) -> None:
         "import os, signal, sys\n"
         "sys.path[:0] = sys.argv[1:]\n"
         "from schemactl.destinations.iceberg import lake\n"
-        "lake.write_bookkeeping = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "lake.rows_of_load = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from test_iceberg_migration import FIRST, load\n"
         "load(FIRST, '2', [{'id': 3}])\n"
     )
