@@ -211,7 +211,7 @@ class SqlMigration(Ledger, Generic[D]):
             for name in names:
                 self.database.execute(f"DROP TABLE {qualify(self._place, name)}")
 
-    def written_otherwise(self, step: Backfill | FillColumn) -> int:
+    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
         with self.database.wrap_errors("look for values that were written since"):
             place, written = qualify(self._place, step.table), self.written_value(step)
             name = self.dialect.name((step.column if isinstance(step, FillColumn) else step.target).name)
