@@ -39,7 +39,7 @@ def test_destination_limits_names() -> None:
     [
         ("duckbd:///a.duckdb", "no destination `duckbd`", "duckdb"),
         ("postgre://u@h/d", "no destination `postgre`", "postgresql"),
-        ("mysql://u@h/d", "no destination `mysql`", "known: "),
+        ("oracle://u@h/d", "no destination `oracle`", "known: "),
         ("s3://bucket/a", "no destination `s3`", "known: "),
         ("duckbd:a", "no destination `duckbd`", "duckdb"),
         ("", "names no destination", "a folder"),
