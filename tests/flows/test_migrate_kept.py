@@ -50,7 +50,7 @@ def undo(dataset: Dataset) -> RollbackReport:
 
 def clean(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> str:
     assert run(["migrate", "clean", "--to", dataset.url, "--yes"]) == 0
-    return capsys.readouterr().out
+    return capsys.readouterr().out.replace("\n  ", "")  # a long path is broken
 
 
 def test_what_a_destructive_plan_drops_is_kept_until_it_is_cleaned(
