@@ -34,7 +34,7 @@ RECORDS = [(A, 0, json.dumps(event)) for event in EVENTS]
 
 
 def observed(batches, dispatch):
-    (batch,) = observe_partition(batches, HERE, ReadOptions(dispatch=dispatch))
+    (batch,) = observe_partition(batches, HERE, options=ReadOptions(dispatch=dispatch))
     return pickle.loads(batch.column("message")[0].as_py())
 
 
