@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
@@ -71,13 +72,15 @@ class Client:
 
 def insert(connection: Any, row: int, amount: int) -> None:
     """Insert a row with the new column ``state`` or without it, as the table takes it now."""
-    from psycopg.errors import NotNullViolation
+    from psycopg.errors import NotNullViolation, UndefinedColumn
 
-    values = f"{row}, {amount}, '{row}'"
-    try:
-        connection.execute(f"INSERT INTO shop.orders (id, amount, old) VALUES ({values})".encode())
-    except NotNullViolation:
-        connection.execute(f"INSERT INTO shop.orders (id, amount, old, state) VALUES ({values}, 'new')".encode())
+    for columns, last in itertools.cycle((("", ""), (", state", ", 'new'"))):
+        query = f"INSERT INTO shop.orders (id, amount, old{columns}) VALUES ({row}, {amount}, '{row}'{last})"
+        try:
+            connection.execute(query.encode())
+        except (NotNullViolation, UndefinedColumn):
+            continue  # the column came or went between two statements
+        return
 
 
 @contextmanager
@@ -106,7 +109,8 @@ def in_use(
         ended.set()
         for thread in threads:
             thread.join()
-    assert [each.failure for each in made if each.failure] == []
+    failures = [each.failure for each in made if each.failure]
+    assert not failures, failures
     expected = {row: amount for each in made for row, amount in each.amounts.items()}
     with psycopg.connect(url) as connection:
         query = "SELECT id, amount, old FROM shop.orders WHERE id >= 1000000000"

@@ -46,6 +46,8 @@ _COMMENTS_ON: Final = frozenset(("postgres", "duckdb", "snowflake", "redshift", 
 """Who has ``COMMENT ON``."""
 _COMMENTS_BESIDE: Final = frozenset(("databricks", "spark", "hive", "mysql", "clickhouse", "athena"))
 """Who has ``COMMENT`` in the definition."""
+_DEFINED_AS_IN: Final = {"athena": "hive"}
+"""Who defines tables in another one's words than it queries them in."""
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
@@ -453,13 +455,13 @@ def _option(properties: exp.Properties) -> str | None:
 def _quoted(name: str, dialect: str) -> str:
     from sqlglot import exp
 
-    return exp.to_identifier(name, quoted=True).sql(dialect)
+    return exp.to_identifier(name, quoted=True).sql(_DEFINED_AS_IN.get(dialect, dialect))
 
 
 def _text(text: str, dialect: str) -> str:
     from sqlglot import exp
 
-    return exp.Literal.string(text).sql(dialect)
+    return exp.Literal.string(text).sql(_DEFINED_AS_IN.get(dialect, dialect))
 
 
 @cache

@@ -198,6 +198,7 @@ def test_frames_and_files_are_loaded_in_the_spark_that_is_open(kind: str, spark)
 
     data = getattr(Frames(), kind)(spark)
     zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.test.caller", "here")
     settings = api.SparkSettings(session=spark)
     report = api.normalize(data, "shop", "duckdb:///loaded.duckdb", table="orders", load_id="one", spark=settings)
     assert (report.stops, report.rows_loaded) == ((), 2)
@@ -206,6 +207,7 @@ def test_frames_and_files_are_loaded_in_the_spark_that_is_open(kind: str, spark)
     assert rows == list(Frames.ROWS)
     assert spark.conf.get("spark.sql.session.timeZone") == zone
     assert spark.sql("SELECT 1").first()[0] == 1
+    assert type(spark).getActiveSession().conf.get("spark.test.caller", None) == "here"
     again = api.normalize(data, "shop", "duckdb:///loaded.duckdb", table="orders", load_id="one", spark=settings)
     assert again.outcome == "loaded_before"
 

@@ -25,7 +25,17 @@ def beside(session: Any) -> Iterator[Any]:
         spark = session.newSession()
         for name, value in SESSION_CONF.items():
             spark.conf.set(name, value)
-        yield spark
+        active = type(session).getActiveSession() or session
+        _make_active(spark)
+        try:
+            yield spark
+        finally:
+            _make_active(active)
+
+
+def _make_active(session: Any) -> None:
+    """Make a session the active one of its thread: Spark does so with each frame made of data, and by no other call."""
+    session.createDataFrame([], "id int")
 
 
 @contextmanager
