@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -66,37 +67,38 @@ def migrate(dataset: Dataset, url: str) -> None:
 
 
 @pytest.fixture
-def pool(dataset: Dataset, tmp_path: Path) -> Iterator[str]:
+def pool(dataset: Dataset) -> Iterator[str]:
     """The address of a pool that gives each transaction another connection."""
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
         pytest.skip("there is no `pgbouncer`")
     server, port = urlsplit(dataset.url), _free_port()
     place = f"host={server.hostname} port={server.port} dbname=postgres user=loader password={password_of(dataset.url)}"
-    settings = tmp_path / "pgbouncer.ini"
-    settings.write_text(
-        f"[databases]\npostgres = {place}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
-        "auth_type = any\npool_mode = transaction\nunix_socket_dir =\ndefault_pool_size = 3\n"
-    )
-    settings.chmod(0o644)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    url = f"postgresql://loader@127.0.0.1:{port}/postgres"
+    # Not in pytest's folders, which only their owner may enter: pgbouncer does not run as root.
+    with tempfile.TemporaryDirectory(prefix="schemactl-pool-") as made:
+        folder = Path(made)
         folder.chmod(0o755)
-    who: dict[str, Any] = {"user": "nobody", "extra_groups": []} if os.geteuid() == 0 else {}
-    with (tmp_path / "pool.log").open("w") as log:
-        process = subprocess.Popen([program, "-q", settings], stdout=log, stderr=log, cwd="/", **who)
-    try:
-        url = f"postgresql://loader@127.0.0.1:{port}/postgres"
-        for _ in range(100):
-            try:
-                psycopg.connect(url).close()
-                break
-            except psycopg.OperationalError:
-                assert process.poll() is None, (tmp_path / "pool.log").read_text()
-                time.sleep(0.1)
-        yield f"{url}?dataset=shop"
-    finally:
-        process.terminate()
-        process.wait()
+        settings, log = folder / "pgbouncer.ini", folder / "log"
+        settings.write_text(
+            f"[databases]\npostgres = {place}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+            "auth_type = any\npool_mode = transaction\nunix_socket_dir =\ndefault_pool_size = 3\n"
+        )
+        who: dict[str, Any] = {"user": "nobody", "extra_groups": []} if os.geteuid() == 0 else {}
+        with log.open("w") as output:
+            process = subprocess.Popen([program, "-q", settings], stdout=output, stderr=output, cwd="/", **who)
+        try:
+            for _ in range(100):
+                try:
+                    psycopg.connect(url).close()
+                    break
+                except psycopg.OperationalError:
+                    assert process.poll() is None, log.read_text()
+                    time.sleep(0.1)
+            yield f"{url}?dataset=shop"
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def _free_port() -> int:

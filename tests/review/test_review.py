@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from datetime import date
 
@@ -377,18 +376,13 @@ def test_confluents_names(compatibility, is_transitive, name):
     assert explain(compatibility, is_transitive) == name
 
 
-def test_a_large_schema_with_few_changes_is_reviewed_fast():
+def test_of_a_large_schema_only_what_changed_is_reported():
     columns = {f"c{number}": TEXT for number in range(30)}
     tables = {f"t{number:04}": table(**columns) for number in range(1000)}
     base = schema({"schema_contract": "freeze"}, **tables)
     head = base.with_table(table_from_dict("t0500", table(**{**columns, "note": TEXT})))
     comparison = compare(Side(base), Side(head), TODAY)
-    review(comparison, ReviewSettings())  # rules are imported once
-    started = time.perf_counter()
-    findings = review(comparison, ReviewSettings())
-    took = time.perf_counter() - started
-    assert [each.rule for each in findings] == ["X703", "C201"]
-    assert took < 1  # about 0.05 s on an idle machine
+    assert [each.rule for each in review(comparison, ReviewSettings())] == ["X703", "C201"]
 
 
 def test_rules_import_nothing_heavy():
