@@ -8,7 +8,7 @@ from pathlib import Path
 from schemactl.errors import InputError
 from schemactl.flows.lineage import read_lineage, write_lineage
 from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints
-from schemactl.formats.dlt import read, write
+from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
 from schemactl.inference.renaming import find_names
 from schemactl.schema.changes import Change
@@ -121,11 +121,15 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
             path = opened.import_file.path
             if read_text(path) != opened.import_file.text:
                 raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
-            replace_file(path, write(bump(renaming.of_schema(imported.schema)), str(path), imported.layout))
+            layout = with_keys(imported.layout, renaming.renamed)
+            replace_file(path, write(bump(renaming.of_schema(imported.schema)), str(path), layout))
             written = (str(path),)
             opened = open_schemas(folder, opened.name)
         if opened.export_file is not None:
             linked = opened.schema.imported_version_hash if opened.schema else None
+            if (exported := opened.export_document) is not None:
+                layout = with_keys(exported.layout, renaming.renamed)
+                opened = replace(opened, export_document=replace(exported, layout=layout))
             renamed = renaming.of_lineage(lineage)
             write_lineage(folder, opened.name, merge(lineage, renamed))
             written += save(folder, opened, replace(after, imported_version_hash=linked))

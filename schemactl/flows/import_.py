@@ -186,10 +186,10 @@ def read_source(
         return _read_destination(str(file), schemas)
     if dialect is not None and source is None:
         source = "sql"
-    readable = {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
     if source is not None:
-        module = cast(ReadableFormat, in_dialect(_named(source, readable), source, dialect))
+        module = cast(ReadableFormat, in_dialect(_named(source), source, dialect))
     else:
+        readable = _readable()
         binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
         if len(binary) != 1:
             text = read_text(path)
@@ -228,12 +228,15 @@ def _with_structure(properties: Properties) -> Properties:
     return {"data_type": "json", **rest, SPARK_TYPE: write_type(structure)}
 
 
-def _named(name: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
-    if name in readable:
-        return readable[name]
-    if name in FORMATS:
-        raise InputError(f"files of the format `{name}` are only written", hint=nearest_or_all(name, readable))
-    raise FORMATS.unknown(name)
+def _readable() -> Mapping[str, ReadableFormat]:
+    return {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
+
+
+def _named(name: str) -> ReadableFormat:
+    module = FORMATS[name]
+    if not is_readable(module):
+        raise InputError(f"files of the format `{name}` are only written", hint=nearest_or_all(name, _readable()))
+    return module
 
 
 def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.schemas import Opened, open_files, open_schemas
 from schemactl.formats.dlt import Document, read
 from schemactl.schema.hash import bump, version_hash
-from schemactl.schema.takeover import TakenOver, take_over
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, TextFile, list_names, schema_name
 from schemactl.store.git import find_repository, path_inside
 from schemactl.store.history import versions_of
 from schemactl.store.revision import MissingInRevision, folder_with_schemas, read_revision
+
+if TYPE_CHECKING:
+    from schemactl.schema.takeover import TakenOver
 
 MOST_VERSIONS = 50
 """Committed versions of an import file that are looked through for the one that the export file has taken over."""
@@ -47,6 +49,9 @@ class Meaning:
     @cached_property
     def taken_over(self) -> TakenOver:
         """What comes of the edit; the schema as it is where there is none."""
+        # Only few commands ask.
+        from schemactl.schema.takeover import TakenOver, take_over
+
         schema, exported = self.opened.schema, self.opened.stored
         assert schema is not None, "a folder means something where it has a file"
         if not self.is_pending or exported is None:

@@ -20,7 +20,7 @@ _WIDTH: Final = 210
 _HEIGHT: Final = 44
 _STEP_RIGHT: Final = 270
 _STEP_DOWN: Final = 60
-_LONGEST: Final = 27
+_LONGEST: Final = 26
 """Characters of a name that a box has room for; the whole name is its title."""
 
 
@@ -78,7 +78,8 @@ def _line(relation: Relation, places: Mapping[str, tuple[int, int]]) -> str:
 
 def _box(table: Table, place: tuple[int, int], section: str) -> str:
     x, y = place
-    name = table.name if len(table.name) <= _LONGEST else f"{table.name[: _LONGEST - 1]}…"
+    # Names of nested tables begin alike.
+    name = table.name if len(table.name) <= _LONGEST else f"…{table.name[1 - _LONGEST :]}"
     return (
         f'<a href="#{section}"><title>{escape(table.name)}</title>'
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'

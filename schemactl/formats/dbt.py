@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.formats._emit import yaml_text
 from schemactl.formats._fields import (
     HINTS,
     Codec,
@@ -49,6 +48,8 @@ def recognises(text: str) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the properties of the tables of a schema as those of a source of its name."""
+    from schemactl.formats._emit import yaml_text
+
     hints = schema_hints(schema)
     source = {
         "name": schema.name,

@@ -6,7 +6,9 @@ old engine versions are brought up to date, names and defaults are filled in.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,6 @@ from schemactl.formats import _tree
 from schemactl.formats._collector import paused_collector
 from schemactl.formats._compare import same
 from schemactl.formats._complete import completed, is_complete
-from schemactl.formats._emit import json_text, yaml_text
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Loss
 from schemactl.formats._stored import export_form, plain, with_defaults, with_sections
@@ -161,6 +162,9 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
     Raises:
         InputError: comments and formatting of YAML would not stay.
     """
+    # PyYAML takes long to import, and other formats do without it.
+    from schemactl.formats._emit import json_text, yaml_text
+
     if layout is None:
         exported = export_form(schema)
         return json_text(exported) if (path or "").lower().endswith(".json") else yaml_text(exported)
@@ -178,6 +182,59 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
         at=Location(layout.source.path),
         hint="write its aliases (`*name`) out, or delete the file: it is made anew",
     )
+
+
+def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> Layout:
+    """Return the layout with other keys for tables and columns, which stand where they stood, with their comments.
+
+    A file whose keys are not its own (aliases) is let alone.
+
+    Args:
+        layout: of a file.
+        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    """
+    from schemactl.formats._emit import yaml_scalar
+    from schemactl.formats._lines import Edit, patched
+
+    source = layout.source
+    edits: list[Edit] = []
+
+    def rename(key: _tree.Scalar, at: tuple[str, str | None]) -> None:
+        if (new := renamed.get(at)) is not None:
+            quote = source.text[key.start]
+            quoted = quote if quote in "'\"" else ""
+            written = json.dumps(new, ensure_ascii=False) if layout.is_json else yaml_scalar(new, quoted)
+            edits.append(Edit(key.start, key.end, written))
+
+    for table in _entries_at(layout.root, "tables"):
+        name = str(table.key.value)
+        rename(table.key, (name, None))
+        for column in _entries_at(table.value, "columns"):
+            rename(column.key, (name, str(column.key.value)))
+    changed = Source(source.path, patched(source.text, 0, len(source.text), edits))
+    try:
+        root = _parse(changed, layout.is_json)
+    except InputError:
+        return layout
+    if _tree.value_of(root) != _renamed(_tree.value_of(layout.root), renamed):
+        return layout
+    return Layout(changed, root, _renamed(layout.meaning, renamed), layout.is_json, Finder(root))
+
+
+def _entries_at(node: Node, key: str) -> tuple[_tree.Entry, ...]:
+    """Return the entries of a mapping that stands under a key of a mapping."""
+    found = _tree.fields_of(node).get(key) if isinstance(node, _tree.Mapping) else None
+    return found.entries if isinstance(found, _tree.Mapping) else ()
+
+
+def _renamed(meaning: dict[str, Any], renamed: Mapping[tuple[str, str | None], str]) -> dict[str, Any]:
+    tables = {}
+    for name, table in (meaning.get("tables") or {}).items():
+        columns = (table or {}).get("columns")
+        if columns:
+            table = {**table, "columns": {renamed.get((name, each), each): of for each, of in columns.items()}}
+        tables[renamed.get((name, None), name)] = table
+    return {**meaning, "tables": tables} if tables else meaning
 
 
 def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | None:

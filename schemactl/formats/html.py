@@ -32,7 +32,8 @@ body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--back
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { margin: 0 0 .5rem; } h2 { margin: 2.5rem 0 .5rem; overflow-wrap: anywhere; }
 a { color: var(--link); } p { margin: .5rem 0; white-space: pre-line; }
-nav ul { columns: 16rem; margin: 1rem 0; padding-left: 1.2rem; }
+nav ul { columns: 20rem; margin: 1rem 0; padding-left: 1.2rem; }
+nav li { overflow-wrap: anywhere; break-inside: avoid; }
 input { width: 100%; max-width: 30rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--back);
   border: 1px solid var(--line); border-radius: 6px; }
 .wide { overflow-x: auto; }
@@ -141,10 +142,12 @@ def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Rela
 
 
 def _related(table: Table, ids: dict[str, str], relations: list[Relation]) -> Iterator[str]:
-    for each in relations:
-        if each.other == table.name:
-            what = "holds" if each.is_nested else "named by"
-            yield f'{what} <a href="#{ids[each.table]}">{escape(each.table)}</a>'
+    for is_nested, what in ((True, "holds"), (False, "named by")):
+        related = (each for each in relations if each.other == table.name and each.is_nested == is_nested)
+        names = dict.fromkeys(each.table for each in related)
+        if names:
+            links = (f'<a href="#{ids[name]}">{escape(name)}</a>' for name in names)
+            yield f"{what} {', '.join(links)}"
 
 
 def _hints(hints: list[str]) -> str:

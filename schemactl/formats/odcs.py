@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from schemactl.formats._emit import yaml_text
 from schemactl.formats._fields import (
     HINTS,
     Codec,
@@ -78,6 +77,8 @@ def recognises(text: str) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data contract of the tables of a schema, as YAML; its status is a draft."""
+    from schemactl.formats._emit import yaml_text
+
     custom = _custom(schema_hints(schema))
     purpose = {"description": {"purpose": schema.description}} if schema.description else {}
     return yaml_text(

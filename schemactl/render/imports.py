@@ -11,7 +11,6 @@ from rich.text import Text
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections
 from schemactl.render.harmless import escape, show_name
-from schemactl.render.reviews.json import change_document
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgement import Violation
@@ -55,6 +54,9 @@ def import_document(
     written: Sequence[str],
 ) -> dict[str, Any]:
     """Return what ``schemactl import --format json`` prints; the arguments are those of ``print_import``."""
+    # It takes as long to import as all that a text needs.
+    from schemactl.render.reviews.json import change_document
+
     return {
         "name": after.name,
         "before": _version(before) if before else None,
@@ -141,6 +143,8 @@ def question(found: Sequence[Synced]) -> str:
 
 def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
     """Return what ``schemactl sync --format json`` prints."""
+    from schemactl.render.reviews.json import change_document
+
     return {
         "schemas": [
             {

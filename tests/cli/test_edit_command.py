@@ -131,3 +131,55 @@ def test_an_edit_that_is_not_taken_over_comes_first(capsys: pytest.CaptureFixtur
     assert run(["edit", "shop", "--naming", "direct"]) == 2
     assert "`schemactl sync shop`" in capsys.readouterr().err
     assert "order_id" in imported().tables["orders"].columns
+
+
+NAMED = """\
+# ours
+name: shop
+tables:
+  # all of them
+  orders:  # from the till
+    columns:
+      # who
+      ship_to__zip: {data_type: text}  # five digits
+      "paid__at":  # quoted
+        data_type: timestamp
+    resource: orders
+  orders__lines:  # nested
+    parent: orders
+    columns:
+      # what
+      sku_no: {data_type: text}
+"""
+
+
+def test_comments_beside_keys_stay_where_names_are_made_anew():
+    IMPORT.parent.mkdir(parents=True)
+    IMPORT.write_text(NAMED)
+    assert run(["edit", "shop", "--naming", "direct"]) == 0
+    lines = IMPORT.read_text().splitlines()
+    for line in NAMED.replace("orders__lines:", "orders▶lines:").replace("paid__at", "paid▶at").splitlines():
+        assert line in lines or "ship_to" in line
+    assert "      ship_to▶zip: {data_type: text, x-renamed-from: ship_to__zip}  # five digits" in lines
+    assert lines[lines.index("  orders▶lines:  # nested") + 1] == "    parent: orders"
+    assert run(["fmt", "--check", str(IMPORT)]) == 0
+
+
+def test_keys_of_json_are_made_anew_where_they_stand():
+    path = IMPORT.with_suffix(".json")
+    path.parent.mkdir(parents=True)
+    path.write_text('{"name": "shop", "engine_version": 11, "tables": {"orders":   {"columns": {"a__b":\t{}}}}}\n')
+    assert run(["edit", "shop", "--naming", "direct"]) == 0
+    assert '"orders":   {"columns": {"a▶b":\t{' in path.read_text()
+
+
+def test_a_file_whose_columns_come_by_an_alias_keeps_its_comments_in_new_names():
+    IMPORT.parent.mkdir(parents=True)
+    IMPORT.write_text(
+        "# ours\nname: shop\ntables:\n  a:  # first\n    columns: &same\n      x__y: {data_type: text}\n"
+        "  b:\n    columns: *same\n"
+    )
+    assert run(["edit", "shop", "--naming", "direct"]) == 0
+    assert IMPORT.read_text().startswith("# ours\n")
+    assert "  a:  # first\n" in IMPORT.read_text()
+    assert list(imported().tables["b"].columns) == ["x▶y"]

@@ -179,6 +179,18 @@ def test_a_page_draws_tables_with_what_they_hang_on():
     assert [attributes.get("class") for tag, attributes in page.tags if tag == "path"] == ["stated", None]
 
 
+def test_a_table_names_all_that_it_holds_in_one_line_and_boxes_show_the_ends_of_long_names():
+    names = [f"events__payload__pull_request__{each}" for each in ("labels", "requested_reviewers")]
+    schema = new_schema("github").with_table(Table("events", {}))
+    for name in names:
+        schema = schema.with_table(Table(name, {}, {"parent": "events"}))
+    text = html.write(schema)
+    holds = ", ".join(f'<a href="#t{number}">{name}</a>' for number, name in enumerate(names, 1))
+    assert f"<p>holds {holds}</p>" in text
+    for name in names:
+        assert f'">…{name[-25:]}</text>' in text
+
+
 def test_tables_without_relations_and_tables_in_a_circle_are_drawn_too():
     columns = {"id": Column("id", {"data_type": "bigint"})}
     names = ("a", "b")

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
-from schemactl.formats import _yaml_tree
+from schemactl.formats import _yaml_events
 from schemactl.formats._block_lines import read_block_lines
 from schemactl.formats._tree import MAX_CHARACTERS, Alias, Finder, Mapping, Node, Scalar, Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
@@ -77,7 +77,7 @@ def parsed(text: str, path: str = "a.yaml") -> Node:
 
 def by_library(text: str) -> Node:
     """The tree of the full parser."""
-    return _yaml_tree._from_events(Source("a.yaml", text), text)
+    return _yaml_events.parse_events(Source("a.yaml", text), text)
 
 
 def outcome(parse: Any, text: str) -> Any:

@@ -1,0 +1,260 @@
+"""YAML text -> tree, by libyaml's parser, through PyYAML; tags, aliases and limits are looked after here.
+
+The tree is built from the parser's events and not from its objects: so a hostile file is refused while it is read,
+places are exact, and values are those that dlt's YAML library, which is PyYAML, would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from schemactl.formats._scalars import MERGE, Kind, kind_of
+from schemactl.formats._scalars import value_of as scalar_value
+from schemactl.formats._tabs import Span, stray_tab
+from schemactl.formats._tree import (
+    MAX_DEPTH,
+    MAX_REPEATED_NODES,
+    Alias,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Source,
+    follow,
+)
+from schemactl.formats._yaml_faults import refusal_of, refused_tab
+
+# Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_TAG_PREFIX = "tag:yaml.org,2002:"
+_KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}
+
+# What a named tuple's own constructor calls, at half its cost.
+_new: Any = tuple.__new__
+_value = attrgetter("value")
+
+
+def parse_events(source: Source, text: str) -> Node:
+    """Return the tree of a YAML document.
+
+    Args:
+        source: names the document in messages.
+        text: of the source, as the parser takes it: as many characters, all of which may stand in YAML.
+
+    Raises:
+        InputError: the text is not YAML, or states what a schema file cannot hold; with the place.
+    """
+    builder = _Builder(source)
+    try:
+        root = builder.build(iter(_LOADER(text).get_event, None))
+    except yaml.MarkedYAMLError as error:
+        raise refusal_of(source, error, builder.quoted) from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        raise source.refuse(f"this is not YAML: {' '.join(str(error).split())}", 0) from error
+    if (tab := stray_tab(text, builder.quoted)) is not None:
+        raise refused_tab(source, tab)
+    return root
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How much a node stands for, aliases followed."""
+
+    nodes: int
+    depth: int
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Builds the tree from events, without recursion: how deep a document goes is its author's choice.
+
+    Attributes:
+        plain: the values of the scalars without quotes that were met; a schema repeats a few words.
+        anchors: the nodes that have a name; None while the node is being read.
+        quoted: where scalars in quotes and block scalars stand.
+        extents: of collections that aliases stand for, by ``id``.
+        repeated: how many nodes the aliases stand for so far.
+    """
+
+    source: Source
+    plain: dict[str, Any] = field(default_factory=dict)
+    quoted: list[Span] = field(default_factory=list)
+    anchors: dict[str, Scalar | Sequence | Mapping | None] = field(default_factory=dict)
+    extents: dict[int, _Extent] = field(default_factory=dict)
+    repeated: int = 0
+
+    def build(self, events: Iterable[Any]) -> Node:
+        roots: list[Node] = []
+        nodes, opened = roots, list[tuple[Any, list[Node]]]()
+        plain = self.plain
+        for event in events:
+            kind = type(event)
+            if kind is ScalarEvent:
+                if event.value in plain and event.implicit[0] and not event.anchor:
+                    place = event.start_mark.index, event.end_mark.index
+                    nodes.append(_new(Scalar, (*place, plain[event.value])))
+                else:
+                    nodes.append(self._scalar(event))
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self._check_start(event, len(opened))
+                opened.append((event, nodes))
+                nodes = []
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                started, outer = opened.pop()
+                outer.append(self._collection(started, nodes, event.end_mark.index))
+                nodes = outer
+            elif kind is AliasEvent:
+                nodes.append(self._alias(event, len(opened)))
+            elif kind is DocumentStartEvent and roots:
+                hint = "a schema file holds one"
+                raise self.source.refuse("a second document starts here", event.start_mark.index, hint)
+        if not roots:
+            raise self.source.refuse_nothing()
+        return roots[0]
+
+    def _check_start(self, event: Any, depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise self.source.refuse_depth(event.start_mark.index)
+        expected = _TAG_PREFIX + ("map" if isinstance(event, MappingStartEvent) else "seq")
+        if event.tag not in (None, "!", expected):
+            raise self._unknown_tag(event)
+        if event.anchor:
+            self._declare(event)
+
+    def _declare(self, event: Any) -> None:
+        if event.anchor in self.anchors:
+            raise self.source.refuse(f"the anchor `&{event.anchor}` stands here again", event.start_mark.index)
+        self.anchors[event.anchor] = None
+
+    def _scalar(self, event: Any) -> Scalar:
+        text, start, end = event.value, event.start_mark.index, event.end_mark.index
+        if event.style:
+            self.quoted.append((start, end))
+        if event.style in ("|", ">"):
+            # The parser counts the blank lines that follow.
+            end = start + len(self.source.text[start:end].rstrip())
+        if event.tag not in (None, "!"):
+            value = self._read(self._tagged(event), event)
+        elif event.implicit[0]:
+            value = self.plain[text] = self._read(kind_of(text), event)
+        else:
+            value = text
+        scalar = Scalar(start, end, value)
+        if event.anchor:
+            self._declare(event)
+            self.anchors[event.anchor] = scalar
+        return scalar
+
+    def _read(self, kind: Kind, event: Any) -> Any:
+        try:
+            return scalar_value(kind, event.value)
+        except ValueError as error:
+            hint = "put it in quotes if it is text"
+            shown = event.value if len(event.value) <= 40 else event.value[:39] + "…"
+            raise self.source.refuse(f"`{shown}` is no {kind.value} value", event.start_mark.index, hint) from error
+
+    def _tagged(self, event: Any) -> Kind:
+        kind = _KINDS.get(event.tag.removeprefix(_TAG_PREFIX))
+        if kind is None or not event.tag.startswith(_TAG_PREFIX):
+            raise self._unknown_tag(event)
+        return kind
+
+    def _unknown_tag(self, event: Any) -> Exception:
+        tag = event.tag.replace(_TAG_PREFIX, "!!")
+        hint = "a schema file holds plain values only"
+        return self.source.refuse(f"the tag `{tag}` has no meaning here", event.start_mark.index, hint)
+
+    def _alias(self, event: Any, depth: int) -> Alias:
+        start = event.start_mark.index
+        target = self.anchors.get(event.anchor)
+        if target is None:
+            within = event.anchor in self.anchors
+            message = f"`*{event.anchor}` stands within itself" if within else f"there is no anchor `&{event.anchor}`"
+            raise self.source.refuse(message, start)
+        extent = self._extent(target)
+        self.repeated += extent.nodes
+        if self.repeated > MAX_REPEATED_NODES:
+            hint = f"aliases may stand for {MAX_REPEATED_NODES:,} values in all"
+            raise self.source.refuse("aliases repeat too much", start, hint)
+        if depth + extent.depth > MAX_DEPTH:
+            raise self.source.refuse_depth(start)
+        return Alias(start, event.end_mark.index, target)
+
+    def _extent(self, node: Node) -> _Extent:
+        """Return the extent of a node that is read to its end; at most ``MAX_DEPTH`` calls deep."""
+        target = follow(node)
+        if isinstance(target, Scalar):
+            return _Extent(1, 0)
+        if id(target) not in self.extents:
+            within = target.items if isinstance(target, Sequence) else chain.from_iterable(target.entries)
+            parts = [self._extent(part) for part in within]
+            depth = 1 + max((part.depth for part in parts), default=0)
+            self.extents[id(target)] = _Extent(1 + sum(part.nodes for part in parts), depth)
+        return self.extents[id(target)]
+
+    def _collection(self, started: Any, nodes: list[Node], end: int) -> Sequence | Mapping:
+        is_flow = bool(started.flow_style)
+        if nodes and not is_flow:
+            end = nodes[-1].end
+        start = started.start_mark.index
+        node: Sequence | Mapping
+        if isinstance(started, SequenceStartEvent):
+            node = Sequence(start, end, is_flow, tuple(nodes))
+        else:
+            node = Mapping(start, end, is_flow, self._entries(nodes))
+        if started.anchor:
+            self.anchors[started.anchor] = node
+        return node
+
+    def _entries(self, nodes: list[Node]) -> tuple[Entry, ...]:
+        keys: list[Any] = nodes[::2]
+        if set(map(type, keys)) != {Scalar}:
+            keys = [self._key(node) for node in keys]
+        # Loops in C: a large file has 30,000 mappings.
+        entries = tuple(map(_new, repeat(Entry), zip(keys, nodes[1::2], strict=True)))
+        values = set(map(_value, keys))
+        if len(values) < len(keys):
+            self._refuse_repeated(keys)
+        if MERGE in values:
+            self._check_merges(entries)
+        return entries
+
+    def _key(self, node: Node) -> Scalar:
+        key = follow(node)
+        if not isinstance(key, Scalar):
+            raise self.source.refuse("a key must be text", node.start)
+        return Scalar(node.start, node.end, key.value)
+
+    def _refuse_repeated(self, keys: list[Scalar]) -> None:
+        seen = set()
+        for key in keys:
+            # To Python `1`, `1.0` and `true` are one key, to a file they are three.
+            identity = (type(key.value), key.value)
+            if identity in seen:
+                hint = "one of the two has to go, or to be renamed"
+                raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
+            seen.add(identity)
+
+    def _check_merges(self, entries: tuple[Entry, ...]) -> None:
+        for value in (entry.value for entry in entries if entry.key.value is MERGE):
+            merged = follow(value)
+            targets = merged.items if isinstance(merged, Sequence) else (merged,)
+            if not all(isinstance(follow(target), Mapping) for target in targets):
+                raise self.source.refuse("`<<` takes in mappings only", value.start)
