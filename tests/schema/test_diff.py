@@ -51,25 +51,21 @@ def origins(names):
     return {"x-renamed-from": st.sampled_from(names) | st.lists(st.sampled_from(names), max_size=2) | free_form}
 
 
-columns = st.lists(st.sampled_from(COLUMNS), unique=True, max_size=6).flatmap(
-    lambda names: st.tuples(
-        *(
-            st.fixed_dictionaries(
-                {},
-                optional={
-                    "data_type": st.sampled_from(("text", "text", "bigint", None)),
-                    "precision": flags | st.integers(1, 3),
-                    "timezone": flags,
-                    "nullable": flags,
-                    "unique": flags,
-                    "description": texts,
-                    "x-note": free_form,
-                    **origins(COLUMNS),
-                },
-            )
-            for _ in names
-        )
-    ).map(lambda found: {name: Column(name, stated) for name, stated in zip(names, found, strict=True)})
+properties = st.fixed_dictionaries(
+    {},
+    optional={
+        "data_type": st.sampled_from(("text", "text", "bigint", None)),
+        "precision": flags | st.integers(1, 3),
+        "timezone": flags,
+        "nullable": flags,
+        "unique": flags,
+        "description": texts,
+        "x-note": free_form,
+        **origins(COLUMNS),
+    },
+)
+columns = st.dictionaries(st.sampled_from(COLUMNS), properties, max_size=6).map(
+    lambda found: {name: Column(name, stated) for name, stated in found.items()}
 )
 table_properties = st.fixed_dictionaries(
     {},
@@ -80,10 +76,8 @@ table_properties = st.fixed_dictionaries(
         **origins(TABLES),
     },
 )
-tables = st.lists(st.sampled_from(TABLES), unique=True, max_size=5).flatmap(
-    lambda names: st.tuples(*(st.builds(Table, st.just(name), columns, table_properties) for name in names)).map(
-        lambda found: {table.name: table for table in found}
-    )
+tables = st.dictionaries(st.sampled_from(TABLES), st.tuples(columns, table_properties), max_size=5).map(
+    lambda found: {name: Table(name, *parts) for name, parts in found.items()}
 )
 schemas = st.builds(
     Schema,
