@@ -198,4 +198,4 @@ def _columns(table: Table) -> str:
 
 
 def _source(is_stated: bool) -> str:
-    return "by `x-renamed-from`" if is_stated else "a guess"
+    return "stated" if is_stated else "a guess"

@@ -20,6 +20,7 @@ from loading_shop import Shop
 from schemactl.errors import CommandWarning, InputError
 from schemactl.examples import Examples, show_examples
 from schemactl.flows.diff import DiffRequest, diff_schemas
+from schemactl.flows.edit import read_hints
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.models import find_model
 from schemactl.flows.request import InferRequest
@@ -29,6 +30,7 @@ from schemactl.flows.typing import find_typing
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.report import Outcome, Stop
 from schemactl.schema.changes import ColumnAdded
+from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
@@ -162,6 +164,26 @@ def test_a_load_is_that_of_dlt(shop: Shop, model: str, tmp_path: Path) -> None:
     assert tables(stored().to_dict()) == tables(theirs)
     for name in tables(theirs):
         assert rows("ours.duckdb", name) == rows("theirs.duckdb", name)
+
+
+@pytest.mark.spark
+def test_the_call_states_types_by_columns_by_a_file_of_hints_and_by_a_model(shop: Shop) -> None:
+    Path("hints.schema.yaml").write_text("tables: {orders: {columns: {id: {data_type: decimal}}}}\n")
+    data = shop.write("orders.jsonl", {"id": "1", "at": "2024-01-01T00:00:00Z"})
+    stated = {
+        "by_column": {"hints": Hints((parse_column("id:double"),))},
+        "by_file": {"hints": Hints(schema=read_hints(Path("hints.schema.yaml")))},
+        "by_model": {"model": find_model("order_models:Order", None)},
+        "by_data": {},
+    }
+    found = {}
+    for name, each in stated.items():
+        assert not Path("schemas", "import", f"{name}.schema.yaml").exists()
+        assert shop.load(data, name=name, to=f"parquet:{name}", **each).outcome is Outcome.LOADED
+        schema = open_schemas(SchemasFolder.at(Path("schemas")), name).schema
+        assert schema is not None
+        found[name] = str(schema.tables["orders"].columns["id"].data_type)
+    assert found == {"by_column": "double", "by_file": "decimal", "by_model": "bigint", "by_data": "text"}
 
 
 @pytest.mark.spark

@@ -354,6 +354,20 @@ def test_one_folder_for_both_may_be_one_by_a_link(tmp_path):
     assert "name:" in export_file(folder).read_text()
 
 
+def test_import_and_export_folder_are_set_apart_by_a_link(tmp_path):
+    folder = SchemasFolder.at(tmp_path / "schemas")
+    team = tmp_path / "team"
+    team.mkdir()
+    folder.root.mkdir()
+    folder.imports.symlink_to("../team")
+    assert run(folder, id="bigint") == ("import/shop.schema.yaml", "export/shop.schema.yaml")
+    edit(team / "shop.schema.yaml", "    resource: orders", "    resource: orders\n    description: ours")
+    assert run(folder, note="text") == ("export/shop.schema.yaml",)
+    assert folder.imports.is_symlink()
+    assert "description: ours" in export_file(folder).read_text()
+    assert [path.name for path in team.iterdir()] == ["shop.schema.yaml"]
+
+
 def test_one_folder_for_both_takes_edits_as_the_next_version(shared):
     run(shared, id="bigint")
     edit(export_file(shared), "    resource: orders", "    resource: orders\n    description: ours # really")

@@ -33,7 +33,7 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     (SettingChanged("detections", ABSENT, ["iso"]), (None, None), 'setting `detections` is new: ["iso"]'),
     (NormalizerChanged("names", "direct", ABSENT), (None, None), 'normalizer `names` is gone, was "direct"'),
     (TableRenamed("s", "t"), ("t", None), "table renamed from `s` (a guess)"),
-    (TableRenamed("s", "t", is_stated=True), ("t", None), "table renamed from `s` (by `x-renamed-from`)"),
+    (TableRenamed("s", "t", is_stated=True), ("t", None), "table renamed from `s` (stated)"),
     (TableRenamed("s", "t", follows_parent=True), ("t", None), "table renamed from `s`, as its parent was"),
     (TableRemoved(TABLE), ("t", None), "table removed, 1 column"),
     (TableAdded(Table("t")), ("t", None), "new table, 0 columns"),
