@@ -9,7 +9,6 @@ from typing import cast
 
 from schemactl.destinations import find_address
 from schemactl.errors import InputError, Problem, nearest_or_all
-from schemactl.flows.references import find_schemas
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
 from schemactl.formats._fields import Record, own_tables, schema_of, table_properties
@@ -202,6 +201,7 @@ def read_source(
 def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:
     """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
     from schemactl.flows.migrate.stored import stored_schemas
+    from schemactl.flows.references import find_schemas
 
     (found,) = find_schemas(address, SchemasFolder.at(schemas))
     if stored := stored_schemas(address, found, None):

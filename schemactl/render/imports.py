@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -15,8 +15,10 @@ from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgement import Violation
 from schemactl.schema.naming import naming_of
-from schemactl.schema.takeover import Synced
 from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from schemactl.schema.takeover import Synced
 
 
 def print_import(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schemactl.errors import InputError
 from schemactl.flows.export import ExportRequest, export
@@ -140,3 +143,40 @@ def test_texts_of_arc_are_reported_from_dlt_s():
     assert arc.recognises(json.dumps(CUSTOMER))
     assert arc.recognises("schema: [{name: a, type = string, nullable: true}]")
     assert not arc.recognises("name: shop\nengine_version: 11\ntables:\n  a: {columns: {b: {type: x, nullable: true}}}")
+
+
+KINDS = ("text", "bigint", "double", "bool", "date", "time", "timestamp", "binary", "decimal", "wei", "json")
+COLUMNS = st.dictionaries(
+    st.from_regex("[a-z]{1,6}", fullmatch=True),
+    st.fixed_dictionaries(
+        {"data_type": st.sampled_from(KINDS)},
+        optional={
+            "nullable": st.booleans(),
+            "description": st.from_regex("[ -~]{0,10}[!-~]", fullmatch=True),
+            "x-id": st.from_regex("[a-z0-9]{1,6}", fullmatch=True),
+            "x-metadata": st.dictionaries(st.sampled_from(["team", "rank"]), st.integers(0, 9), min_size=1),
+        },
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(columns=COLUMNS)
+def test_what_is_written_comes_back(columns: dict[str, dict[str, Any]]):
+    table = Table("orders", {name: Column(name, stated) for name, stated in columns.items()}, {"resource": "orders"})
+    text = arc.write(new_schema("shop").with_table(table))
+    again = arc.read(text, "orders.arc.json").schema
+    back = again.tables["orders"].columns
+    assert list(back) == list(columns)
+    for name, stated in columns.items():
+        found = {"nullable": True, **back[name].properties}
+        kept = {**stated, "data_type": AS_ARC.get(stated["data_type"], stated["data_type"])}
+        assert {key: found.get(key) for key in kept} == kept
+    # A second trip loses nothing more.
+    assert arc.write(again) == text
+
+
+AS_ARC = {"wei": "decimal", "json": "text", "time": "text"}
+"""dlt's types that Arc has not."""
