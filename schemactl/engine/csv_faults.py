@@ -11,7 +11,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final
@@ -216,6 +216,8 @@ MOST_BROKEN: Final = 10_000
 _BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
 """One with something behind it, outside of quotes or within."""
 
+_BLANK_ENDS: Final = (b"\n\n", b"\n\r\n", b"\r\r")
+
 _BLOCK: Final = 1 << 22
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
 _UNPACKED = (".gz", ".bz2")
@@ -233,6 +235,8 @@ class CsvFaults:
         harmless: the first cell that keeps its quotes because one within is not doubled, and how many there are.
         other_end: the line that first ends in another way than the header, None where all end alike.
         gaps: how many records stand before each row that is none: the header, and blank lines.
+        is_well_formed: whether quotes and line ends are right throughout, so that any reader finds the same cells.
+        starts: where blocks of the file begin, in bytes, and whether that is within a quoted cell.
     """
 
     broken: tuple[BrokenCell, ...] = ()
@@ -240,6 +244,8 @@ class CsvFaults:
     harmless: tuple[BrokenCell, int] | None = None
     other_end: int | None = None
     gaps: tuple[int, ...] = (0,)
+    is_well_formed: bool = False
+    starts: Mapping[int, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -255,25 +261,59 @@ class _Look:
     other_end: int | None = None
     rest: bytes = b""
     tail: bytes = b""
+    returns: int = 0
+    pairs: int = 0
+    has_nulls: bool = False
+    starts: dict[int, bool] = field(default_factory=dict)
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether quotes are right, and nothing else stands in cells that readers take in more than one way."""
+        match self.line_end:
+            case b"\r":
+                has_other_ends = self.lines > 0
+            case b"\n":
+                has_other_ends = self.returns > 0
+            case _:
+                has_other_ends = self.returns != self.pairs
+        return not (self.is_odd or self.other_end or self.has_nulls or has_other_ends)
 
     def take(self, block: bytes, *, is_last: bool = False) -> None:
         """Look at every octet whose neighbors are known."""
         if not self.has_blanks:
             seen = (self.tail or self.line_end) + block
-            self.has_blanks = _BLANK_LINE.search(seen) is not None
+            # The expression takes longer than all else, and blank lines are rare.
+            self.has_blanks = (
+                any(each in seen for each in _BLANK_ENDS[: 3 if b"\r" in seen else 1])
+                and _BLANK_LINE.search(seen) is not None
+            )
             self.tail = seen[-3:]
+        if b"\r" in block or self.returns:
+            self.returns += block.count(b"\r")
+            self.pairs += block.count(b"\r\n") + (self.rest.endswith(b"\r") and block.startswith(b"\n"))
+        self.has_nulls = self.has_nulls or b"\0" in block
         octets = (self.rest or self.line_end[-1:]) + block + (self.line_end[:1] if is_last else b"")
         self.rest = octets[-2:]
-        if not self.is_odd and (b'"' in octets or b"\r" in octets or self.line_end != b"\n"):
+        if not self.is_odd and (b'"' in octets or self._may_end_otherwise(octets)):
             self._look_at(octets)
         self.lines += octets.count(b"\n", 1, -1)
+
+    def _may_end_otherwise(self, octets: bytes) -> bool:
+        """Return whether lines may end in another way than the header."""
+        match self.line_end:
+            case b"\n":
+                return b"\r" in octets
+            case b"\r\n":
+                return octets.count(b"\n") != octets.count(b"\r\n")
+            case _:
+                return False
 
     def _look_at(self, octets: bytes) -> None:
         import numpy
 
         found = numpy.frombuffer(octets, dtype=numpy.uint8)
         quotes = numpy.flatnonzero(found[1:-1] == _QUOTE) + 1
-        if self.other_end is None and self.line_end != b"\r":
+        if self.other_end is None and self._may_end_otherwise(octets):
             self.other_end = self._other_end(found, quotes)
         opening, closing = quotes[self.quotes & 1 :: 2], quotes[1 - (self.quotes & 1) :: 2]
         before, after = found[opening - 1], found[closing + 1]
@@ -316,11 +356,12 @@ def find_csv_faults(
         }
     try:
         look = _look_at(file, separator, line_end or "\n")
+        sound = CsvFaults(is_well_formed=look.is_well_formed, starts=look.starts)
         if not look.is_odd and not look.has_blanks:
-            return {file.path: CsvFaults(other_end=look.other_end)}
+            return {file.path: replace(sound, other_end=look.other_end)}
         with open_bytes(file.path) as binary, _as_text(binary, file, line_end) as lines:
             found = _walk(lines, file.path, separator, skipped)
-            return {file.path: found if look.is_odd else CsvFaults(other_end=look.other_end, gaps=found.gaps)}
+            return {file.path: found if look.is_odd else replace(sound, other_end=look.other_end, gaps=found.gaps)}
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(file.path)) from error
     except (OSError, zlib.error) as error:
@@ -358,9 +399,13 @@ def key_column(value: str) -> Column:
 def _look_at(file: Input, separator: str, line_end: str) -> _Look:
     look = _Look(separator.encode(), line_end.encode())
     decoder = codecs.getincrementaldecoder(file.encoding)()
+    start, is_inside = 0, False
     with open_bytes(file.path) as opened:
         while True:
             block = opened.read(_BLOCK)
+            if block:
+                look.starts[start] = is_inside
+            start, is_inside = start + len(block), is_inside ^ bool(block.count(b'"') & 1)
             pending = len(decoder.getstate()[0])
             try:
                 text = decoder.decode(block, final=not block)

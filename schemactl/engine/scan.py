@@ -17,8 +17,9 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import COMPRESSIONS, Input
-from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, Typed
+from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, FileRows, Typed
 from schemactl.engine.inputs import by_format
+from schemactl.engine.reading.files import file_documents
 from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
@@ -261,7 +262,7 @@ def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[
     # Only typings need these modules, which take a quarter of a second to load.
     from schemactl.engine.typing import findings_of, look, typed_by, types_of
 
-    texts = typed_by(batches, task)
+    texts = typed_by(spark, batches, task)
     looked = [look(spark, batch, str(FilePath.cwd())) for batch in texts]
     located = [
         _Located(tuple(part.part for part in parts), batch.gaps) for batch, parts in zip(texts, looked, strict=True)
@@ -314,7 +315,7 @@ def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequ
         null_values: texts that stand for null where rows are texts.
     """
     read = [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
-    return [_without_null_values(batch, null_values) for batch in read] if null_values else read
+    return [_without_null_values(spark, batch, null_values) for batch in read] if null_values else read
 
 
 def _has_few_bytes(inputs: Sequence[Input]) -> bool:
@@ -324,10 +325,13 @@ def _has_few_bytes(inputs: Sequence[Input]) -> bool:
     return sum(FilePath(each.path).stat().st_size for each in inputs) <= _FEW_BYTES
 
 
-def _without_null_values(batch: Batch, null_values: Sequence[str]) -> Batch:
+def _without_null_values(spark: SparkSession, batch: Batch, null_values: Sequence[str]) -> Batch:
     if not isinstance(batch, Documents) or batch.rows is None:
         return batch
-    read = rows_as_documents(batch.rows.frame, batch.rows.cells, batch.rows.fault, null_values)
+    if isinstance(batch.rows, FileRows):
+        read = file_documents(spark, batch.rows.with_layout(replace(batch.rows.layout, null_values=tuple(null_values))))
+    else:
+        read = rows_as_documents(batch.rows.frame, batch.rows.cells, batch.rows.fault, null_values)
     return replace(read, gaps=batch.gaps)
 
 

@@ -27,7 +27,8 @@ class TypedRows:
     """Rows for workers.
 
     Attributes:
-        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.read_rows`` knows.
+        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.read_rows`` knows; or
+            shares of files.
         names: what the columns are called.
         whole: the paths whose values come as JSON texts.
     """
@@ -54,6 +55,8 @@ def text_rows(batch: Typed) -> TypedRows:
     """Return the texts of a batch for workers, and why a row is bad after them."""
     assert batch.task is not None
     names = tuple(field.name for field in batch.task.typing.fields)
+    if batch.is_for_workers:
+        return TypedRows(batch.frame, names, frozenset())
     texts = (f"c{at}" for at in range(len(names)))
     return TypedRows(batch.frame.select(*texts, FAULT, *place_of(batch)), names, frozenset())
 

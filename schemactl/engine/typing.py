@@ -5,13 +5,15 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, Numbering, Typed
+from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, FileRows, Numbering, Typed
+from schemactl.engine.reading.files import shares_frame
 from schemactl.engine.reading.places import place_columns
 from schemactl.engine.shipping import run_kernel
 from schemactl.engine.sql import quoted
@@ -21,6 +23,7 @@ from schemactl.examples import shown_error
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.outcome import FieldErrors
+from schemactl.kernel.partitions import Gaps
 from schemactl.kernel.typing_rows import TypingPart
 from schemactl.schema.typing.model import (
     ERRORS,
@@ -35,7 +38,7 @@ from schemactl.schema.typing.model import (
 )
 
 
-def typed_by(batches: Sequence[Batch], task: TypingTask) -> list[Typed]:
+def typed_by(spark: SparkSession, batches: Sequence[Batch], task: TypingTask) -> list[Typed]:
     """Return sources with the columns that a typing is about, in its order.
 
     Columns are found by their names; where no name is one of the typing's, by their places, as Arc does it.
@@ -43,14 +46,16 @@ def typed_by(batches: Sequence[Batch], task: TypingTask) -> list[Typed]:
     Raises:
         InputError: a source has no columns of texts, or other ones than the typing.
     """
-    return [_typed(batch, task) for batch in batches]
+    return [_typed(spark, batch, task) for batch in batches]
 
 
-def _typed(batch: Batch, task: TypingTask) -> Typed:
+def _typed(spark: SparkSession, batch: Batch, task: TypingTask) -> Typed:
     if isinstance(batch, Documents):
         if batch.rows is None:
             hint = "`--typing` takes CSV, TSV, XML, and text columns of Parquet, ORC, Avro and tables"
             raise InputError("documents have no columns that could be typed", hint=hint)
+        if isinstance(batch.rows, FileRows):
+            return _typed_files(spark, batch.rows, batch.gaps, task)
         frame, cells, sql = batch.rows.frame, batch.rows.cells, batch.rows.texts
         file: Column = place_columns(frame)[0]
         fault = batch.rows.fault if batch.rows.fault is not None else F.lit(None)
@@ -66,6 +71,16 @@ def _typed(batch: Batch, task: TypingTask) -> Typed:
         _check_type(field, types[column])
     texts = [F.expr(_text_sql(sql[column], types[column])).alias(f"c{at}") for at, column in enumerate(columns)]
     return Typed(frame.select(*texts, fault.cast("string").alias(FAULT), file.alias(FILE)), numbering, task, gaps)
+
+
+def _typed_files(spark: SparkSession, rows: FileRows, gaps: Gaps | None, task: TypingTask) -> Typed:
+    names = rows.layout.names
+    columns = _columns_of(task.typing.fields, dict(zip(names, map(str, range(len(names))), strict=True)))
+    for field in task.typing.fields:
+        _check_type(field, T.StringType())
+    layout = replace(rows.layout, taken=tuple(map(int, columns)))
+    frame = shares_frame(spark, rows.with_layout(layout).shares)
+    return Typed(frame, Numbering.BLOCK, task, gaps, is_for_workers=True)
 
 
 def _columns_of(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:

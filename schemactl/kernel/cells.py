@@ -1,42 +1,257 @@
-"""Lines of CSV without quotes -> JSON documents: cells stand between separators, and an empty one is none."""
+"""Cuts well-formed CSV into rows and cells, a block of bytes at a time; a part of a file is cut as the whole is.
+
+Well-formed: each quote opens or closes a cell or stands for one within, and all rows end alike
+(``engine.csv_faults``). Rows and cells are then those of Spark's reader.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
-DOCUMENTS: Final = pa.schema({"file": pa.string(), "block": pa.int64(), "id": pa.int64(), "text": pa.string()})
-"""The columns that ``cut_lines`` yields."""
+from schemactl.kernel.splitting import BYTE_ORDER_MARK
+
+_QUOTE: Final = b'"'
+_AT_ONCE: Final = 1_000
+"""Rows that become documents together: they stay in the processor's cache."""
 
 
-def cut_lines(batches: Iterable[pa.RecordBatch], names: Sequence[str], separator: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows as documents; the first line of a file, its header, and blank lines are none.
+@dataclass(frozen=True, slots=True)
+class CsvLayout:
+    """How the rows of a file are written.
+
+    Attributes:
+        names: of its columns.
+        separator: between cells; one character of ASCII.
+        line_end: of rows.
+        header_rows: at the beginning of the file, which are no records.
+        null_values: texts that stand for null.
+        taken: the columns that are read, by their numbers; None for all of them.
+    """
+
+    names: tuple[str, ...]
+    separator: str
+    line_end: bytes
+    header_rows: int = 1
+    null_values: tuple[str, ...] = ()
+    taken: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextRows:
+    """Rows that follow one another.
+
+    Attributes:
+        columns: the texts of each column that is read; null where a cell is empty, quoted or not, or the row ends
+            before it.
+        faults: why a row is bad, in words that are no JSON; null for a good one.
+    """
+
+    columns: list[pa.Array]
+    faults: pa.Array
+
+    def skip(self, rows: int) -> TextRows:
+        """Return what follows the first rows."""
+        return TextRows([column.slice(rows) for column in self.columns], self.faults.slice(rows))
+
+    def documents(self, names: Sequence[str]) -> list[bytes]:
+        """Return each row as JSON, empty cells left out; a bad one in words that are no JSON."""
+        made: list[bytes] = []
+        for start in range(0, len(self.faults), _AT_ONCE):
+            columns = [column.slice(start, _AT_ONCE) for column in self.columns]
+            rows = zip(*(column.to_pylist() for column in columns), strict=True)
+            if any(column.null_count for column in columns):
+                found = (
+                    {name: cell for name, cell in zip(names, row, strict=True) if cell is not None} for row in rows
+                )
+            else:
+                found = (dict(zip(names, row, strict=True)) for row in rows)
+            made += map(orjson.dumps, found)
+        if self.faults.null_count < len(self.faults):
+            faults = self.faults.to_pylist()
+            return [text if fault is None else fault.encode() for text, fault in zip(made, faults, strict=True)]
+        return made
+
+
+# --- rows ---
+
+
+def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None) -> Iterator[bytes]:
+    """Yield the rows of a file in pieces of whole ones, the last row of which begins within ``size`` bytes.
 
     Args:
-        batches: columns ``file``, ``block`` and ``text``.
-        names: of the columns.
-        separator: between cells.
+        blocks: the file from the beginning of a row, as UTF-8, cut anywhere.
+        line_end: of rows.
+        size: in bytes, 1 at least; None for all.
     """
-    rows: dict[tuple[str, int], int] = {}
-    for batch in batches:
-        found: list[tuple[str, int, int, str]] = []
-        columns = (batch.column(name).to_pylist() for name in ("file", "block", "text"))
-        for file, block, text in zip(*columns, strict=True):
-            if not text:
-                continue
-            number = rows.get((file, block), -1 if block == 0 else 0)
-            rows[file, block] = number + 1
-            if number >= 0:
-                found.append((file, block, number, _document(text.split(separator), names)))
-        made = list(zip(*found, strict=True)) or [()] * len(DOCUMENTS)
-        yield pa.RecordBatch.from_arrays(list(map(pa.array, made, DOCUMENTS.types)), schema=DOCUMENTS)
+    mark, is_inside = line_end[-1:], False
+    held: list[bytes] = []
+    for block in blocks:
+        if size is not None and size <= len(block):
+            at = size - 1
+            end = _first_end(block, mark, at, is_inside ^ _has_odd_quotes(block, 0, at))
+            if end:
+                yield b"".join((*held, block[:end]))
+                return
+            held.append(block)
+            is_inside ^= _has_odd_quotes(block)
+            size = 1  # the row goes on, however long it is
+            continue
+        is_inside ^= _has_odd_quotes(block)
+        if end := _last_end(block, mark, is_inside):
+            yield b"".join((*held, block[:end]))
+            held = [block[end:]]
+        else:
+            held.append(block)
+        size = None if size is None else size - len(block)
+    if any(held):
+        yield b"".join(held)
 
 
-def _document(cells: Sequence[str], names: Sequence[str]) -> str:
-    """Return a row as JSON; one with a surplus cell in words that are no JSON."""
-    if len(cells) > len(names) and cells[len(names)]:
-        return f"more cells than columns: {', '.join(filter(None, cells[: len(names) + 1]))}"
-    return orjson.dumps({name: cell for name, cell in zip(names, cells, strict=False) if cell}).decode()
+def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple[int, Iterator[bytes]]:
+    """Skip up to the end of the row that the blocks begin in: how many bytes that takes, and what follows.
+
+    Args:
+        blocks: as of ``split_rows``, from anywhere in a row.
+        line_end: as of ``split_rows``.
+        is_inside: whether a quoted cell is open where the blocks begin.
+    """
+    blocks, skipped = iter(blocks), 0
+    for block in blocks:
+        if end := _first_end(block, line_end[-1:], 0, is_inside):
+            return skipped + end, _with_first(block[end:], blocks)
+        skipped += len(block)
+        is_inside ^= _has_odd_quotes(block)
+    return skipped, iter(())
+
+
+def _with_first(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from others
+
+
+def _first_end(block: bytes, mark: bytes, at: int, is_inside: bool) -> int:
+    """Return where the first row ends that goes on at a place of a block; 0 where none ends."""
+    while (found := block.find(mark, at)) >= 0:
+        is_inside ^= _has_odd_quotes(block, at, found)
+        at = found + 1
+        if not is_inside:
+            return at
+    return 0
+
+
+def _last_end(block: bytes, mark: bytes, is_inside: bool) -> int:
+    """Return where the last row ends that ends in a block; 0 where none ends.
+
+    Args:
+        block: the block.
+        mark: the last byte of a line end.
+        is_inside: whether a quoted cell is open where the block ends.
+    """
+    at = len(block)
+    while (found := block.rfind(mark, 0, at)) >= 0:
+        is_inside ^= _has_odd_quotes(block, found, at)
+        at = found
+        if not is_inside:
+            return at + 1
+    return 0
+
+
+def _has_odd_quotes(block: bytes, start: int = 0, end: int | None = None) -> bool:
+    return bool(block.count(_QUOTE, start, end) & 1)
+
+
+# --- cells ---
+
+
+def cut_cells(rows: bytes, layout: CsvLayout) -> TextRows:
+    """Return the cells of whole rows; blank lines are none."""
+    text = rows if layout.line_end == b"\n" else rows.replace(layout.line_end, b"\n")
+    width = len(layout.names)
+    columns, unlike = _parse(text, width, layout)
+    faults = pa.nulls(len(columns[0]), pa.string())
+    if unlike:
+        columns, faults = _with_unlike(columns, unlike, layout)
+    if layout.taken is not None:
+        columns = [columns[at] for at in layout.taken]
+    if layout.null_values:
+        nulls = pa.array(layout.null_values, pa.string())
+        missing = pa.scalar(None, pa.string())
+        columns = [pc.if_else(pc.is_in(column, value_set=nulls), missing, column) for column in columns]
+    return TextRows(columns, faults)
+
+
+def _parse(text: bytes, width: int, layout: CsvLayout) -> tuple[list[pa.Array], list[Any]]:
+    """Return the columns of the rows that have as many cells, and the other rows as pyarrow describes them."""
+    import pyarrow.csv
+
+    unlike: list[Any] = []
+    if not text.strip(b"\n"):
+        return [pa.array([], pa.string())] * width, unlike
+
+    def leave_out(row: Any) -> str:
+        unlike.append(row)
+        return "skip"
+
+    has_quotes = _QUOTE in text
+    # pyarrow takes a byte order mark off each text.
+    marked = BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
+    names = list(map(str, range(width)))
+    read = pyarrow.csv.read_csv(
+        pa.py_buffer(marked),
+        pyarrow.csv.ReadOptions(use_threads=False, column_names=names, block_size=len(marked) + 1),
+        pyarrow.csv.ParseOptions(
+            delimiter=layout.separator, quote_char='"' if has_quotes else False, newlines_in_values=has_quotes,
+            invalid_row_handler=leave_out,
+        ),
+        pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True,
+            check_utf8=False,
+        ),
+    )  # fmt: skip
+    return [column.combine_chunks() for column in read.columns], unlike
+
+
+def _with_unlike(
+    columns: Sequence[pa.Array], unlike: Sequence[Any], layout: CsvLayout
+) -> tuple[list[pa.Array], pa.Array]:
+    """Return all rows in their order, and why some are bad: those with a cell behind the last column."""
+    width = len(layout.names)
+    others: dict[int, list[Any]] = {}
+    for row in unlike:
+        others.setdefault(row.actual_columns, []).append(row)
+    total = len(columns[0]) + len(unlike)
+    places = set(range(total)).difference(row.number - 1 for row in unlike)
+    order = sorted(places)
+    parts = [list(columns)]
+    faults = [pa.nulls(len(columns[0]), pa.string())]
+    for cells, rows in others.items():
+        order += [row.number - 1 for row in rows]
+        found, _ = _parse("\n".join(row.text for row in rows).encode(), cells, layout)
+        parts.append([*found[:width], *[pa.nulls(len(rows), pa.string())] * (width - cells)])
+        faults.append(_surplus(found[: width + 1]) if cells > width else pa.nulls(len(rows), pa.string()))
+    indices = pa.array(_inverse(order), pa.int64())
+    merged = [pa.concat_arrays(each).take(indices) for each in zip(*parts, strict=True)]
+    return merged, pa.concat_arrays(faults).take(indices)
+
+
+def _surplus(cells: Sequence[pa.Array]) -> pa.Array:
+    """Return the words for rows whose last cell is not empty, null for others."""
+    words = [
+        None if row[-1] is None else f"more cells than columns: {', '.join(filter(None, row))}"
+        for row in zip(*(each.to_pylist() for each in cells), strict=True)
+    ]
+    return pa.array(words, pa.string())
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    """Return by place which row stands there."""
+    inverse = [0] * len(order)
+    for at, place in enumerate(order):
+        inverse[place] = at
+    return inverse

@@ -8,6 +8,7 @@ import io
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -15,6 +16,7 @@ from typing import IO, Any, Final
 
 import pyarrow as pa
 
+from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, split_rows
 from schemactl.kernel.splitting import (
     BYTE_ORDER_MARK,
     ListPart,
@@ -23,6 +25,7 @@ from schemactl.kernel.splitting import (
     split_lines,
     split_part,
 )
+from schemactl.memory import largest_document
 
 READ_BYTES: Final = 1 << 20
 _OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
@@ -38,6 +41,7 @@ class Form(StrEnum):
 
     LINES = "lines"
     ELEMENTS = "elements"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class FilePart:
         form: of its records.
         start, size: of the part, in bytes; a size of None is all.
         before: what holds where a part of a list begins.
+        layout: of rows.
+        is_in_cell: whether a part of rows begins within a quoted cell.
     """
 
     file: str
@@ -62,6 +68,8 @@ class FilePart:
     start: int = 0
     size: int | None = None
     before: ListPart | None = None
+    layout: CsvLayout | None = None
+    is_in_cell: bool = False
 
     def open(self) -> IO[bytes]:
         """Open the file, decompressed, where the part begins."""
@@ -84,6 +92,15 @@ def read_share(share: bytes) -> Iterator[tuple[str, int, list[bytes]]]:
     for part in parts:
         for texts in _records(part):
             yield part.file, part.start, texts
+
+
+def read_cells(share: bytes) -> Iterator[tuple[str, int, TextRows]]:
+    """Yield the rows of a share: address of the file, number of the block, rows that follow one another."""
+    parts: tuple[FilePart, ...] = pickle.loads(share)
+    for part in parts:
+        with _wrapped_errors(part):
+            for rows in _rows(part):
+                yield part.file, part.start, rows
 
 
 def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,9 +130,12 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
     Raises:
         UnreadableFileError: the file cannot be read, or its compression is broken.
     """
-    try:
+    with _wrapped_errors(part):
         if part.form is Form.LINES:
             yield from _lines(part)
+        elif part.layout is not None:
+            for rows in _rows(part):
+                yield rows.documents(part.layout.names)
         else:
             with part.open() as opened:
                 blocks = _blocks(opened, part.encoding)
@@ -123,11 +143,45 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
                     yield from split_part(blocks, part.before, part.size)
                 else:
                     yield from split_elements(blocks)
+
+
+@contextmanager
+def _wrapped_errors(part: FilePart) -> Iterator[None]:
+    """Name the file where it cannot be read."""
+    try:
+        yield
     except EOFError as error:
         raise UnreadableFileError(f"{part.file}: the compressed file ends too early") from error
     except (OSError, zlib.error) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise UnreadableFileError(f"{part.file}: the file cannot be read: {reason}") from error
+
+
+def _rows(part: FilePart) -> Iterator[TextRows]:
+    """Yield the rows that begin in a part of a file of well-formed CSV; those of its header are left out."""
+    assert part.layout is not None
+    size, skipped, is_first = part.size, 0, not part.start
+    with part.open() as opened:
+        if part.start:
+            # A row is of the part that it begins in; the byte before may be the end of another.
+            opened.seek(part.start - 1)
+            is_inside = part.is_in_cell ^ (opened.read(1) == b'"')
+            opened.seek(part.start - 1)
+            taken, blocks = skip_row(_blocks(opened, part.encoding), part.layout.line_end, is_inside)
+            size = None if size is None else size - (taken - 1)
+        else:
+            blocks, skipped = _blocks(opened, part.encoding), part.layout.header_rows
+        if size is not None and size <= 0:
+            return
+        for text in split_rows(blocks, part.layout.line_end, size):
+            if len(text) - READ_BYTES > largest_document():
+                sizes = f"{len(text) >> 20:,} MB, and no more than {largest_document() >> 20:,} MB can be parsed here"
+                raise UnreadableFileError(f"{part.file}: a row has {sizes}")
+            rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, part.layout)
+            is_first = False
+            kept = rows.skip(skipped)
+            skipped = max(skipped - len(rows.faults), 0)
+            yield kept
 
 
 def _lines(part: FilePart) -> Iterator[list[bytes]]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, Piece
-from schemactl.kernel.files import UnreadableFileError, read_share
+from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.parsing import is_blank, parse_texts
@@ -322,19 +322,35 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
     """Yield the rows of one block of a file: file as people are shown it, block, place in the block from 0, rows.
 
     Args:
-        batches: the columns of the source, and after them ``file`` (Spark's address) and ``block``; the rows of a block
-            follow one another. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are timestamps,
-            counted in nanoseconds since 1970.
+        batches: what workers open, column ``share`` (``files.read_cells``), of which come the columns and why a row is
+            bad; or the columns of the source, and after them ``file`` (Spark's address) and ``block``; the rows of a
+            block follow one another. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are
+            timestamps, counted in nanoseconds since 1970.
         folder: the working folder of the command.
     """
     read: dict[tuple[str, int], int] = {}
     for counted in batches:
+        if counted.schema.names == ["share"]:
+            yield from _opened_rows(counted, folder, read)
+            continue
         batch = _with_timestamps(counted)
         files, blocks = batch.column("file"), batch.column("block")
         for start, end in _runs(files, blocks):
             key = shown_path(files[start].as_py(), folder), blocks[start].as_py()
             yield *key, read.get(key, 0), batch.slice(start, end - start)
             read[key] = read.get(key, 0) + end - start
+
+
+def _opened_rows(
+    batch: pa.RecordBatch, folder: str, read: dict[tuple[str, int], int]
+) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
+    """Yield the rows of files that are opened here, with what ``read_rows`` adds to them."""
+    for share in batch.column("share").to_pylist():
+        for address, block, rows in read_cells(share):
+            key = shown_path(address, folder), block
+            columns = [*rows.columns, rows.faults]
+            yield *key, read.get(key, 0), pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
+            read[key] = read.get(key, 0) + len(rows.faults)
 
 
 def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -19,6 +19,7 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample
+from schemactl.kernel.partitions import records_of
 from schemactl.store.sources import LeftOutWarning
 
 OPEN = 'id,name\n1,a\n2,"open\n3,c\n4,d\n'
@@ -39,7 +40,9 @@ def outcome(
         warnings.simplefilter("always", LeftOutWarning)
         scan = scan_inputs(spark, find_inputs([name, *others]), Sample())
     bad = [str(problem) for problem in explain_bad_records(scan.bad_records, scan.inputs)]
-    texts = [row.text for read in scan.documents for row in read.documents.frame.orderBy("file", "id").collect()]
+    batches = [read.documents.records().toArrow().to_batches() for read in scan.documents]
+    found = sorted((Path(file).name, block, texts) for each in batches for file, block, texts in records_of(each))
+    texts = [text.decode() for _, _, texts in found for text in texts]
     reported = [str(each.message) for each in caught if issubclass(each.category, LeftOutWarning)]
     return [json.loads(text) for text in texts if text.startswith("{")], bad, reported
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -10,7 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.csv_faults import read_rows
+from schemactl.engine.csv_faults import find_csv_faults, read_rows
+from schemactl.engine.input import Input
+from schemactl.kernel.cells import CsvLayout, TextRows
+from schemactl.kernel.files import FilePart, Form, read_cells
 
 
 def broken(text: str, separator: str = ",") -> list[tuple[int, int, int, bool]]:
@@ -80,3 +84,51 @@ def test_rows_of_any_text_are_those_of_spark(spark: SparkSession, tmp_path: Path
             for cell in row.broken:
                 value = (cells[cell.index] or "").translate(str.maketrans("", "", '"\r\n'))
                 assert (len(value), value) == (cell.letters, cell.start), text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_cells_of_well_formed_files_are_those_of_spark(spark: SparkSession, tmp_path: Path, end: str) -> None:
+    chance = random.Random(19)
+    cells = ["", "a", " ", "é", '"a"', '""', '"a,b"', f'"{end}"', f'"x{end}{end}y"', '"a""b"', '""""', '" "', "b c"]
+    lines = [",".join(chance.choices(cells, k=chance.choice((1, 2, 3, 3, 3, 3, 4, 5)))) for _ in range(3_000)]
+    texts = {f"{n}.csv": end.join(("a,b,c", *chance.choices(lines, k=chance.randint(1, 9)))) for n in range(150)}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode())
+    options = {
+        "multiLine": True, "escape": '"', "header": True,
+        "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
+    }  # fmt: skip
+    read = spark.read.options(**options).schema("a string, b string, c string, d string").csv(str(tmp_path))
+    place = F.col("_metadata.file_name").alias("file"), F.monotonically_increasing_id().alias("id")
+    expected = defaultdict(list)
+    for row in sorted(read.select(*place, "a", "b", "c", "d").collect(), key=lambda row: row.id):
+        expected[row.file].append([row.a, row.b, row.c, row.d])
+    layout = CsvLayout(("a", "b", "c"), ",", end.encode())
+    for name, text in texts.items():
+        path = str(tmp_path / name)
+        (faults,) = find_csv_faults(spark, Input(path, "csv"), ",", end).values()
+        assert faults.is_well_formed, text
+        share = pickle.dumps((FilePart(path, path, "", "UTF-8", Form.ROWS, layout=layout),))
+        found = [row for _, _, rows in read_cells(share) for row in as_lists(rows)]
+        assert found == [
+            [*row[:3], None if row[3] is None else f"more cells than columns: {', '.join(filter(None, row))}"]
+            for row in expected[name]
+        ], text
+
+
+def as_lists(rows: TextRows) -> list[list[str | None]]:
+    return [list(row) for row in zip(*(each.to_pylist() for each in (*rows.columns, rows.faults)), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "end"),
+    [(b"a\nx\ry\n", "\n"), (b"a\r\nx\ny\r\n", "\r\n"), (b'a\r\n"x\ry"\r\n', "\r\n"), (b"a\rx\ny\r", "\r"),
+     (b"a\nx\0\n", "\n"), (b'a\n"x\n', "\n"), (b'a\n"x" \n', "\n"), (b'a\n5" x\n', "\n")],
+)  # fmt: skip
+def test_files_that_readers_differ_on_are_not_well_formed(
+    spark: SparkSession, tmp_path: Path, content: bytes, end: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    (faults,) = find_csv_faults(spark, Input(str(path), "csv"), ",", end).values()
+    assert not faults.is_well_formed

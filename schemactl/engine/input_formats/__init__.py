@@ -18,7 +18,7 @@ each an ``Input`` with its input format.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from schemactl.engine.input import Input
+    from schemactl.kernel.cells import CsvLayout
+    from schemactl.kernel.files import FilePart
     from schemactl.kernel.partitions import Gaps
 
 
@@ -50,6 +52,23 @@ class TextRows:
 
 
 @dataclass(frozen=True, slots=True)
+class FileRows:
+    """Rows of texts that workers read of files by themselves.
+
+    Attributes:
+        shares: what each task reads; all parts are of one layout.
+        layout: of the files.
+    """
+
+    shares: tuple[tuple[FilePart, ...], ...]
+    layout: CsvLayout
+
+    def with_layout(self, layout: CsvLayout) -> FileRows:
+        """Return the same files with another layout."""
+        return FileRows(tuple(tuple(replace(part, layout=layout) for part in parts) for parts in self.shares), layout)
+
+
+@dataclass(frozen=True, slots=True)
 class Documents:
     """JSON documents.
 
@@ -63,7 +82,7 @@ class Documents:
     """
 
     frame: DataFrame
-    rows: TextRows | None = None
+    rows: TextRows | FileRows | None = None
     gaps: Gaps | None = None
     is_for_workers: bool = False
 
@@ -91,14 +110,17 @@ class Typed:
         frame: the columns, and ``file`` beside them under the name in ``FILE``.
         numbering: what rows can be numbered by.
         task: how texts are typed, where they are to be: then the columns are those of the typing, in its order, named
-            ``c0``, ``c1`` and so on, and ``FAULT`` stands beside them.
+            ``c0``, ``c1`` and so on, and ``FAULT`` stands beside them; or the frame is one of shares, which have these
+            columns (``Documents.is_for_workers``).
         gaps: as of ``Documents``.
+        is_for_workers: as of ``Documents``.
     """
 
     frame: DataFrame
     numbering: Numbering
     task: TypingTask | None = None
     gaps: Gaps | None = None
+    is_for_workers: bool = False
 
 
 FAULT = "__schemactl_fault"

@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import Path
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
@@ -26,21 +24,17 @@ from schemactl.engine.csv_faults import (
     key_of,
     warn_of_csv,
 )
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head, shown_path
+from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.input_warnings import warn_of_renamed
+from schemactl.engine.reading.files import read_rows, split_inputs
 from schemactl.engine.reading.places import place_columns
-from schemactl.engine.reading.rows import rows_as_documents, text_rows
-from schemactl.engine.reading.texts import read_lines
-from schemactl.kernel.cells import DOCUMENTS, cut_lines
+from schemactl.engine.reading.rows import rows_as_documents
+from schemactl.kernel.cells import CsvLayout
 
 ENDINGS = (".csv",)
 
 _SEPARATORS = ",;\t|"
-_WIDE = 200
-"""Columns from which on Spark takes longer to plan them one by one than Python to cut up some lines."""
-_MOST_BYTES = 1 << 22
-"""Of files of which lines are cut up: many rows cost more to read than it costs to plan their columns."""
 _QUOTED = re.compile(r'"[^"]*"')
 _HEADER_END = re.compile(
     # A quote opens a name only where it begins.
@@ -96,8 +90,21 @@ def _read_alike(spark: SparkSession, files: Sequence[Input], header: _Header, se
     warn_of_csv(faults)
     if not readable:
         return
-    options = _options(header, sep)
     cells = _cells(header.row, sep)
+    near, _ = split_inputs(spark, readable)
+    is_plain = bool(cells and header.line_end) and sep.isascii() and {"\r", "\n"}.isdisjoint(header.row)
+    sound = {each: None for each in near if is_plain and faults[each.path].is_well_formed}
+    if sound:
+        names = _names(cells)
+        warn_of_renamed(cells, names, [each.path for each in sound])
+        layout = CsvLayout(tuple(names), sep, header.line_end.encode(), header_rows=2 if header.stated else 1)
+        read = read_rows(spark, list(sound), layout, {path: found.starts for path, found in faults.items()})
+        yield replace(read, gaps={path: found.gaps for path, found in faults.items()})
+    readable = [each for each in readable if each not in sound]
+    if not readable:
+        return
+    # What cannot be opened here, and files that are read in as many ways as there are readers, Spark reads.
+    options = _options(header, sep)
     names = _names(cells) if header.stated else _names_by_spark(spark, readable[0], options, cells)
     if names:
         warn_of_renamed(cells, names, [each.path for each in readable])
@@ -133,31 +140,7 @@ def _read_rows(
     if any(each.broken for each in faults.values()):
         fault = F.coalesce(_broken(rows, faults, columns), fault)
     gaps = {path: found.gaps for path, found in faults.items()}
-    if len(names) > _WIDE and header is None and _are_plain(files):
-        return Documents(_cut_lines(spark, files, names, str(options["sep"])), text_rows(rows, cells, fault), gaps)
     return replace(rows_as_documents(rows, cells, fault), gaps=gaps)
-
-
-def _are_plain(files: Sequence[Input]) -> bool:
-    """Return whether files are small, their lines rows, and cells what stands between separators."""
-    if not all(
-        each.is_local and each.encoding == UTF8 and Path(each.path).suffix not in COMPRESSIONS for each in files
-    ):
-        return False
-    paths = [Path.cwd() / each.path for each in files]
-    return sum(path.stat().st_size for path in paths) <= _MOST_BYTES and all(_is_plain(p.read_bytes()) for p in paths)
-
-
-def _is_plain(content: bytes) -> bool:
-    pairs, returns, feeds = map(content.count, (b"\r\n", b"\r", b"\n"))
-    return b'"' not in content and b"\0" not in content and (not returns or not feeds or pairs == returns == feeds)
-
-
-def _cut_lines(spark: SparkSession, files: Sequence[Input], names: Sequence[str], separator: str) -> DataFrame:
-    (lines,) = read_lines(spark, files)
-    batches = lines.select("file", "block", "text").toArrow().to_batches()
-    cut = spark.createDataFrame(pa.Table.from_batches(cut_lines(batches, names, separator), DOCUMENTS))
-    return cut.coalesce(1)  # a block is not read by two tasks
 
 
 def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[str]) -> Column:

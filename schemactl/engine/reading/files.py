@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from itertools import compress
+from itertools import compress, pairwise
 from operator import not_
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -22,9 +23,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import COMPRESSIONS, UTF8, Input
-from schemactl.engine.input_formats import Documents
+from schemactl.engine.input_formats import Documents, FileRows
 from schemactl.engine.session.settings import local_cores, parse_size
 from schemactl.engine.shipping import for_workers, shares_this_machine
+from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import PIECES, READ_BYTES, SUFFIXES, FilePart, Form
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
 
@@ -52,10 +54,7 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
     """Yield the records of files that workers can open."""
     cores = local_cores(spark.conf.get("spark.master") or "") or 1
     paths = [os.path.join(os.getcwd(), each.path) for each in inputs]  # noqa: PTH109, PTH118
-    parts = [
-        FilePart(f"file://{quote(os.fsencode(path))}", path, _suffix(path), each.encoding, form)
-        for path, each in zip(paths, inputs, strict=True)
-    ]
+    parts = [_whole(path, each, form) for path, each in zip(paths, inputs, strict=True)]
     sizes = [_size(part) for part in parts]
     most = _most_of_task(spark, sum(sizes) + _OPEN_COST * len(sizes), cores)
     packed: list[FilePart] = []
@@ -72,11 +71,49 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
         else:
             taken += _cut(part, size, most, cores)
     if taken:
-        yield Documents(_shares(spark, list(_grouped(taken, most))), is_for_workers=True)
+        yield Documents(shares_frame(spark, list(_grouped(taken, most))), is_for_workers=True)
     if packed:
         read = for_workers(spark, "schemactl.kernel.files", "read_pieces")
-        pieces = _shares(spark, [[part] for part in packed]).mapInArrow(read, PIECES)
+        pieces = shares_frame(spark, [[part] for part in packed]).mapInArrow(read, PIECES)
         yield Documents(pieces.repartition(_TASKS_PER_CORE * cores), is_for_workers=True)
+
+
+def read_rows(
+    spark: SparkSession, inputs: Sequence[Input], layout: CsvLayout, starts: Mapping[str, Mapping[int, bool]]
+) -> Documents:
+    """Return the rows of files of well-formed CSV that workers can open.
+
+    Args:
+        spark: a session.
+        inputs: the files.
+        layout: of all of them.
+        starts: by file where parts of it may begin, in bytes, and whether that is within a quoted cell.
+    """
+    cores = local_cores(spark.conf.get("spark.master") or "") or 1
+    parts = [replace(_whole(str(Path.cwd() / each.path), each, Form.ROWS), layout=layout) for each in inputs]
+    sizes = [_size(part) for part in parts]
+    most = _most_of_task(spark, sum(sizes) + _OPEN_COST * len(sizes), cores)
+    taken: list[tuple[FilePart, int]] = []
+    for each, part, size in zip(inputs, parts, sizes, strict=True):
+        cuts = [0]
+        if cores > 1 and not part.suffix and part.encoding == UTF8:
+            for start in starts[each.path]:
+                if start - cuts[-1] >= most:
+                    cuts.append(start)
+        for start, end in pairwise([*cuts, max(size, cuts[-1])]):
+            of_part = None if start == cuts[-1] else end - start
+            found = replace(part, start=start, size=of_part, is_in_cell=starts[each.path].get(start, False))
+            taken.append((found, end - start))
+    return file_documents(spark, FileRows(tuple(map(tuple, _grouped(taken, most))), layout))
+
+
+def file_documents(spark: SparkSession, rows: FileRows) -> Documents:
+    """Return the rows of files as documents."""
+    return Documents(shares_frame(spark, rows.shares), rows, is_for_workers=True)
+
+
+def _whole(path: str, file: Input, form: Form) -> FilePart:
+    return FilePart(f"file://{quote(os.fsencode(path))}", path, _suffix(path), file.encoding, form)
 
 
 def _suffix(path: str) -> str:
@@ -156,7 +193,7 @@ def _grouped(parts: Sequence[tuple[FilePart, int]], most: int) -> Iterator[list[
         yield group
 
 
-def _shares(spark: SparkSession, shares: Sequence[Sequence[FilePart]]) -> DataFrame:
+def shares_frame(spark: SparkSession, shares: Sequence[Sequence[FilePart]]) -> DataFrame:
     """Return a frame of one share in each partition."""
     pickled = [pickle.dumps(tuple(parts), pickle.HIGHEST_PROTOCOL) for parts in shares]
     numbers = pa.array(range(len(pickled)), pa.int32())
