@@ -13,15 +13,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from schemactl.errors import InputError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
+from schemactl.flows.models import find_model
 from schemactl.flows.normalize import normalize as load_sources
 from schemactl.flows.normalize_call import NormalizeRequest
-from schemactl.flows.request import InferRequest, OpenSession
+from schemactl.flows.request import InferRequest, OpenSession, dispatch_by
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.typing import find_typing
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport
 from schemactl.normalization.report import NormalizeReport
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 Document: TypeAlias = Mapping[str, Any]
 """A record as a parser of JSON returns it."""
+
+
+TypingErrors: TypeAlias = Literal["column", "reject", "fail"]
 
 
 @runtime_checkable
@@ -81,6 +86,12 @@ def infer(
     contract: str | None = None,
     columns: Sequence[str] = (),
     write_disposition: WriteDisposition | None = None,
+    table_by: str | None = None,
+    dispatch: Mapping[str, str] | None = None,
+    model: str | type | None = None,
+    typing: str | Path | None = None,
+    typing_errors: TypingErrors = "column",
+    null_values: Sequence[str] = (),
     sample: str = "full",
     dry_run: bool = False,
     schemas: str | Path = "schemas",
@@ -97,10 +108,18 @@ def infer(
         contract: what data may change, as ``--contract`` takes it; it goes before the schema's own.
         columns: what columns are, whatever the data says: ``id:bigint,primary_key``.
         write_disposition: of the root table.
+        table_by: a field that names the root table of each record, ``type`` or ``meta.kind``; records without it go to
+            ``table``.
+        dispatch: tables that are not called after the value of ``table_by``, by that.
+        model: a Pydantic model that states the columns and validates the data, or ``MODULE:CLASS``. Workers import its
+            module by its source, so a model of a notebook has to move to a file.
+        typing: an Arc schema file, or the name of a schema that was imported from one: columns of texts become typed.
+        typing_errors: what becomes of rows with texts that cannot be typed, as ``--typing-errors`` has it.
+        null_values: texts of CSV, TSV and XML that stand for null.
         sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
         dry_run: whether nothing is written.
         schemas: the folder of ``import/`` and ``export/``.
-        spark: which Spark reads the data; documents need none.
+        spark: which Spark reads the data; documents need none, but for ``table_by``, ``model`` and ``typing``.
 
     Raises:
         InputError: the call is wrong, or the data or the schema cannot be read.
@@ -115,9 +134,11 @@ def infer(
         contract=contract,
         hints=_hints(columns, write_disposition),
         is_check=dry_run,
+        null_values=tuple(null_values),
     )
+    request = _judged(request, table_by, dispatch, model, typing, typing_errors)
     kind = _kind_of(data)
-    if isinstance(kind, _Documents):
+    if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
         request = replace(request, sources=(_MEMORY,), table=table or _table_of(request))
         return infer_documents(request, ((Position(_MEMORY, at), each) for at, each in kind.checked()))
     with _readable(kind, request, spark) as (readable, open_session):
@@ -134,6 +155,12 @@ def normalize(
     contract: str | None = None,
     columns: Sequence[str] = (),
     write_disposition: WriteDisposition | None = None,
+    table_by: str | None = None,
+    dispatch: Mapping[str, str] | None = None,
+    model: str | type | None = None,
+    typing: str | Path | None = None,
+    typing_errors: TypingErrors = "column",
+    null_values: Sequence[str] = (),
     load_id: str | None = None,
     new_only: bool = False,
     staging: str | Path | None = None,
@@ -152,6 +179,12 @@ def normalize(
         contract: as of ``infer``.
         columns: as of ``infer``.
         write_disposition: as of ``infer``.
+        table_by: as of ``infer``.
+        dispatch: as of ``infer``.
+        model: as of ``infer``.
+        typing: as of ``infer``.
+        typing_errors: as of ``infer``.
+        null_values: as of ``infer``.
         load_id: of the load; a load that is there already is not repeated. None for the time.
         new_only: whether files that were loaded before are left out.
         staging: where rows are kept while they are made; a cluster's machines must all reach it.
@@ -170,12 +203,35 @@ def normalize(
         schemas=Path(schemas),
         contract=contract,
         hints=_hints(columns, write_disposition),
+        null_values=tuple(null_values),
     )
+    request = _judged(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, spark) as (readable, open_session):
         call = NormalizeRequest(
             readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
         )
         return load_sources(call, open_session=open_session)
+
+
+def _judged(
+    request: InferRequest,
+    table_by: str | None,
+    dispatch: Mapping[str, str] | None,
+    model: str | type | None,
+    typing: str | Path | None,
+    typing_errors: TypingErrors,
+) -> InferRequest:
+    """Return the request with what judges records, and names their tables."""
+    if isinstance(model, type):
+        model = f"{model.__module__}:{model.__qualname__}"
+    found = find_model(model, request.contract) if model else None
+    folder = SchemasFolder.at(request.schemas)
+    return replace(
+        request,
+        dispatch=dispatch_by(table_by, dispatch or {}, request.table, found.key if found else None),
+        model=found,
+        typing=find_typing(str(typing), typing_errors, folder) if typing else None,
+    )
 
 
 _MEMORY = "documents"
@@ -244,7 +300,8 @@ def _readable(
         if isinstance(kind, _Sources):
             request = replace(request, sources=kind.stated)
         else:
-            request = replace(request, table=request.table or _table_of(request))
+            if request.dispatch is None:
+                request = replace(request, table=request.table or _table_of(request))
             if isinstance(kind, SparkDataFrame):
                 session = kind.sparkSession
                 source = left.enter_context(view_of(kind, f"schemactl_{request.name}"))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.session.settings import SparkOptions
     from schemactl.flows.request import InferRequest
-    from schemactl.kernel.dispatch import Dispatch
     from schemactl.schema.hints import Hints
 
 
@@ -467,7 +466,7 @@ class DataOptions(SparkCommandOptions):
             InputError: an option is wrong, there is no source, or nothing names the schema.
         """
         from schemactl.flows.models import find_model
-        from schemactl.flows.request import InferRequest
+        from schemactl.flows.request import InferRequest, dispatch_by
         from schemactl.flows.typing import find_typing
         from schemactl.store.folder import SchemasFolder
         from schemactl.store.sources import file_beside, schema_for
@@ -498,24 +497,10 @@ class DataOptions(SparkCommandOptions):
             typing=find_typing(self.typing, self.typing_errors, SchemasFolder.at(Path(self.schemas)))
             if self.typing
             else None,
-            dispatch=self._dispatch(table, model.key if model else None),
+            dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
             model=model,
             spark=self.spark(),
         )
-
-    def _dispatch(self, table: str | None, key: str | None) -> Dispatch | None:
-        """Return which field names tables: the one that is stated, else the one by which a model's variants differ."""
-        from schemactl.inference.paths import format_path, parse_keys
-
-        named = format_path((key,)) if key is not None else None
-        field = self.table_by if self.table_by is not None else named
-        if field is None:
-            if self.dispatch:
-                raise InputError("`--dispatch` names tables by a field's values", hint="name the field: `--table-by`")
-            return None
-        from schemactl.kernel.dispatch import Dispatch
-
-        return Dispatch(parse_keys(field), parse_dispatch(self.dispatch), table)
 
 
 def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
 from schemactl.schema.types import Schema
 from schemactl.schema.typing.model import TypingTask
@@ -102,3 +103,28 @@ class InferRequest:
     @property
     def all_sources(self) -> tuple[str, ...]:
         return (*self.sources, *(source for _, source in self.others))
+
+
+def dispatch_by(field: str | None, names: Mapping[str, str], rest: str | None, key: str | None) -> Dispatch | None:
+    """Return which field names the root table of each record, and how; None where none does.
+
+    Args:
+        field: as the call states it, ``type`` or ``meta.kind``; None for the one by which a model's variants differ.
+        names: tables that are not called after the field's value, by that.
+        rest: the table of records without such a value; None where there is none.
+        key: of the field by which a model's variants differ; None where there is no such model.
+
+    Raises:
+        InputError: tables are named by values, and nothing says of which field.
+    """
+    from schemactl.inference.paths import format_path, parse_keys
+
+    if field is None and key is not None:
+        field = format_path((key,))
+    if field is None:
+        if names:
+            raise InputError("`--dispatch` names tables by a field's values", hint="name the field: `--table-by`")
+        return None
+    from schemactl.kernel.dispatch import Dispatch
+
+    return Dispatch(parse_keys(field), names, rest)

@@ -226,3 +226,59 @@ def test_a_session_that_is_open_is_named_where_none_is_passed(spark) -> None:
     with pytest.raises(api.EngineError, match="has a Spark session already") as caught:
         infer("orders.csv", "shop")
     assert "SparkSettings(session=...)" in (caught.value.hint or "")
+
+
+EVENTS = ({"type": "click", "x": 1, "at": "a"}, {"type": "buy", "total": "12"}, {"type": "buy", "total": "n/a"})
+
+
+def test_records_go_to_tables_by_a_field_and_a_model_judges_them(spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    import duckdb
+
+    Path("shapes_of_events.py").write_text(
+        "from typing import Annotated, Literal, Union\n"
+        "from pydantic import BaseModel, Field, RootModel\n"
+        "class Click(BaseModel):\n    type: Literal['click']\n    x: int\n"
+        "class Buy(BaseModel):\n    type: Literal['buy']\n    total: int\n"
+        "class Event(RootModel[Annotated[Union[Click, Buy], Field(discriminator='type')]]):\n    pass\n"
+    )
+    settings = api.SparkSettings(session=spark)
+    to = "duckdb:///loaded.duckdb"
+    plain = api.normalize(EVENTS, "raw", to, table_by="type", dispatch={"buy": "purchases"}, spark=settings)
+    assert (plain.stops, plain.rows_loaded) == ((), 3)
+    model = "shapes_of_events:Event"
+    judged = api.normalize(EVENTS, "web", to, model=model, contract="data_type=discard_row", spark=settings)
+    assert (judged.stops, judged.rows_loaded, judged.rows_rejected) == ((), 2, 1)
+    with duckdb.connect("loaded.duckdb", read_only=True) as database:
+        assert database.execute("SELECT total FROM raw.purchases ORDER BY total").fetchall() == [("12",), ("n/a",)]
+        assert database.execute("SELECT total FROM web.buy").fetchall() == [(12,)]
+    monkeypatch.syspath_prepend(Path.cwd())
+    from shapes_of_events import Event  # type: ignore[import-not-found]
+
+    found = infer(EVENTS, "shapes", model=Event, contract="data_type=discard_row", dry_run=True, spark=settings)
+    assert found.schema is not None
+    assert {"click", "buy"} <= found.schema.tables.keys()
+
+
+def test_texts_become_typed_ones(spark) -> None:
+    import duckdb
+
+    Path("orders.csv").write_text("id,paid\n1,31.01.2026\n2,N/A\n")
+    Path("orders.arc.json").write_text(
+        '[{"name": "id", "type": "integer", "trim": true, "nullable": false, "nullableValues": []},'
+        ' {"name": "paid", "type": "date", "trim": true, "nullable": true, "nullableValues": ["N/A"],'
+        ' "formatters": ["dd.MM.uuuu"]}]'
+    )
+    settings = api.SparkSettings(session=spark)
+    report = api.normalize("orders.csv", "shop", "duckdb:///loaded.duckdb", typing="orders.arc.json", spark=settings)
+    assert report.stops == ()
+    schema = infer("orders.csv", "other", null_values=["N/A"], spark=settings).schema
+    assert schema is not None
+    assert schema.tables["orders"].columns["paid"].properties["data_type"] == "text"
+    with duckdb.connect("loaded.duckdb", read_only=True) as database:
+        rows = database.execute("SELECT id, CAST(paid AS VARCHAR) FROM shop.orders ORDER BY id").fetchall()
+    assert rows == [(1, "2026-01-31"), (2, None)]
+
+
+def test_tables_by_value_need_a_field() -> None:
+    with pytest.raises(InputError, match="names tables by a field's values"):
+        infer([{"id": 1}], "shop", dispatch={"a": "b"})
