@@ -22,7 +22,7 @@ from typer.main import get_command
 from schemactl import __version__
 from schemactl.cli import commands
 from schemactl.cli.commands import CommandModule, all_options, command_names, load_command
-from schemactl.cli.environments import at_environment
+from schemactl.cli.environments import at_environment, at_references
 from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
 from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
@@ -160,7 +160,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
         if file not in here.files:
             check_keys(file, all_options())
     parts, surroundings = at_environment(module.Options, name, parts, surroundings)
-    options = resolve(module.Options, name, parts, surroundings)
+    options = at_references(resolve(module.Options, name, parts, surroundings), surroundings)
     invocation.options = options
     invocation.debug = options.debug
     invocation.color = options.color

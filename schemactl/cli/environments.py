@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, option_specs
 from schemactl.cli.parsing import Stated
@@ -26,6 +27,11 @@ from schemactl.errors import InputError
 
 _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
 """Addresses of files and folders of this machine: nothing is sent anywhere."""
+
+_Resolved = TypeVar("_Resolved", bound=CommonOptions)
+
+_NAME: Final = re.compile(r"\w[\w-]*")
+"""Names that can stand for a REF: none that would mean something else, as `git:main` or `-`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +129,37 @@ def at_environment(
     return ((found, *stated) if found else stated), surroundings
 
 
-def _own_options(environment: Environment, command: str) -> Iterator[SettingsFile]:
-    from pathlib import Path
+def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
+    """Return the options of a command with the names of destinations among its REFs replaced by their addresses.
 
+    A schema, file or folder of the name goes before: a stranger's settings cannot put another thing in its place.
+
+    Raises:
+        InputError: as ``find_environment``.
+    """
+    names = set(environment_names(surroundings))
+    if not names:
+        return options
+    from schemactl.store.folder import SchemasFolder, list_names
+
+    folder = SchemasFolder.at(Path(options.schemas))
+
+    def address_of(reference: str) -> str:
+        is_taken = reference in (*list_names(folder.exports), *list_names(folder.imports)) or Path(reference).exists()
+        found = None if is_taken else find_environment(reference, surroundings)
+        return found.address if found is not None else reference
+
+    changed: dict[str, Any] = {}
+    for spec in (spec for spec in option_specs(type(options)) if spec.is_reference):
+        value = getattr(options, spec.name)
+        stated = value if isinstance(value, list) else [value]
+        if any(each in names and _NAME.fullmatch(each) for each in stated):
+            found = [address_of(each) if each in names and _NAME.fullmatch(each) else each for each in stated]
+            changed[spec.name] = found if isinstance(value, list) else found[0]
+    return replace(options, **changed)
+
+
+def _own_options(environment: Environment, command: str) -> Iterator[SettingsFile]:
     named = {"name": environment.name, "protected": environment.is_protected}
     place = Path(f"[{DESTINATIONS}.{environment.name}]")
     yield SettingsFile(place, Path.cwd(), "", {command: {**environment.options, "named-destination": [named]}})

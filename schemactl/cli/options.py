@@ -90,6 +90,11 @@ class Dest:
     """Marks an option that takes the address of a destination, or the name that settings give one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Marks an option that takes references to schemas, of which one may be the name of a destination."""
+
+
 TextOrJson = Annotated[
     Literal["text", "json"],
     typer.Option("--format", help="How the result is printed."),
@@ -618,6 +623,7 @@ class OptionSpec:
         bare: what it is where it stands without a value; None where it cannot.
         group: the heading below which help shows it.
         is_destination: whether it takes the address of a destination, or a name that settings give one.
+        is_reference: whether it takes references to schemas.
     """
 
     name: str
@@ -631,6 +637,7 @@ class OptionSpec:
     bare: Bare | None
     group: Group
     is_destination: bool = False
+    is_reference: bool = False
 
     @property
     def is_in_file_only(self) -> bool:
@@ -674,6 +681,7 @@ def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
         bare=next((extra for extra in extras if isinstance(extra, Bare)), None),
         group=next((extra for extra in extras if isinstance(extra, Group)), Group.OPTIONS),
         is_destination=any(isinstance(extra, Dest) for extra in extras),
+        is_reference=any(isinstance(extra, Ref) for extra in extras),
     )
 
 

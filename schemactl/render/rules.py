@@ -11,14 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from schemactl.render.console import Look, print_sections
+from schemactl.review.judgement import Judgement
 from schemactl.review.rule import Rule
-from schemactl.review.severity import Severity
+from schemactl.review.severity import Direction, Severity
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.DEPENDS: "yellow"}
 _AXES: Final = ("readers", "writers", "data")
 
 
-def print_rules(rules: Iterable[Rule], look: Look) -> str:
+def print_rules(rules: Iterable[Rule | Judgement], look: Look) -> str:
     """Return a line for each rule, with its severities."""
     table = Table(box=None, pad_edge=False)
     for heading in ("rule", *_AXES, "what happened"):
@@ -29,33 +30,36 @@ def print_rules(rules: Iterable[Rule], look: Look) -> str:
     return print_sections([[table], [hint]], look)
 
 
-def print_rule(rule: Rule, look: Look) -> str:
+def print_rule(rule: Rule | Judgement, look: Look) -> str:
     """Return all about a rule: whom it breaks, why, what to do, how to silence it."""
     impact = Text()
     for axis in _AXES:
         impact.append(f"{axis}: ").append(_severity(getattr(rule.impact, axis))).append("   ")
     sections: list[list[RenderableType]] = [
-        [Text(rule.id, style="bold").append(f": {rule.title}"), impact.append(f"({rule.direction})", style="dim")],
+        [Text(rule.id, style="bold").append(f": {rule.title}"), impact],
         [Text(rule.why)],
         [Text("What to do", style="bold"), Text(rule.fix)],
-        [Text("To silence it", style="bold"), Padding(Text(_silence(rule)), (0, 0, 0, 4), expand=False)],
     ]
+    if isinstance(rule, Judgement):
+        return print_sections([*sections, [Text(f"It is always of the severity `{rule.severity}`.")]], look)
+    impact.append(f"({rule.direction})", style="dim")
     if rule.is_contract:
         sections.insert(2, [Text("It counts in every mode: the schema's own contract is broken.")])
-    return print_sections(sections, look)
+    silence = Padding(Text(_silence(rule)), (0, 0, 0, 4), expand=False)
+    return print_sections([*sections, [Text("To silence it", style="bold"), silence]], look)
 
 
-def rule_document(rule: Rule) -> dict[str, Any]:
+def rule_document(rule: Rule | Judgement) -> dict[str, Any]:
     """Return a rule as ``schemactl rules --format json`` prints it."""
     return {
         "id": rule.id,
         "title": rule.title,
         "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
-        "direction": str(rule.direction),
+        "direction": str(rule.direction if isinstance(rule, Rule) else Direction.NONE),
         "why": rule.why,
         "fix": rule.fix,
-        "is_contract": rule.is_contract,
-        "is_cosmetic": rule.is_cosmetic,
+        "is_contract": isinstance(rule, Rule) and rule.is_contract,
+        "is_cosmetic": isinstance(rule, Rule) and rule.is_cosmetic,
     }
 
 

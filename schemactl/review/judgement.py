@@ -160,6 +160,25 @@ UNREAD: Final = Judgement(
     "Records that cannot be read or typed, or that have a null where none is allowed, are not loaded.",
     "Mend the data; the message says where the first of them stands.",
 )
+JUDGEMENTS: Final = (
+    UNSOUND,
+    CHANGED,
+    IMPOSSIBLE,
+    LOSES,
+    FINAL,
+    BLOCKS_READERS,
+    BLOCKS_WRITERS,
+    COUNTS,
+    REFUSED,
+    PENDING,
+    DRIFT,
+    UNFINISHED,
+    VALUES,
+    EVOLVES,
+    VIOLATES,
+    UNREAD,
+)
+"""All rules about migrations, destinations and data, by id."""
 
 
 def finding_of(

@@ -465,6 +465,18 @@ def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]):
     assert 'rule = "C204"' in reported
 
 
+def test_rules_about_migrations_are_listed_and_explained(capsys: pytest.CaptureFixture[str]):
+    assert run(["rules"]) == 0
+    listed = capsys.readouterr().out
+    for rule in ("M001", "M101", "M203", "M303"):
+        assert rule in listed
+    assert run(["rules", "m102"]) == 0
+    reported = capsys.readouterr().out
+    assert "step loses data" in reported
+    assert "always of the severity `error`" in reported
+    assert "silence" not in reported
+
+
 def test_rules_as_json_follow_their_schema(capsys: pytest.CaptureFixture[str]):
     run(["rules", "--format", "json"])
     found = json.loads(capsys.readouterr().out)

@@ -143,3 +143,43 @@ def test_a_missing_variable_and_an_unknown_key_are_reported(capsys: pytest.Captu
     settings('[destinations.prod]\nadress = "x"\n')
     assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 2
     assert "there is no setting `destinations.prod.adress`\nhint: did you mean `address`?" in capsys.readouterr().err
+
+
+@pytest.mark.destinations
+def test_the_name_of_a_destination_is_a_reference_wherever_its_address_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCHEMACTL_TO_PROD", "duckdb:///prod_file.duckdb")
+    settings('[destinations.prod]\ndataset = "shop"\nprotected = true\n')
+    assert run(["migrate", "apply", "./first.yaml", "--to", "prod", "--yes", "--quiet"]) == 0
+    capsys.readouterr()
+    for call in (["show", "{}"], ["diff", "{}", "./added.yaml"], ["diff", "./added.yaml", "{}"], ["export", "{}"]):
+        printed = []
+        for reference in ("prod", "duckdb:///prod_file.duckdb?dataset=shop"):
+            printed.append((run([word.format(reference) for word in call]), capsys.readouterr().out))
+        assert printed[0] == printed[1]
+        assert "amount" in printed[0][1]
+    assert run(["import", "prod", "--name", "taken"]) == 0
+    assert "amount" in Path("schemas/import/taken.schema.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", ["first", "main.yaml"])
+def test_no_name_of_a_destination_stands_for_a_schema_or_a_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("main.yaml").write_text(Path("first.yaml").read_text())
+    Path("schemas/export").mkdir(parents=True)
+    Path("schemas/export/first.schema.yaml").write_text(
+        Path("first.yaml").read_text().replace("name: shop", "name: first")
+    )
+    settings(f'[destinations."{name}"]\naddress = "duckdb:///nowhere.duckdb"\n')
+    assert run(["show", name]) == 0
+    assert "orders" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["git:main", "-", "import:"])
+def test_no_name_of_a_destination_changes_what_another_reference_means(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    settings(f'[destinations."{name}"]\naddress = "duckdb:///nowhere.duckdb"\n')
+    assert run(["show", name]) == 2
+    assert "nowhere" not in capsys.readouterr().err

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import CommonOptions
+from schemactl.cli.options import CommonOptions, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -50,10 +50,12 @@ class Options(CommonOptions):
     base: Annotated[
         str | None,
         typer.Option("--base", metavar="REF", help="As BASE of `schemactl diff`.", autocompletion=complete_references),
+        Ref(),
     ] = None
     head: Annotated[
         str | None,
         typer.Option("--head", metavar="REF", help="As HEAD of `schemactl diff`.", autocompletion=complete_references),
+        Ref(),
     ] = None
 
 

@@ -30,7 +30,7 @@ import typer
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import Group, Setting, SparkCommandOptions, StatedTable
+from schemactl.cli.options import Group, Ref, Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
@@ -59,6 +59,7 @@ class Options(SparkCommandOptions):
             help="What to compare; by default what an edit will do.",
             autocompletion=complete_references,
         ),
+        Ref(),
     ] = field(default_factory=list)
     compat: Annotated[
         Literal["readers", "writers", "full", "none"],

@@ -22,7 +22,7 @@ import typer
 
 from schemactl.cli.completing import complete_dialects, complete_formats
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import CommonOptions, Group
+from schemactl.cli.options import CommonOptions, Group, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -38,6 +38,7 @@ class Options(CommonOptions):
             help="The schema; a folder or revision of several with `--output DIR`.",
             autocompletion=complete_references,
         ),
+        Ref(),
     ]
     to: Annotated[
         str, typer.Option("--to", metavar="FORMAT", help="The format to write.", autocompletion=complete_formats)

@@ -22,7 +22,7 @@ import typer
 
 from schemactl.cli.completing import complete_dialects, complete_formats
 from schemactl.cli.completing_names import complete_names
-from schemactl.cli.options import CommonOptions, Setting, TextOrJson
+from schemactl.cli.options import CommonOptions, Ref, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -37,6 +37,7 @@ class Options(CommonOptions):
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Files, or addresses of destinations; each brings tables of its own."),
+        Ref(),
     ] = field(default_factory=list)
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)

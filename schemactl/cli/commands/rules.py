@@ -1,7 +1,8 @@
-"""List the rules of `schemactl diff`, or explain one.
+"""List the rules of reviews, migrations and data, or explain one.
 
 A rule's severities are for those who read the tables, those who write them, and the rows that are stored; `depends`
-is decided by the rows, and `schemactl diff --data SOURCE` counts them.
+is decided by the rows, and `schemactl diff --data SOURCE` counts them. M001 to M303 are those of `schemactl migrate`,
+and of data in CI; no settings change them.
 
 Examples:
     # List the rules
@@ -41,9 +42,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     Raises:
         InputError: there is no such rule.
     """
+    from schemactl.review.judgement import JUDGEMENTS, Judgement
+    from schemactl.review.rule import Rule
     from schemactl.review.rules import all_rules
 
-    rules = {rule.id: rule for rule in sorted(all_rules(), key=lambda rule: rule.id)}
+    found: list[Rule | Judgement] = [*all_rules(), *JUDGEMENTS]
+    rules = {rule.id: rule for rule in sorted(found, key=lambda rule: rule.id)}
     if options.rule is not None and options.rule.upper() not in rules:
         hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
         raise InputError(f"there is no rule `{options.rule}`", hint=hint)

@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, Ref, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -30,7 +30,9 @@ class Options(CommonOptions):
     """Options of ``schemactl show``."""
 
     reference: Annotated[
-        str | None, typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references)
+        str | None,
+        typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references),
+        Ref(),
     ] = None
     lineage: Annotated[
         bool, typer.Option("--lineage", help="Show where in the data each table and column comes from.")

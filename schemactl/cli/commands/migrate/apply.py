@@ -33,7 +33,7 @@ from schemactl.cli.commands.migrate._options import (
 )
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import Setting, TextOrJson
+from schemactl.cli.options import Ref, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -52,6 +52,7 @@ class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
         typer.Argument(
             metavar="[REF|PLAN]", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
         ),
+        Ref(),
     ] = None
     batch_rows: Annotated[
         str,

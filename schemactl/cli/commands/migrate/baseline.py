@@ -22,7 +22,7 @@ import typer
 from schemactl.cli.commands.migrate._options import WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import TextOrJson
+from schemactl.cli.options import Ref, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -36,7 +36,9 @@ class Options(WritingOptions):
 
     format: TextOrJson = "text"
     reference: Annotated[
-        str, typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references)
+        str,
+        typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references),
+        Ref(),
     ]
     force: Annotated[bool, typer.Option("--force", help="Record it although the tables are otherwise.")] = False
 

@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, Ref, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -38,6 +38,7 @@ class Options(CommonOptions):
             help="The schema that the last migration must lead to.",
             autocompletion=complete_references,
         ),
+        Ref(),
     ] = None
     format: TextOrJson = "text"
 

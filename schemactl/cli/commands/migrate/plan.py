@@ -36,7 +36,7 @@ from schemactl.cli.commands.migrate._options import (
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group
+from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -53,6 +53,7 @@ class Options(PlanningOptions, SigningOptions, FolderOptions):
     reference: Annotated[
         str,
         typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...", autocompletion=complete_references),
+        Ref(),
     ]
     out: Annotated[
         str | None,
@@ -80,6 +81,7 @@ class Options(PlanningOptions, SigningOptions, FolderOptions):
             "With --dir: the schema that the first migration begins with.",
             autocompletion=complete_references,
         ),
+        Ref(),
         Group.SCRIPT,
     ] = None
 

@@ -24,7 +24,7 @@ import typer
 from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, check_is_plain
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import FindingsFormat
+from schemactl.cli.options import FindingsFormat, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -39,6 +39,7 @@ class Options(PlanningOptions, FolderOptions):
         typer.Argument(
             metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
         ),
+        Ref(),
     ] = None
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")

@@ -26,7 +26,7 @@ import typer
 from schemactl.cli.commands.migrate._options import KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
-from schemactl.cli.options import FindingsFormat
+from schemactl.cli.options import FindingsFormat, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -41,6 +41,7 @@ class Options(KeyOptions):
         typer.Argument(
             metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
         ),
+        Ref(),
     ] = None
     skip_rows: Annotated[
         bool, typer.Option("--skip-rows", help="Look at tables and columns alone, not at the values of rows.")
