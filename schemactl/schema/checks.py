@@ -212,7 +212,7 @@ def record(
     Args:
         fields: known keys and the checks of their values.
         required: keys that must be there, each with a hint of what to write.
-        gone: keys of older engine versions, each with a hint of what stands in their place.
+        gone: keys of older engine versions or of another place, each with a hint of what is right.
         own_keys: whether keys that start with ``x-`` are let through.
     """
     finds = {name: check.find for name, check in fields.items()}

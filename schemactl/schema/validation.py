@@ -154,7 +154,8 @@ _settings = record(
         "detections": or_null(list_of(_detection)),
         "default_hints": map_of(list_of(pattern)),
         "preferred_types": map_of(_data_type, key=prefixed),
-    }
+    },
+    gone=dict.fromkeys((*_FLAGS, "not_null", "foreign_key"), "hints of columns stand below `default_hints`"),
 )
 
 _propagated = map_of(text)

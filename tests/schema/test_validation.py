@@ -169,6 +169,10 @@ def test_a_wrong_section_is_placed(section: str, value: Any, keys: tuple[Any, ..
     assert only(stored(**{section: value})).keys == keys
 
 
+def test_a_hint_beside_default_hints_is_sent_below_them():
+    assert only(stored(settings={"partition": ["a"]})).hint == "hints of columns stand below `default_hints`"
+
+
 def test_the_config_of_a_foreign_normalizer_is_its_own():
     assert check(stored(normalizers={"json": {"module": "my.normalizer", "config": {"any": 1}}})) == ()
 
