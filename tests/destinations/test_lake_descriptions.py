@@ -34,3 +34,15 @@ def test_descriptions_reach_columns_that_are_made(kind: Any, notes: Any, tmp_pat
     kind.load(url, package(tmp_path, shop(grown), "2", {"orders": [order(2, "2", new=0.5)]}), quiet)
     found = {column: text for column, text in notes(tmp_path / "lake").items() if text}
     assert found == {"note": "what they said", "new": "added"}
+
+
+def test_metadata_of_columns_reaches_delta(tmp_path: Path) -> None:
+    from deltalake import DeltaTable
+
+    stated = {"unit": "kg", "level": 2, "delta.invariants": "1 = 0"}
+    table = orders({"note": {"data_type": "text", "description": "what they said", "x-metadata": stated}})
+    loaded = package(tmp_path, shop(table), "1", {"orders": [order(1, note="a")]})
+    delta.load(f"delta:{tmp_path / 'lake'}?dataset=sales", loaded, quiet)
+    fields = {each.name: each.metadata for each in DeltaTable(tmp_path / "lake" / "sales" / "orders").schema().fields}
+    text = "what they said"
+    assert fields["note"] == {"unit": "kg", "level": "2", "comment": text, "doc": text}

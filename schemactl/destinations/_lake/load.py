@@ -32,6 +32,9 @@ from schemactl.schema.types import Column, Table
 if TYPE_CHECKING:
     import pyarrow
 
+_RESERVED = ("delta.", "PARQUET:")
+"""How metadata of columns begins that has a meaning to Delta and to Parquet."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
@@ -199,10 +202,14 @@ def _certain(field: pyarrow.Field | Clash) -> pyarrow.Field:
 def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
     import pyarrow
 
-    text = column.properties.get("description")
-    # Iceberg's name for it, and Delta's.
-    described = {"doc": text, "comment": text} if isinstance(text, str) and text else None
-    return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), is_nullable, described)
+    from schemactl.kernel.stored import notes_of
+
+    # What formats say of columns themselves is not the data's to state.
+    notes = {key: text for key, text in (notes_of(column) or {}).items() if not key.startswith(_RESERVED)}
+    if text := notes.pop("description", None):
+        # Iceberg's name for it, and Delta's.
+        notes |= {"doc": text, "comment": text}
+    return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), is_nullable, notes or None)
 
 
 def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> list[str]:
