@@ -2,8 +2,9 @@
 
     uv run --group dev python benchmarks/inputs.py --only array-100 files-10000
 
-A large list, many small files, one gzip, large documents, many columns. Each command is a process of its own, from
-cold. Ratios are to plain PySpark's `read.json(...).schema`; MB are the most that one Python process and that Java held.
+A large list, many small files, many documents, one gzip, large documents, many columns. Each command is a process of
+its own, from cold. Ratios are to plain PySpark's `read.json(...).schema`; MB are the most that one Python process and
+that Java held.
 """
 
 from __future__ import annotations
@@ -99,6 +100,14 @@ def write_files(folder: Path, count: int) -> Path:
     return path
 
 
+def write_small(folder: Path, count: int) -> Path:
+    """Write small documents as lines."""
+    path = folder / "small.jsonl"
+    with path.open("w") as file:
+        file.writelines(f'{{"id": {at}, "name": "n{at % 977}", "price": {at % 1000}.5}}\n' for at in range(count))
+    return path
+
+
 def write_registry(folder: Path, objects: int) -> Path:
     """Write one document that has an object for each of many keys, as npm's mime-db has."""
     source = random.Random(objects)
@@ -160,6 +169,7 @@ CASES: Final[dict[str, Case]] = {
     "files-10000": Case(lambda folder: write_files(folder, 10_000), is_lines=True),
     "files-100000": Case(lambda folder: write_files(folder, 100_000), is_lines=True, memory="1g"),
     "lines-1000": Case(lambda folder: write_events(folder / "events.jsonl", 1000), is_lines=True),
+    "documents-10000000": Case(lambda folder: write_small(folder, 10_000_000), is_lines=True, memory="1g"),
     "gzip-1000": Case(lambda folder: write_gzip(folder, 1000), is_lines=True),
     "registry-2522": Case(lambda folder: write_registry(folder, 2522), loads=True),
     "document-50": Case(lambda folder: write_document(folder, 50), loads=True),

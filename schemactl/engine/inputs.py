@@ -221,7 +221,7 @@ def _check_file(path: str, is_named: bool) -> None:
     if not Path(path).is_file():
         raise InputError("this is no file: what is read has to stay", at=Location(path), hint="save it to a file first")
     *others, last = ("", *(suffix.lower() for suffix in Path(path).suffixes))
-    if last in _NOT_UNPACKED and (is_named or _endings().keys() & set(others)):
+    if last in _NOT_UNPACKED and (is_named or any(map(_format_of_ending, others))):
         hint = f"unpack it, or compress it as {', '.join(f'`{ending}`' for ending in COMPRESSIONS[:3])}"
         raise InputError(f"Spark does not unpack `{last}`", at=Location(path), hint=hint)
 
@@ -230,7 +230,7 @@ def _format_of(path: str, head: bytes | str) -> str | None:
     plain = Path(path)
     while plain.suffix.lower() in COMPRESSIONS:
         plain = plain.with_suffix("")
-    by_ending = _endings().get(plain.suffix.lower())
+    by_ending = _format_of_ending(plain.suffix.lower())
     if by_ending is not None and by_ending != "json":
         return by_ending
     if isinstance(head, bytes):
@@ -242,8 +242,15 @@ def _format_of(path: str, head: bytes | str) -> str | None:
     return _json_form(head) if by_ending else _format_of_text(path, head)
 
 
-def _endings() -> dict[str, str]:
-    return {ending: name for name in INPUT_FORMATS for ending in INPUT_FORMATS[name].ENDINGS}
+def _format_of_ending(ending: str) -> str | None:
+    """Return the format of files with an ending: third parties' before ours, and of these the one of that name first.
+
+    No module is imported that need not be asked.
+    """
+    named = _OTHER_NAMES.get(ending[1:], ending[1:])
+    own = sorted(name for name in INPUT_FORMATS if name not in INPUT_FORMATS.installed)
+    names = (*INPUT_FORMATS.installed, *sorted(own, key=lambda name: name != named))
+    return next((name for name in names if ending in INPUT_FORMATS[name].ENDINGS), None)
 
 
 def _format_of_text(path: str, head: str) -> str | None:

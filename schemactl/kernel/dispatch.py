@@ -96,7 +96,7 @@ class Dispatch:
         return self.names.get(value, value) if isinstance(value, str) and value else self.rest
 
 
-_ENOUGH: Final = 1_000
+_ENOUGH: Final = 2_000
 """Documents of a table that are worked on at once: fewer cost more each."""
 
 _MOST_HELD: Final = 1 << 24

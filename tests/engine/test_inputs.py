@@ -6,6 +6,8 @@ import bz2
 import gzip
 import json
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -478,3 +480,15 @@ def test_address_that_lacks_a_slash_is_reported_how_it_begins() -> None:
         find_inputs(["s3:/bucket/a.csv"])
 
     assert caught.value.hint == "an address begins with `s3://`"
+
+
+@pytest.mark.parametrize(("name", "loaded"), [("a.jsonl", "ndjson"), ("a.csv", "csv"), ("a.tsv.gz", "csv, tsv")])
+def test_of_the_input_formats_only_the_one_that_an_ending_names_is_imported(name: str, loaded: str) -> None:
+    Path(name).write_bytes(gzip.compress(b"a\n1\n") if name.endswith(".gz") else b'{"id": 1}\n')
+    code = (
+        "import sys; from schemactl.engine.inputs import find_inputs; package = 'schemactl.engine.input_formats.'; "
+        f"find_inputs([{name!r}]); "
+        "print(*(each.removeprefix(package) for each in sorted(sys.modules) if each.startswith(package)), sep=', ')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == loaded
