@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,25 @@ def test_names_are_made_anew_in_both_files_and_in_the_lineage(capsys: pytest.Cap
     capsys.readouterr()
     assert run(["edit", "shop", "--naming", "direct"]) == 0
     assert capsys.readouterr().out == f"{EXPORT} states that already\n"
+
+
+def test_a_file_of_sqlite_is_renamed_and_taken_back():
+    infer_orders()
+    to = ["--to", "sqlite:///shop.sqlite", "--yes", "--quiet"]
+    assert run(["migrate", "apply", "shop", *to]) == 0
+    with closing(sqlite3.connect("shop.sqlite")) as database:
+        database.execute("INSERT INTO orders (order_id, _dlt_load_id, _dlt_id) VALUES (1, 'l', 'k')")
+        database.commit()
+        assert run(["edit", "shop", "--naming", "direct"]) == 0
+        assert run(["migrate", "apply", "shop", *to]) == 0
+        assert database.execute('SELECT "orderId" FROM orders').fetchall() == [(1,)]
+        assert database.execute('SELECT "skuNo" FROM "orders▶lineItems"').fetchall() == []
+        before = exported()
+        infer_orders()
+        assert exported() == before
+        assert run(["migrate", "rollback", "shop", *to]) == 0
+        assert database.execute("SELECT order_id FROM orders").fetchall() == [(1,)]
+        assert database.execute("SELECT sku_no FROM orders__line_items").fetchall() == []
 
 
 def test_what_was_begun_is_brought_to_its_end():
