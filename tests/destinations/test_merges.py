@@ -1,8 +1,9 @@
-"""Merges give the same rows everywhere: databases, folders of Parquet and lakes."""
+"""Merges give the same rows everywhere: databases, folders of Parquet, lakes and Spark's catalogs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from staged_loads import line, lines, order, orders, package, quiet, shop
 from schemactl.destinations import DESTINATIONS
 
 Read = Callable[[str], pa.Table]
+_COUNT = itertools.count()
 KEY = {"id": {"data_type": "bigint", "nullable": False, "primary_key": True}}
 MARKED = {"rank": {"data_type": "bigint", "dedup_sort": "desc"}, "gone": {"data_type": "bool", "hard_delete": True}}
 PART = {"part": {"data_type": "text", "merge_key": True}}
@@ -85,9 +87,15 @@ def rows(held: pa.Table, *columns: str) -> list[Any]:
     return sorted((tuple(row.values()) for row in held.select(list(columns)).to_pylist()), key=repr)
 
 
-@pytest.fixture(params=["parquet", "delta", "iceberg"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Read]:
-    return {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](tmp_path / "lake")
+@pytest.fixture(params=["parquet", "delta", "iceberg", "spark"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Read]]:
+    if request.param != "spark":
+        yield {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](tmp_path / "lake")
+        return
+    spark = request.getfixturevalue("spark")
+    name = f"merges{next(_COUNT)}"
+    yield f"spark:spark_catalog.{name}", lambda table: spark.table(f"{name}.{table}").toArrow()
+    spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
 
 
 @pytest.mark.parametrize("has_root_key", [True, False])

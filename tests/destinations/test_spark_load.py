@@ -7,22 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
-from filelock import FileLock
 from staged_loads import TEXT, an_input, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import spark as destination
-from schemactl.destinations._lake import lock
-from schemactl.destinations.spark.catalogue import read_address
-from schemactl.engine import catalogue_pending
+from schemactl.destinations.spark import commit
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column, table_from_dict
 
 _COUNT = itertools.count()
+load = import_module("schemactl.destinations.spark.load")  # whose name in the package is a function's
 
 
 @pytest.fixture
@@ -128,8 +127,8 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)], "stock": [order(5)]}), quiet)
     # Killed before the journal, with tables that were staged:
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_pending, "create_table", _until(catalogue_pending.create_table, 1))
-        patched.setattr(catalogue_pending, "forget", lambda target: None)
+        patched.setattr(commit, "create_table", _until(commit.create_table, 1))
+        patched.setattr(load, "forget", lambda target: None)
         with pytest.raises(Killed):
             destination.load(url, package(tmp_path, schema, "9", {"orders": [order(9)], "stock": []}), quiet)
     assert destination.read_past_loads(url, "shop").load_ids == {"1"}
@@ -137,7 +136,7 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     # and after it, with one step taken and others not.
     held = {"orders": [order(2, "2")], "stock": [order(6, "2")]}
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_pending, "_take", _until(catalogue_pending._take, 2))
+        patched.setattr(commit, "_take", _until(commit._take, 2))
         with pytest.raises(Killed):
             destination.load(url, package(tmp_path, schema, "2", held, inputs=(an_input("/a"),)), quiet)
     past = destination.read_past_loads(url, "shop")
@@ -166,7 +165,7 @@ def test_files_that_a_killed_load_left_without_a_table_are_not_in_the_way(
     schema = url.partition(":")[2]
     destination.load(url, package(tmp_path, shop(orders()), "1", {"orders": [order(1)]}), quiet)
     described = {row[0]: row[1] for row in spark.sql(f"DESCRIBE SCHEMA {schema}").collect()}
-    for name in ("_schemactl_new_orders", "_schemactl_new__schemactl_inputs", "_schemactl_pending"):
+    for name in ("_schemactl_new_2_orders", "_schemactl_new_2__schemactl_inputs", "_schemactl_pending_2"):
         left = Path(unquote(urlparse(described["Location"]).path), name, "_temporary")
         left.mkdir(parents=True)
         (left / "part-0.parquet").write_bytes(b"half")
@@ -185,7 +184,7 @@ def test_what_a_killed_load_writes_belongs_to_a_table_that_the_next_one_drops(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_pending, "forget", lambda target: None)
+        patched.setattr(load, "forget", lambda target: None)
         for name in ("insertInto", "saveAsTable"):
             patched.setattr(type(spark.range(1).write), name, die)
         with pytest.raises(Killed):
@@ -199,43 +198,32 @@ def test_a_load_that_is_certain_and_has_lost_a_table_is_reported(
 ) -> None:
     made = package(tmp_path, shop(orders()), "1", {"orders": [order(1)]})
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_pending, "_take", _until(catalogue_pending._take, 1))
+        patched.setattr(commit, "_take", _until(commit._take, 1))
         with pytest.raises(Killed):
             destination.load(url, made, quiet)
-    spark.sql(f"DROP TABLE {url.partition(':')[2]}._schemactl_new_orders")
+    spark.sql(f"DROP TABLE {url.partition(':')[2]}._schemactl_new_1_orders")
     for _ in range(2):
-        with pytest.raises(DestinationError, match=r"load `1` .* its table `_schemactl_new_orders` is gone") as caught:
+        with pytest.raises(
+            DestinationError, match=r"load `1` .* its table `_schemactl_new_1_orders` is gone"
+        ) as caught:
             destination.load(url, made, quiet)
-        assert "`_schemactl_pending`" in str(caught.value.hint)
+        assert "`_schemactl_pending_1`" in str(caught.value.hint)
 
 
 def test_rows_come_after_those_that_are_nested_in_them(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[str] = []
-    real = catalogue_pending._take
+    real = commit._take
 
     def watched(target: Any, step: Any) -> None:
         taken.append(step.table)
         real(target, step)
 
-    monkeypatch.setattr(catalogue_pending, "_take", watched)
+    monkeypatch.setattr(commit, "_take", watched)
     held = {"orders": [order(1)], "orders__lines": [line("r1.1", 0, "x")]}
     destination.load(url, package(tmp_path, shop(orders(), lines()), "1", held), quiet)
     assert taken == ["orders__lines", "orders", "_dlt_version", "_dlt_loads"]
-
-
-def test_loads_of_one_machine_wait_for_each_other(
-    tmp_path: Path, url: str, spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lock, "LOAD_PATIENCE_SECONDS", 0.2)
-    target = catalogue_pending.Target(spark, read_address(url))
-    made = package(tmp_path, shop(orders()), "1", {"orders": [order(1)]})
-    held = FileLock(lock.machine_folder("spark", *catalogue_pending.place_of(target)) / ".schemactl.lock")
-    Path(held.lock_file).parent.mkdir(parents=True, exist_ok=True)
-    with held, pytest.raises(DestinationError, match="is in use by"):
-        destination.load(url, made, quiet)
-    destination.load(url, made, quiet)
 
 
 def test_what_is_there_and_does_not_fit_is_reported(tmp_path: Path, url: str, spark: Any) -> None:
@@ -258,7 +246,7 @@ def test_what_is_there_and_does_not_fit_is_reported(tmp_path: Path, url: str, sp
     spark.sql(f"ALTER TABLE {name}.orders ADD COLUMNS (_dlt_id STRING, note DOUBLE)")
     assert refused() == "`orders.note` is string, and double in the catalog"
     there = spark.sql(f"SHOW TABLES IN {name}").collect()
-    assert [row.tableName for row in there if not row.isTemporary] == ["orders"]
+    assert [row.tableName for row in there if not row.tableName.startswith("_schemactl_lease_")] == ["orders"]
 
 
 def test_names_that_the_catalogue_cannot_keep_are_reported(url: str, spark: Any) -> None:

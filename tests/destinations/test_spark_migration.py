@@ -17,9 +17,10 @@ from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations._migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
-from schemactl.engine.merge import configured
-from schemactl.engine.retype import survivor
-from schemactl.engine.stored_types import stored_type
+from schemactl.destinations.spark.conversion import survivor
+from schemactl.destinations.spark.lease import LEASE
+from schemactl.destinations.spark.merge import configured
+from schemactl.destinations.spark.types import stored_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
@@ -98,7 +99,7 @@ def stored_columns(found: Table) -> dict[str, Any]:
 
 def names_there(spark: Any, url: str) -> set[str]:
     shown = spark.sql(f"SHOW TABLES IN {url.partition('.')[2]}").collect()
-    return {row.tableName for row in shown if not row.isTemporary}
+    return {row.tableName for row in shown if not row.isTemporary and not row.tableName.startswith(LEASE)}
 
 
 # --- steps ---
@@ -622,12 +623,12 @@ def test_a_migration_that_broke_off_goes_on(moved: Moved, rows: Any, dying: Any,
 
 
 def test_a_table_is_copied_once_for_steps_next_to_each_other(moved: Moved, rows: Any, monkeypatch: Any) -> None:
-    from schemactl.engine import catalogue
+    from schemactl.destinations.spark import tables
 
     copied = []
-    real = catalogue.replace_table
+    real = tables.replace_table
     monkeypatch.setattr(
-        catalogue, "replace_table", lambda tables, name, *args: (copied.append(name), real(tables, name, *args))
+        tables, "replace_table", lambda held, name, *args: (copied.append(name), real(held, name, *args))
     )
     memo = {"data_type": "text", "x-renamed-from": "note"}
     wanted = after(FIRST, id={"data_type": "text"}, note=None, memo=memo)
@@ -681,13 +682,13 @@ def test_a_load_finishes_a_copy_that_broke_off(moved: Moved, rows: Any, dying: A
 def test_a_load_that_was_certain_is_finished_before_a_migration(
     moved: Moved, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from schemactl.engine import catalogue_pending
+    from schemactl.destinations.spark import commit
 
     def kill(*_: Any) -> None:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_pending, "_take", kill)
+        patched.setattr(commit, "_take", kill)
         with pytest.raises(Killed):
             moved.load(FIRST, "6", order(6, "6"))
     with destination.connect(moved.url, "shop") as session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations._package import LoadPackage, StagedTable
-from schemactl.engine import catalogue_load, catalogue_pending
-from schemactl.engine.catalogue_load import added_fields
+from schemactl.destinations.spark import commit
+from schemactl.destinations.spark.staging import added_fields
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, DropColumn
 from schemactl.schema.nested_types import read_type
 from schemactl.schema.types import Schema, Table
 
 _COUNT = itertools.count()
+load = import_module("schemactl.destinations.spark.load")  # whose name in the package is a function's
 MODULE = "schemactl.normalization.normalizers.nested"
 BEFORE = {
     "buyer": "struct<name:string,either:string COMMENT 'json',deep:struct<a:bigint>>",
@@ -167,7 +169,7 @@ def test_a_load_that_is_killed_as_a_table_changes_is_finished_by_the_next(
     tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
-    real = catalogue_pending.take_place
+    real = commit.take_place
 
     def taken(tables: Any, name: str, copy: str) -> None:
         if moment == "between":
@@ -177,7 +179,7 @@ def test_a_load_that_is_killed_as_a_table_changes_is_finished_by_the_next(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_pending, "take_place", taken)
+        patched.setattr(commit, "take_place", taken)
         with pytest.raises(Killed):
             destination.load(url, loaded(tmp_path, nested(AFTER), "2", order(2, "2", **LATER)), quiet)
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
@@ -196,7 +198,7 @@ def test_a_load_that_fails_leaves_the_table_as_it_was(
         raise DestinationError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalogue_load, "stage_rows", fail)
+        patched.setattr(load, "stage_rows", fail)
         with pytest.raises(DestinationError, match="the disk is full"):
             destination.load(url, loaded(tmp_path, nested(AFTER), "2", order(2, "2", **LATER)), quiet)
     assert rows() == before

@@ -21,11 +21,10 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.coercion import coerced
-from schemactl.engine.python_coercion import outcome
+from schemactl.destinations.spark.coercion import coerced
+from schemactl.destinations.spark.python_coercion import arrow_udf, outcome
+from schemactl.destinations.spark.types import stored_type
 from schemactl.engine.reading.typed import allow_all_types
-from schemactl.engine.stored_types import stored_type
-from schemactl.engine.udf import arrow_udf
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType
 
@@ -399,7 +398,7 @@ import sys
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from schemactl.engine.coercion import coerced
+from schemactl.destinations.spark.coercion import coerced
 from schemactl.engine.session import SparkOptions, open_session
 from schemactl.engine.reading.typed import allow_all_types
 from schemactl.schema.types import Column, DataType

@@ -11,9 +11,9 @@ import pytest
 import test_migration_conversions_parity as databases
 from pyspark.sql import functions as F
 
-from schemactl.engine.merge import configured
-from schemactl.engine.retype import survivor
-from schemactl.engine.stored_types import stored_type
+from schemactl.destinations.spark.conversion import survivor
+from schemactl.destinations.spark.merge import configured
+from schemactl.destinations.spark.types import stored_type
 from schemactl.schema.conversions import CONVERSIONS, Conversion
 from schemactl.schema.types import Column, DataType
 

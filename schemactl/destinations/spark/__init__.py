@@ -5,7 +5,8 @@ which knows Spark's ``spark-defaults.conf`` alone. Spark's catalog in memory for
 a lasting one (Hive, JDBC, Iceberg …) comes by the user's settings.
 """
 
-from schemactl.destinations.spark.catalogue import NAMES, read_catalogue, stored
+from schemactl.destinations.spark.address import NAMES
+from schemactl.destinations.spark.catalogue import read_catalogue, stored
 from schemactl.destinations.spark.load import check_tables, load, read_past_loads
 from schemactl.destinations.spark.migration import ABILITIES, connect
 from schemactl.destinations.spark.statements import render

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from schemactl.destinations._address import dataset_of
+from pyspark.sql import SparkSession
+
 from schemactl.destinations._catalogue import (
     OURS,
     VERSIONS_TABLE,
@@ -19,16 +19,14 @@ from schemactl.destinations._catalogue import (
     unknown,
 )
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.destinations.spark.address import Namespace, read_address
+from schemactl.destinations.spark.tables import HeldTable, held_tables, select, stranded
+from schemactl.destinations.spark.types import ddl_of
+from schemactl.engine.session.running import running_session
 from schemactl.errors import InputError
 from schemactl.schema.nested_types import NestedType, structure_in, structure_of, write_type
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties
-
-if TYPE_CHECKING:
-    from schemactl.engine.catalogue import HeldTable, Namespace
-
-NAMES: Final = NameLimits(is_case_sensitive=False)
-"""Hive's metastore folds names, whatever Spark does."""
 
 _PLAIN: Final[Mapping[str, Properties]] = {
     "STRING": {"data_type": "text"},
@@ -44,7 +42,6 @@ _PLAIN: Final[Mapping[str, Properties]] = {
     "TIME": {"data_type": "time"},
 }
 _BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
-_PART: Final = re.compile(r"[^\W\d]\w*")
 
 
 def read_catalogue(url: str) -> Catalogue:
@@ -55,8 +52,6 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: Spark failed.
         EngineError: Spark cannot be started.
     """
-    from schemactl.engine.session.running import running_session
-
     namespace = read_address(url)
     with running_session() as spark:
         found = read_namespace(spark, namespace)
@@ -65,15 +60,13 @@ def read_catalogue(url: str) -> Catalogue:
     return found
 
 
-def read_namespace(spark: Any, namespace: Namespace) -> Catalogue | None:
+def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | None:
     """Return the tables of one schema; None where there are none.
 
     Args:
         spark: the session.
         namespace: the schema.
     """
-    from schemactl.engine.catalogue import held_tables, select
-
     there, copies = _visible(held_tables(spark, namespace))
     if not there:
         return None
@@ -93,38 +86,9 @@ def read_namespace(spark: Any, namespace: Namespace) -> Catalogue | None:
 
 def _visible(held: Mapping[str, HeldTable]) -> tuple[Mapping[str, HeldTable], Mapping[str, str]]:
     """Return the tables without our own, and the copies that stand for tables which a killed migration left."""
-    from schemactl.engine.catalogue import stranded
-
     copies = stranded(held)
     there = {name: table for name, table in held.items() if not name.startswith(OURS)}
     return {**there, **{name: held[copy] for name, copy in copies.items()}}, copies
-
-
-def read_address(url: str) -> Namespace:
-    """Return the schema that an address names: ``spark:CATALOG.SCHEMA``, ``spark:CATALOG?dataset=SCHEMA``.
-
-    ``spark:?dataset=CATALOG.SCHEMA`` is how a migration's plan says it.
-
-    Raises:
-        InputError: it names none.
-    """
-    from schemactl.engine.catalogue import Namespace
-
-    kind, _, rest = url.partition(":")
-    stated, _, query = rest.partition("?")
-    asked = dataset_of(query, kind)
-    parts = [part for each in (stated, asked) if each for part in each.split(".")]
-    if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
-        raise InputError(
-            f"`{url}` names no schema of a Spark catalog",
-            hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
-        )
-    return Namespace(*parts)
-
-
-def namespace_of(dataset: str) -> Namespace:
-    """Return the schema of ``CATALOG.SCHEMA``."""
-    return read_address(f"spark:{dataset}")
 
 
 def _kind(written: str) -> Properties:
@@ -150,8 +114,6 @@ def whole_structure(written: str) -> NestedType | None:
 
     The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
     """
-    from schemactl.engine.stored_types import ddl_of
-
     found = structure_in(written)
     return found if found is not None and ddl_of(found) == written else None
 

@@ -1,37 +1,30 @@
 """The tables in which a schema of a Spark catalog keeps its migrations: dlt's ``_dlt_version``, and two of our own.
 
 A table of files cannot change a row: our tables take a new line each time, and the last line of a run or a step counts
-(``line`` says the order; one migration at a time is the caller's to see to). ``_dlt_version`` is small, and written
+(``line`` says the order). ``_dlt_version`` is small, and written
 anew by a copy where a line has to go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, version_row
 from schemactl.destinations._migration.ledger import KEYS, Ledger, Row
+from schemactl.destinations.spark.tables import Tables, append_rows, next_line, remove_rows, select
+from schemactl.destinations.spark.types import column_type
+from schemactl.engine.session.running import wrap_errors
+from schemactl.engine.sql import quoted
 from schemactl.errors import InputError
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Schema, Table
 
-if TYPE_CHECKING:
-    from schemactl.engine.catalogue import Tables
-
 _LINE: Final = "line"
 _VERSION_COLUMNS: Final = ("version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def wrap_errors(task: str) -> AbstractContextManager[None]:
-    """Return a context that turns Spark's errors into ``DestinationError``: ``cannot TASK: ...``."""
-    from schemactl.engine.session.running import wrap_errors
-
-    return wrap_errors(task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +35,14 @@ class SparkLedger(Ledger):
     is_read_only: bool = False
 
     def prepare_writing(self) -> None:
-        from schemactl.engine.catalogue import make_schema
-
         Ledger.prepare_writing(self)
         with wrap_errors("make the schema"):
-            make_schema(self.tables)
+            self.tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.tables.namespace}")
+            if self.tables.lease is not None:
+                self.tables.lease.hold()
+                self.tables.lease.check()
 
     def read_rows(self, table: Table, run_id: str | None = None) -> list[Mapping[str, Any]]:
-        from schemactl.engine.catalogue import select
-
         if not self.tables.has(table.name):
             return []
         with wrap_errors("read the ledger"):
@@ -60,20 +52,16 @@ class SparkLedger(Ledger):
         return [*{tuple(line[name] for name in KEYS[table.name]): line for line in ours}.values()]
 
     def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
-        from schemactl.engine.catalogue import append_rows, next_line, using
-
         with wrap_errors("write the ledger"):
             if not self.tables.has(table.name):
                 kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
-                created = f"CREATE TABLE {self.tables.full(table.name)} ({kinds}){using(self.tables.namespace)}"
+                created = f"CREATE TABLE {self.tables.full(table.name)} ({kinds}){self.tables.namespace.using}"
                 self.tables.spark.sql(created)
             line = next_line(self.tables, table.name, _LINE)
             append_rows(self.tables, table.name, (_LINE, *rows[0]), [(line, *row.values()) for row in rows])
 
     def version_rows(self, version_hash: str | None = None) -> list[Mapping[str, Any]]:
         """Return the rows of dlt's ledger, the last one first; none of an engine that wrote other columns."""
-        from schemactl.engine.catalogue import select
-
         with wrap_errors("read dlt's ledger"):
             if not self.tables.has(VERSION_TABLE):
                 return []
@@ -88,8 +76,6 @@ class SparkLedger(Ledger):
         return [{**row, "inserted_at": _EPOCH + timedelta(microseconds=row["at"])} for row in ours]
 
     def replace_version(self, schema: Schema) -> None:
-        from schemactl.engine.catalogue import append_rows
-
         kept = bookkeeping_of(schema)
         with wrap_errors("write dlt's ledger"):
             for table in (kept.versions, kept.loads):
@@ -102,17 +88,12 @@ class SparkLedger(Ledger):
             append_rows(self.tables, kept.versions.name, columns, [row])
 
     def remove_version(self, version_hash: str) -> None:
-        from schemactl.engine.catalogue import remove_rows
-
         with wrap_errors("write dlt's ledger"):
             if self.tables.has(VERSION_TABLE):
                 remove_rows(self.tables, VERSION_TABLE, "version_hash", version_hash)
 
     def _make(self, table: Table) -> None:
-        from schemactl.engine.catalogue import column_type, using
-        from schemactl.engine.sql import quoted
-
         if not self.tables.has(table.name):
             kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
             name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
-            self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){using(namespace)}")
+            self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")

@@ -1,40 +1,51 @@
 """Loads rows into a schema of a Spark catalog.
 
 Spark commits each table on its own. A load that was killed before it was certain leaves nothing but tables named
-``_schemactl_new_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
+``_schemactl_new_N_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
 reader may see the new rows of some tables and not yet those of others: nested ones come before those that they are
-nested in, the row in ``_dlt_loads`` comes last. Catalogs have no locks: loads of one machine wait for each other, one
-machine at a time is the caller's to see to.
+nested in, the row in ``_dlt_loads`` comes last. Loads and migrations wait for each other (``lease``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
 
-from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of
+from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
-from schemactl.destinations._lake.lock import loading, machine_folder
-from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
+from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
+from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._structure import Clash, as_stored, cut, first_difference, gained, grown, package_as_stored
-from schemactl.destinations.spark.catalogue import read_address
+from schemactl.destinations.spark.address import Namespace, read_address
+from schemactl.destinations.spark.commit import (
+    PENDING,
+    Pending,
+    Step,
+    Target,
+    commit,
+    forget,
+    read_pending,
+    recover,
+    refreshed,
+)
+from schemactl.destinations.spark.lease import leased
+from schemactl.destinations.spark.merge import configured
+from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
+from schemactl.destinations.spark.tables import Tables, copy_obstacle, held_tables, mend_tables, select
+from schemactl.destinations.spark.types import column_type, ddl_of
+from schemactl.engine.session.running import active_session, running_session
 from schemactl.errors import DestinationError
-from schemactl.schema.dispositions import appends, complete, first, merge_of
+from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Schema, Table
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from schemactl.engine.catalogue import Namespace
-    from schemactl.engine.catalogue_load import Brought, Structures
-    from schemactl.engine.catalogue_pending import Step, Target
-
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalog takes as a table's name."""
 
@@ -58,56 +69,34 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         DestinationError: Spark failed.
         EngineError: Spark cannot be started.
     """
-    from schemactl.engine.catalogue import held_tables
-    from schemactl.engine.catalogue_pending import Target, read_pending
-    from schemactl.engine.session.running import running_session
-
     namespace = read_address(url)
     with running_session() as spark:
         target = Target(spark, namespace, held_tables(spark, namespace))
-        done = _load_ids(target, LOADS_TABLE, schema_name)
-        pending = read_pending(target)
+        done, pending = _load_ids(target, LOADS_TABLE, schema_name), read_pending(target)
         if pending is not None and pending.schema_name == schema_name:
             done |= {pending.load_id}
-        return PastLoads(done, _inputs(target, schema_name))
+        return past_loads(schema_name, {each: _sortable(each) for each in done}, _inputs(target, pending))
 
 
 def _load_ids(target: Target, table: str, schema_name: str) -> frozenset[str]:
-    from schemactl.engine.catalogue import select
-
     if table not in target.held:
         return frozenset()
     rows = select(target.spark, f"SELECT * FROM {target.namespace.table(table)} WHERE status = 0")
     return frozenset(row["load_id"] for row in rows if row["schema_name"] == schema_name)
 
 
-def _inputs(target: Target, schema_name: str) -> Mapping[str, LoadedInput]:
-    from schemactl.engine.catalogue import select
-    from schemactl.engine.catalogue_pending import read_pending
-
-    pending = read_pending(target)
+def _inputs(target: Target, pending: Pending | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of loaded files, those of a load that is certain too."""
     coming = [step.source for step in pending.steps if step.table == INPUTS_TABLE] if pending else []
-    tables = [INPUTS_TABLE, *(name for name in coming if name)]
-    query = "SELECT load_id, schema_name, path, bytes, unix_micros(modified) AS modified FROM "
-    rows = [
-        row
-        for table in tables
-        if table in target.held
-        for row in select(target.spark, query + target.namespace.table(table))
-        if row["schema_name"] == schema_name
-    ]
-    rows.sort(key=lambda row: _sortable(row["load_id"]))
-    return {row["path"]: LoadedInput(row["path"], row["bytes"], _moment(row["modified"])) for row in rows}
+    for table in (INPUTS_TABLE, *coming):
+        if table is not None and table in target.held:
+            columns = "load_id, schema_name, path, bytes, unix_micros(modified) AS modified"
+            for row in select(target.spark, f"SELECT {columns} FROM {target.namespace.table(table)}"):
+                yield {**row, "modified": _EPOCH + timedelta(microseconds=row["modified"])}
 
 
 def _sortable(load_id: str) -> tuple[float, str]:
     return (float(load_id) if re.fullmatch(r"\d+(\.\d+)?", load_id) else 0.0, load_id)
-
-
-def _moment(microseconds: int) -> Any:
-    from datetime import UTC, datetime, timedelta
-
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
 def check_tables(url: str, schema: Schema) -> None:
@@ -120,10 +109,6 @@ def check_tables(url: str, schema: Schema) -> None:
         InputError: the address is wrong.
         DestinationError: they cannot be loaded, or Spark failed.
     """
-    from schemactl.engine.catalogue import held_tables
-    from schemactl.engine.catalogue_pending import Target
-    from schemactl.engine.session.running import active_session, running_session
-
     namespace = read_address(url)
     chains = chains_of(as_stored(schema))
     _check_spelling(table.name for chain in chains for table in chain.tables)
@@ -142,17 +127,14 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         DestinationError: Spark failed, or what is there does not go with the rows.
         EngineError: Spark cannot be started.
     """
-    from schemactl.engine.catalogue import mend_tables
-    from schemactl.engine.catalogue_load import prepare
-    from schemactl.engine.catalogue_pending import Pending, Target, commit, forget, recover, refreshed
-    from schemactl.engine.merge import configured
-    from schemactl.engine.session.running import running_session
-
     package = package_as_stored(package)
     namespace, kept = read_address(url), bookkeeping_of(package.schema)
-    with running_session() as spark, configured(spark), _alone(Target(spark, namespace), progress):
-        mend_tables(spark, namespace)
-        target = recover(refreshed(Target(spark, namespace)))
+    with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
+        progress(f"waiting for other loads into {namespace}", None)
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {namespace}")
+        lease.hold()
+        mend_tables(spark, namespace, lease)
+        target = recover(refreshed(Target(spark, namespace, lease=lease)))
         if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
             return
         chains = chains_of(package.schema, package)
@@ -166,15 +148,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
             forget(refreshed(target))
             raise
         progress("finishing", None)
-        commit(target, Pending(package.load_id, package.schema.name, tuple(steps)))
-
-
-def _alone(target: Target, progress: Progress) -> AbstractContextManager[None]:
-    """Keep other loads of this machine out."""
-    from schemactl.engine.catalogue_pending import place_of
-
-    progress(f"waiting for other loads into {target.namespace}", None)
-    return loading(machine_folder("spark", *place_of(target)))
+        commit(target, Pending(package.load_id, package.schema.name, tuple(steps), target.beside(PENDING)))
 
 
 def _tables(package: LoadPackage, chains: tuple[Chain, ...], kept: Bookkeeping) -> list[Table]:
@@ -183,13 +157,10 @@ def _tables(package: LoadPackage, chains: tuple[Chain, ...], kept: Bookkeeping) 
 
 
 def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], progress: Progress) -> Iterator[Step]:
-    from schemactl.engine.catalogue_load import stage
-    from schemactl.engine.catalogue_pending import Step
-
     emptied = set(emptied_by(package.schema, chains))
     for at, chain in enumerate(chains):
         progress(f"staging {chain.root.name}", at / len(chains))
-        if chain.disposition is Disposition.MERGE and not appends(chain.root):
+        if chain.is_merged:
             merge = merge_of(chain.root, package.inserted_at)
             family = [table for table in chain.tables if table.name in target.held]
             yield from stage(target, [_brought(target, table, chain.staged.get(table.name)) for table in family], merge)
@@ -204,8 +175,6 @@ def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], prog
 
 
 def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
-    from schemactl.engine.catalogue_load import Brought
-
     files, superseded = (_files(each) for each in (staged, staged.superseded if staged else None))
     return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target), superseded)
 
@@ -221,50 +190,33 @@ def _structures(table: Table, target: Target) -> Structures:
 
 def _kept(target: Target, package: LoadPackage, kept: Bookkeeping) -> Iterator[Step]:
     """Yield the steps that write down the load, the one that completes it last."""
-    import json
 
-    from schemactl.engine.catalogue import select
-    from schemactl.engine.catalogue_load import stage_rows
+    def is_known(schema: Schema) -> bool:
+        rows = select(target.spark, f"SELECT * FROM {target.namespace.table(kept.versions.name)}")
+        return any(schema.version_hash in row.values() for row in rows)
 
-    schema, at = package.schema, package.inserted_at
-    rows = select(target.spark, f"SELECT * FROM {target.namespace.table(kept.versions.name)}")
-    if all(schema.version_hash not in row.values() for row in rows):
-        text = json.dumps(schema.to_dict(), ensure_ascii=False, separators=(",", ":"))
-        values = (schema.version, schema.engine_version, at, schema.name, schema.version_hash, text)
-        yield stage_rows(target, kept.versions, [_row(kept.versions, values)])
-    if package.inputs:
-        files = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
-        yield stage_rows(target, kept.inputs, [_row(kept.inputs, values) for values in files])
-    done = (package.load_id, schema.name, 0, at, schema.version_hash)
-    yield stage_rows(target, kept.loads, [_row(kept.loads, done)])
-
-
-def _row(table: Table, values: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(zip(table.columns, values, strict=True))
+    for table, rows in rows_of_load(package, kept, is_known):
+        yield stage_rows(target, table, rows)
 
 
 def _check_chains(chains: tuple[Chain, ...], target: Target | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
-        _check_chain(chain, namespace.catalogue)
+        _check_chain(chain, namespace)
         is_replaced = chain.disposition is Disposition.REPLACE
         for table in chain.tables:
             if target is not None and table.name in target.held:
                 _check_table(table, target, is_replaced=is_replaced)
 
 
-def _check_chain(chain: Chain, catalogue: str) -> None:
-    from schemactl.engine.catalogue import SESSION_CATALOGUE
-
-    if chain.disposition is Disposition.MERGE and not appends(chain.root):
-        from datetime import UTC, datetime
-
-        merge_of(chain.root, datetime.now(UTC))
+def _check_chain(chain: Chain, namespace: Namespace) -> None:
+    if chain.is_merged and (problem := merge_problem(chain)):
+        raise problem
     for table in chain.tables:
         name = table.name
         if name.startswith(OURS):
             raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint="rename the table")
-        if catalogue == SESSION_CATALOGUE and not _SESSION_NAME.fullmatch(name):
+        if namespace.has_files and not _SESSION_NAME.fullmatch(name):
             hint = "the naming convention `sql_cs_v1` makes names that it takes"
             raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
 
@@ -287,10 +239,7 @@ def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
 
 def _check_growth(table: str, field: str, target: Target) -> None:
     """Refuse a new field inside a column of a table whose place no copy can take."""
-    from schemactl.engine.catalogue import Tables, copy_obstacle
-    from schemactl.engine.catalogue_load import grows_by_copy
-
-    if not grows_by_copy(target.namespace):
+    if not target.namespace.has_files:
         return
     obstacle = copy_obstacle(Tables(target.spark, target.namespace), table)
     if obstacle is not None:
@@ -313,8 +262,6 @@ def outgrown(column: Column, there: str) -> Growing | str | None:
         column: of the load.
         there: its type in the catalog, as Spark writes it.
     """
-    from schemactl.engine.catalogue import column_type
-
     wanted = column_type(column)
     if there == wanted:
         return None
@@ -339,8 +286,6 @@ def structures_after(table: Table, held: Mapping[str, str]) -> Mapping[str, Nest
 
 def _after(column: Column, there: str) -> NestedType | None:
     """Return the type that holds what is there and what comes; None where there is none, or no structure."""
-    from schemactl.engine.stored_types import ddl_of
-
     ours = structure_of(column)
     if ours is None:
         return None

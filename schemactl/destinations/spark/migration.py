@@ -1,8 +1,8 @@
 """Migrations of a schema of a Spark catalogue: what Spark can do, and a session.
 
-Spark has no transactions over tables, and no locks: each step is kept when it is done, and one migration or load at a
-time is the caller's to see to. Types, names and values of a column's rows are changed by a copy of the table, whatever
-its format: partitioned, clustered and external tables are refused, as a copy would lose what they are.
+Spark has no transactions over tables: each step is kept when it is done. Types, names and values of a column's rows are
+changed by a copy of the table, whatever its format: partitioned, clustered and external tables are refused, as a copy
+would lose what they are.
 """
 
 from __future__ import annotations
@@ -10,15 +10,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration.conversion import Retype, has_spellings
 from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.spark.catalogue import NAMES, read_address, read_namespace
-from schemactl.destinations.spark.ledger import SparkLedger, wrap_errors
+from schemactl.destinations.spark import tables as catalog
+from schemactl.destinations.spark.address import NAMES, read_address
+from schemactl.destinations.spark.catalogue import read_namespace
+from schemactl.destinations.spark.commit import Target, recover, refreshed
+from schemactl.destinations.spark.conversion import Counted, changes_of, count_not_undone, count_unfit, sampled
+from schemactl.destinations.spark.lease import leased
+from schemactl.destinations.spark.ledger import SparkLedger
+from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import copy_statements, is_same_type
+from schemactl.engine.session.running import running_session, wrap_errors
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
@@ -28,9 +35,6 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
-
-if TYPE_CHECKING:
-    pass
 
 ORIGIN: Final = "spark:"
 
@@ -63,28 +67,24 @@ def connect(
     url: str,
     schema_name: str,  # noqa: ARG001 - the Protocol's: the address says which schema of the catalog
     *,
-    patience: Patience = NO_PATIENCE,  # noqa: ARG001 - the Protocol's
+    patience: Patience = NO_PATIENCE,
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001 - the Protocol's: a schema that is not there is empty
 ) -> Iterator[SparkMigration]:
     """Open a schema of a catalog for migrating, with the session that is open; see ``destinations.Migrator``.
 
-    Who may write first finishes what a killed migration or load has left. Nobody is locked out, so ``patience`` says
-    nothing.
+    Who may write first finishes what a killed migration or load has left.
     """
-    from schemactl.engine.catalogue import find_tables, mend_tables
-    from schemactl.engine.catalogue_pending import Target, recover, refreshed
-    from schemactl.engine.merge import configured
-    from schemactl.engine.session.running import running_session
-
     namespace = read_address(url)
-    with running_session() as spark, configured(spark):
+    with running_session() as spark, configured(spark), leased(spark, namespace, patience.seconds) as lease:
         with wrap_errors("open the catalog"):
             if is_read_only:
-                tables = find_tables(spark, namespace)
+                tables = catalog.find_tables(spark, namespace)
             else:
-                tables = mend_tables(spark, namespace)
-                recover(refreshed(Target(spark, namespace)))
+                if catalog.is_there(spark, namespace):  # else it is made, and the lease taken, before the first change
+                    lease.hold()
+                tables = catalog.mend_tables(spark, namespace, lease)
+                recover(refreshed(Target(spark, namespace, lease=lease)))
         yield SparkMigration(tables, is_read_only)
 
 
@@ -126,41 +126,32 @@ class SparkMigration(SparkLedger):
 
     def run_together(self, steps: Sequence[Step]) -> None:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
-        from schemactl.engine.catalogue import rewrite
-        from schemactl.engine.catalogue_steps import changes_of
-
         self.prepare_writing()
         with wrap_errors("migrate"):
-            rewrite(self.tables, table_of(steps[0]), changes_of(steps))
+            catalog.rewrite(self.tables, table_of(steps[0]), changes_of(steps))
 
     def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
         """Return what ``run_together`` does, as people read it; see ``flows.migrate.merging``."""
         return copy_statements(steps, table, self.dataset)
 
     def row_count(self, table: str) -> int:
-        from schemactl.engine.catalogue import row_count
-
         with wrap_errors("count rows"):
-            return row_count(self.tables, table)
+            return catalog.row_count(self.tables, table)
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        from schemactl.engine.catalogue import empty_tables
-
         with wrap_errors("look for rows"):
-            return empty_tables(self.tables, tables)
+            return catalog.empty_tables(self.tables, tables)
 
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
         name = table or table_of(step)
         return self._unfit(name, step, column, 1.0)
 
     def obstacle(self, step: Step) -> Hindrance | None:
-        from schemactl.engine.catalogue import BY_HAND, copy_obstacle
-
         if way_of(step, ABILITIES) is not Way.COPY:
             return None
         with wrap_errors("read what a table is"):
-            found = copy_obstacle(self.tables, table_of(step))
-        return None if found is None else Hindrance(found, BY_HAND)
+            found = catalog.copy_obstacle(self.tables, table_of(step))
+        return None if found is None else Hindrance(found, catalog.BY_HAND)
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
         """See ``destinations.SamplingSession``."""
@@ -172,8 +163,6 @@ class SparkMigration(SparkLedger):
         return self._unfit(table or step.table, step, column, 1.0, is_undone=True)
 
     def _unfit(self, table: str, step: Step, column: str | None, share: float, *, is_undone: bool = False) -> Unfit:
-        from schemactl.engine.catalogue_steps import Counted, count_not_undone, count_unfit, sampled
-
         with wrap_errors("count values that do not survive"):
             if not self.tables.has(table):
                 raise InputError(f"there is no table `{table}` in `{self.dataset}`")

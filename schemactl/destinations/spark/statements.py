@@ -12,7 +12,11 @@ from typing import assert_never
 from schemactl.destinations._migration import ddl
 from schemactl.destinations._migration.composing import Written, composed
 from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations.spark.catalogue import NAMES, namespace_of
+from schemactl.destinations.spark.address import NAMES, namespace_of
+from schemactl.destinations.spark.conversion import filled_from
+from schemactl.destinations.spark.tables import COPY
+from schemactl.destinations.spark.types import spark_type
+from schemactl.engine.sql import literal, quoted
 from schemactl.errors import InputError
 from schemactl.migration.effects import run
 from schemactl.migration.steps import (
@@ -87,8 +91,6 @@ def column_type(column: Column) -> str:
 
 
 def _spark_type(column: Column) -> str:
-    from schemactl.engine.retype import spark_type
-
     digits = column.properties.get("precision") or 0
     if column.data_type in (DataType.DECIMAL, DataType.WEI) and digits > _MOST_DIGITS:
         raise ValueError(f"Spark has no decimals of {digits} digits: `{column.name}`")
@@ -96,8 +98,6 @@ def _spark_type(column: Column) -> str:
 
 
 def _name(name: str) -> str:
-    from schemactl.engine.sql import quoted
-
     ddl.quoted(name, NAMES)
     return quoted(name)
 
@@ -112,17 +112,13 @@ def _definition(column: Column) -> str:
 
 
 def _create(table: Table, name: str, dataset: str) -> str:
-    from schemactl.engine.catalogue import using
-
     listed = ", ".join(_definition(column) for column in table.columns.values())
-    return f"CREATE TABLE {_table(dataset, name)} ({listed}){using(namespace_of(dataset))}"
+    return f"CREATE TABLE {_table(dataset, name)} ({listed}){namespace_of(dataset).using}"
 
 
 def _rename(dataset: str, before: str, after: str) -> str:
-    from schemactl.engine.catalogue import new_name
-
     _name(after)
-    return f"ALTER TABLE {_table(dataset, before)} RENAME TO {new_name(namespace_of(dataset), after)}"
+    return f"ALTER TABLE {_table(dataset, before)} RENAME TO {namespace_of(dataset).new_name(after)}"
 
 
 def copy_statements(steps: Sequence[Step], table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -136,8 +132,6 @@ def copy_statements(steps: Sequence[Step], table: Table | None, dataset: str) ->
     Raises:
         InputError: the table is not there; a name, a type or a value cannot be written.
     """
-    from schemactl.engine.catalogue import COPY
-
     name = table_of(steps[0])
     if table is None:
         raise InputError(f"there is no table `{name}` to copy")
@@ -169,14 +163,10 @@ def _written(step: Written, values: Mapping[str, str]) -> str:
 
 
 def _constant(step: FillColumn) -> str:
-    from schemactl.engine.sql import literal
-
     return f"CAST({literal(str(step.value))} AS {column_type(step.column)})"
 
 
 def _backfilled(step: Backfill, values: Mapping[str, str]) -> str:
-    from schemactl.engine.catalogue_steps import filled_from
-
     source, target = values[step.source.name], values[step.target.name]
     if step.taken is Taken.FITTING:
         value = f"TRY_CAST({source} AS {column_type(step.target)})"

@@ -23,7 +23,7 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
     def opened(options: O, terminal: Terminal) -> ExitCode:
         if _kind(options) != _SPARK:
             return run(options, terminal)
-        from schemactl.destinations.spark.catalogue import read_address
+        from schemactl.destinations.spark.address import read_address
         from schemactl.engine.session import open_session
         from schemactl.render.progress import show_progress
 

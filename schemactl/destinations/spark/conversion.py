@@ -1,4 +1,8 @@
-"""What the steps of a migration make of a table's columns, and which of its values stand in their way."""
+"""Converts the values of a catalog's columns: which of them survive another type, and what steps make of a table.
+
+``coercion`` says what dlt makes of a value; here stands when something of it would be lost: digits, a time of day, the
+meaning of a number. The rules are those of ``destinations._migration.conversion``, which says them in SQL.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StructField
 
-from schemactl.engine.catalogue import Change, Filled
-from schemactl.engine.coercion import coerced
-from schemactl.engine.retype import spark_type, survivor
+from schemactl.destinations.spark.coercion import OF_DOUBLE, OF_TEXT, coerced
+from schemactl.destinations.spark.python_coercion import by_python
+from schemactl.destinations.spark.tables import Change, Filled
+from schemactl.destinations.spark.types import DAY_SECONDS, MICROS, in_calendar, midnight, spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.steps import (
@@ -32,6 +37,15 @@ from schemactl.migration.steps import (
 from schemactl.schema import types
 from schemactl.schema.coercion import type_of
 from schemactl.schema.conversions import Conversion
+
+Kind = types.DataType
+
+_EXACT_INTEGERS: Final = 2**53
+_NUMBERS: Final = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.WEI)
+_DECIMALS: Final = (Kind.DECIMAL, Kind.WEI)
+_TINY: Final = "E-"
+_BELOW_MICROSECONDS: Final = r"[.,][0-9]{6}[0-9]*[1-9]"
+
 
 Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 """Steps that a copy of their table can take."""
@@ -166,8 +180,8 @@ def constant(value: Any, column: types.Column) -> Column:
     if not isinstance(value, str | int | float):
         raise InputError(f"{value!r} is no value for column `{column.name}`")
     kind = type_of(value)
-    plain = F.lit(str(value) if kind is types.DataType.WEI else value)
-    found = coerced(plain.cast("bigint") if kind is types.DataType.BIGINT else plain, kind, column)
+    plain = F.lit(str(value) if kind is Kind.WEI else value)
+    found = coerced(plain.cast("bigint") if kind is Kind.BIGINT else plain, kind, column)
     refused = F.raise_error(F.lit(f"{value!r} is no value for column `{column.name}`"))
     return F.coalesce(found, refused.cast(spark_type(column)))
 
@@ -252,3 +266,144 @@ def sampled(frame: DataFrame, share: float, key: str | None) -> DataFrame:
     parts = [key] if key else frame.columns
     draw = F.pmod(F.xxhash64(*(_value(name) for name in parts)), F.lit(_DRAWS))
     return frame.where(draw < round(share * _DRAWS))
+
+
+def survivor(
+    value: Column, before: types.Column, after: types.Column, *, counts_seconds: bool = False, is_strict: bool = True
+) -> Column:
+    """Return a stored value in the type of another column; null where it does not survive there.
+
+    It needs a projection of its own level, as ``coerced`` does.
+
+    Args:
+        value: of the column as the table has it.
+        before: that column.
+        after: the column afterwards.
+        counts_seconds: whether numbers are seconds since 1970.
+        is_strict: whether a value that loses digits or its time of day does not survive.
+    """
+    kind = before.data_type
+    if kind is None or after.data_type is None:
+        return F.lit(None).cast(spark_type(after))
+    own = _plain(value, kind)
+    if kind is Kind.DECIMAL and after.data_type is Kind.TEXT:
+        found = _decimal_text(own)
+    else:
+        found = coerced(own, kind, after, naive=before.properties.get("timezone") is False)
+    keeps = _keeps(own, found, before, after, counts_seconds=counts_seconds, is_strict=is_strict)
+    return found if keeps is None else F.when(keeps, found)
+
+
+def _plain(value: Column, kind: Kind) -> Column:
+    """Return a value of a column as ``coerced`` takes it."""
+    match kind:
+        case Kind.BIGINT | Kind.DOUBLE:
+            return value.cast(str(kind))
+        case Kind.WEI | Kind.TEXT | Kind.JSON:
+            return value.cast("string")
+        case _:
+            return value
+
+
+def _keeps(
+    own: Column, found: Column, before: types.Column, after: types.Column, *, counts_seconds: bool, is_strict: bool
+) -> Column | None:
+    """Return whether nothing of a value that is coerced is lost; None where nothing can be."""
+    kind = before.data_type
+    match kind, after.data_type:
+        case _, Kind.TEXT | Kind.BINARY:
+            return _fits_length(own, found, kind, after)
+        case ((Kind.BIGINT | Kind.DOUBLE), (Kind.TIMESTAMP | Kind.DATE)):
+            is_whole = own % F.lit(DAY_SECONDS) == 0 if after.data_type is Kind.DATE else F.lit(True)
+            return F.lit(counts_seconds) & is_whole
+        case _, Kind.TIMESTAMP | Kind.DATE | Kind.TIME:
+            return _keeps_moment(own, found, kind, after, is_strict=is_strict)
+        case _, Kind.BOOL if kind in _NUMBERS:
+            return own.cast("double").isin(0.0, 1.0)
+        case _, Kind.DOUBLE:
+            return _keeps_as_double(own, found, before)
+        case Kind.TEXT, (Kind.DECIMAL | Kind.WEI):
+            return _keeps_fraction(own, found, after)
+        case Kind.DOUBLE, (Kind.DECIMAL | Kind.WEI) if is_strict:
+            return found.cast("double") == own
+        case _, Kind.DECIMAL | Kind.WEI if kind in _DECIMALS and is_strict:
+            return _digits(found) == _digits(own)
+        case _:
+            return None
+
+
+def _fits_length(own: Column, found: Column, kind: Kind | None, after: types.Column) -> Column | None:
+    inside = None
+    if kind is Kind.TIMESTAMP:
+        inside = in_calendar(F.unix_micros(own)).isNotNull()
+    elif kind is Kind.DATE:
+        inside = _is_day(own)
+    limit = after.properties.get("precision")
+    if limit is None:
+        return inside
+    measure = F.length if after.data_type is Kind.TEXT else F.octet_length
+    is_short = measure(found) <= int(limit)
+    return is_short if inside is None else inside & is_short
+
+
+def _is_day(date: Column) -> Column:
+    return in_calendar(midnight(date)).isNotNull()
+
+
+def _keeps_moment(
+    own: Column, found: Column, kind: Kind | None, after: types.Column, *, is_strict: bool
+) -> Column | None:
+    match kind, after.data_type:
+        case Kind.TIMESTAMP, Kind.DATE:
+            micros = F.unix_micros(own)
+            inside = in_calendar(micros).isNotNull()
+            return inside & (micros % F.lit(DAY_SECONDS * MICROS) == 0) if is_strict else inside
+        case Kind.DATE, Kind.TIMESTAMP:
+            return _is_day(own)
+        case Kind.TEXT, Kind.DATE:
+            moment = OF_TEXT[Kind.TIMESTAMP](own)
+            return moment.isNull() | (moment == midnight(found))
+        case Kind.TEXT, _:
+            return ~own.rlike(_BELOW_MICROSECONDS)
+        case _:
+            return None
+
+
+def _keeps_as_double(own: Column, found: Column, before: types.Column) -> Column | None:
+    match before.data_type:
+        case Kind.BIGINT:
+            return own.between(-_EXACT_INTEGERS, _EXACT_INTEGERS)
+        case Kind.DECIMAL | Kind.WEI:
+            exact = stored_type(before)
+            digits = OF_DOUBLE[Kind.DECIMAL](found)
+            return digits.try_cast(exact) == own.try_cast(exact)
+        case Kind.TEXT:
+            return ~((F.abs(found) == float("inf")) & own.rlike("[0-9]"))  # digits beyond all doubles
+        case _:
+            return None
+
+
+def _keeps_fraction(text: Column, found: Column, after: types.Column) -> Column:
+    """Return whether a text has no more digits after the point than a decimal column, zeros left out."""
+    digits = OF_TEXT[Kind.DECIMAL](text)
+    fraction = F.rtrim(F.regexp_extract(digits, r"\.([0-9]+)", 1), F.lit("0"))
+    _, _, scale = stored_type(after).simpleString().rstrip(")").partition(",")
+    # What is too small to be written out comes as 0.
+    is_zero = (found == 0) & F.split(F.lower(text), "e").getItem(0).rlike("[1-9]")
+    return (F.length(fraction) <= int(scale or 0)) & ~is_zero
+
+
+def _digits(number: Column) -> Column:
+    """Return the text of a decimal without zeros at its end: of equal numbers the same, whatever their scales."""
+    text = number.cast("string")
+    mantissa = F.substring_index(text, "E", 1)
+    short = F.when(mantissa.contains("."), F.rtrim(F.rtrim(mantissa, F.lit("0")), F.lit("."))).otherwise(mantissa)
+    return F.when(number.cast("double") == 0, "0").otherwise(F.concat(short, F.regexp_extract(text, "E.*", 0)))
+
+
+def _decimal_text(number: Column) -> Column:
+    """Return what Python makes of a decimal without the zeros that a column's scale pads it with."""
+    digits = _digits(number)
+    is_tiny = digits.contains(_TINY) | digits.rlike(r"^-?0\.000000[0-9]")
+    rest = by_python(F.when(is_tiny, digits), Kind.DECIMAL, Kind.TEXT)
+    return F.when(is_tiny, rest).otherwise(digits)

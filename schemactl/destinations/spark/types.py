@@ -14,7 +14,8 @@ from pyspark.sql import types as T
 
 from schemactl.engine.sql import quoted
 from schemactl.schema import types
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, structure_of
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
 
 MICROS: Final = 1_000_000
@@ -174,3 +175,22 @@ def sql_type(of: T.DataType) -> str:
             return f"map<{sql_type(of.keyType)}, {sql_type(of.valueType)}>"
         case _:
             return of.simpleString()
+
+
+def column_type(column: types.Column) -> str:
+    """Return the type that a complete column is created with, in SQL.
+
+    Raises:
+        ValueError: the column has no data type yet.
+    """
+    structure = structure_of(column)
+    return stored_type(column).simpleString() if structure is None else ddl_of(structure)
+
+
+def spark_type(column: types.Column) -> str:
+    """Return the type of a column in SQL, that of the catalog where dlt has none.
+
+    Raises:
+        ValueError: the column has neither.
+    """
+    return str(column.properties.get(DATABASE_TYPE) or column_type(column))

@@ -1,9 +1,9 @@
-"""Loads Parquet into tables of a Spark catalog, which commits each table on its own.
+"""Stages a load into tables of a Spark catalog, which commits each table on its own.
 
-A load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_…``), the
-rows to be appended, or all rows that a table will hold. Then one table more, ``_schemactl_pending``, holds the steps:
-from then on the load is certain, and ``catalogue_pending`` takes the steps. What is left of a load that was killed
-before is dropped, after it is carried out.
+A load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_N_…``;
+``lease`` says what N is), the rows to be appended, or all rows that a table will hold. Then one table more,
+``_schemactl_pending_N``, holds the steps: from then on the load is certain, and ``commit`` takes the steps. What is
+left of a load that was killed before is dropped, after it is carried out.
 
 Tables of Spark's own catalog are files, and no statement gives a struct in them another field (4.3: ``ALTER TABLE``
 refuses such columns, with and without Hive): a table with all rows takes the old one's place. Other catalogs take a
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, Tables, column_type, fill_copy
-from schemactl.engine.catalogue_pending import NEW, Step, Target, create_table, refreshed
+from schemactl.destinations.spark.commit import NEW, Step, Target, create_table, refreshed
+from schemactl.destinations.spark.merge import merge_tables, rows_of
+from schemactl.destinations.spark.tables import HeldTable, Tables, fill_copy
+from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
 from schemactl.engine.input import Input
-from schemactl.engine.merge import merge_tables, rows_of
-from schemactl.engine.nested import Converter
 from schemactl.engine.sql import quoted
-from schemactl.engine.stored_types import ddl_of, sql_type, structure_type
 from schemactl.schema.dispositions import Merge, complete
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct, read_type
 from schemactl.schema.types import Table
@@ -53,10 +51,31 @@ def as_grown(frame: DataFrame, structures: Structures) -> DataFrame:
 
 
 def _grown(field: T.StructField, of: NestedType | None) -> Column:
-    name = quoted(field.name)
+    value = F.col(quoted(field.name))
     if of is None or sql_type(field.dataType) == ddl_of(of):
-        return F.col(name)
-    return F.expr(Converter().of_typed(field.dataType, of, name)).alias(field.name)
+        return value
+    return _as(field.dataType, structure_type(of), value).alias(field.name)
+
+
+def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
+    """Return a value as a type that has all of its fields; a cast of Spark's takes structs with as many fields only."""
+    match source, wanted:
+        case T.StructType(), T.StructType():
+            known = {inner.name: inner.dataType for inner in source.fields}
+            fields = [
+                _as(known[inner.name], inner.dataType, value.getField(inner.name))
+                if inner.name in known
+                else F.lit(None).cast(inner.dataType)
+                for inner in wanted.fields
+            ]
+            named = (each.alias(inner.name) for each, inner in zip(fields, wanted.fields, strict=True))
+            return F.when(value.isNotNull(), F.struct(*named))
+        case T.ArrayType(), T.ArrayType():
+            return F.transform(value, lambda each: _as(source.elementType, wanted.elementType, each))
+        case T.MapType(), T.MapType():
+            return F.transform_values(value, lambda _, each: _as(source.valueType, wanted.valueType, each))
+        case _:
+            return value.cast(wanted)
 
 
 def grown_schema(schema: T.StructType, structures: Structures) -> T.StructType:
@@ -143,18 +162,13 @@ def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, St
         listed = [f"{quoted(each.name)} {column_type(each)}" for each in columns]
         name = target.namespace.table(table.name)
         if held is None:
-            target.spark.sql(f"CREATE TABLE {name} ({', '.join(listed)}){_using(target)}")
+            target.spark.sql(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
             continue
-        if not grows_by_copy(target.namespace):
+        if not target.namespace.has_files:
             listed += _new_fields(held, structures.get(table.name, {}))
         if listed:
             target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
     return refreshed(target)
-
-
-def grows_by_copy(namespace: Namespace) -> bool:
-    """Return whether tables get new fields inside their columns by a copy; other catalogs have a statement."""
-    return namespace.catalogue == SESSION_CATALOGUE
 
 
 def _new_fields(held: HeldTable, structures: Structures) -> list[str]:
@@ -179,7 +193,7 @@ def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tu
             )
             for each in brought
         ]
-        frames: Mapping[str, DataFrame | None] = merge_tables(family, merge)
+        frames: Mapping[str, DataFrame | None] = merge_tables(target.spark, family, merge)
     else:
         frames = new
     return tuple(
@@ -197,8 +211,11 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
     if not overwrites and old is not None and (takes_place or _shares_key(frame, old, each.key)):
         # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
-    make = partial(_create_grown, target, each) if takes_place else partial(create_table, target, f"{NEW}{name}")
-    return Step(name, make(frame), overwrites, each.key, takes_place)
+    if takes_place:
+        source = _create_grown(target, each, frame)
+    else:
+        source = create_table(target, target.beside(NEW, name), frame)
+    return Step(name, source, overwrites, each.key, takes_place)
 
 
 def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
@@ -211,8 +228,8 @@ def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
         for field in kinds.fields
     ]
     named = [value.alias(field.name) for value, field in zip(values, kinds.fields, strict=True)]
-    fill_copy(Tables(target.spark, target.namespace), name, f"{NEW}{name}", kinds, frame.select(*named))
-    return f"{NEW}{name}"
+    fill_copy(Tables(target.spark, target.namespace), name, target.beside(NEW, name), kinds, frame.select(*named))
+    return target.beside(NEW, name)
 
 
 def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
@@ -221,18 +238,12 @@ def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
     return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
 
 
-def stage_rows(target: Target, table: Table, rows: Sequence[Mapping[str, Any]]) -> Step:
-    """Put rows of ours beside one of the tables in which loads are kept."""
-    from schemactl.engine.stored_types import stored_type
-
+def stage_rows(target: Target, table: Table, rows: Sequence[tuple[Any, ...]]) -> Step:
+    """Put rows of ours, in the order of its columns, beside one of the tables in which loads are kept."""
     columns = complete(table)
     kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
-    frame = target.spark.createDataFrame([tuple(row[each.name] for each in columns) for row in rows], kinds)
-    return Step(table.name, create_table(target, f"{NEW}{table.name}", frame))
-
-
-def _using(target: Target) -> str:
-    return " USING parquet" if target.namespace.catalogue == SESSION_CATALOGUE else ""
+    frame = target.spark.createDataFrame(list(rows), kinds)
+    return Step(table.name, create_table(target, target.beside(NEW, table.name), frame))
 
 
 def _old_rows(target: Target, each: Brought) -> DataFrame | None:

@@ -1,25 +1,27 @@
 """Loads into a Spark catalog that are certain: a table beside the others holds their steps until all are taken.
 
 Each step can be taken again, by the next load where one was killed: rows are appended unless their key is there, tables
-are overwritten, or the new one takes the old one's name. ``catalogue_load`` makes the steps.
+are overwritten, or the new one takes the old one's name. ``staging`` makes the steps.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from schemactl.engine.catalogue import SESSION_CATALOGUE, HeldTable, Namespace, Tables, held_tables, select, take_place
+from schemactl.destinations.spark.address import Namespace
+from schemactl.destinations.spark.lease import Lease
+from schemactl.destinations.spark.tables import HeldTable, Tables, held_tables, select, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 
-PENDING: Final = "_schemactl_pending"
+PENDING: Final = "_schemactl_pending_"
 NEW: Final = "_schemactl_new_"
 
 
@@ -47,34 +49,56 @@ class Pending:
 
     Attributes:
         steps: in their order, the tables in which loads are kept last.
+        table: in which this is kept.
     """
 
     load_id: str
     schema_name: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...]
+    table: str
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a load goes, and what is there."""
+    """Where a load goes, what is there, and the lease under which it writes; None where it only reads."""
 
     spark: SparkSession
     namespace: Namespace
     held: Mapping[str, HeldTable] = field(default_factory=dict)
+    lease: Lease | None = None
+
+    def beside(self, head: str, name: str = "") -> str:
+        """Return the name of a table of this load's own: ``PENDING``, or ``NEW`` and the table whose rows it holds."""
+        number = self.lease.number if self.lease else 0
+        return f"{head}{number}_{name}" if name else f"{head}{number}"
+
+    def check(self) -> None:
+        """Find out whether it may still write."""
+        if self.lease is not None:
+            self.lease.check()
 
 
 def read_pending(target: Target) -> Pending | None:
     """Return the load that a killed command left certain, None where there is none."""
-    tables = [target.namespace.table(name) for name in target.held if name.startswith(PENDING)]
-    rows = [row for table in tables for row in select(target.spark, f"SELECT load FROM {table}")]
-    if not rows:
-        return None  # none, or killed as it was made
-    load = json.loads(rows[0]["load"])
-    return Pending(load["load_id"], load["schema_name"], tuple(Step(**step) for step in load["steps"]))
+    for name in sorted(target.held):
+        # One without a row was killed as it was made.
+        rows = select(target.spark, f"SELECT load FROM {target.namespace.table(name)}") if _is(name, PENDING) else []
+        for row in rows:
+            load = json.loads(row["load"])
+            steps = tuple(Step(**step) for step in load["steps"])
+            return Pending(load["load_id"], load["schema_name"], steps, name)
+    return None
+
+
+def _is(name: str, head: str) -> bool:
+    return name.startswith(head) and name.removeprefix(head).partition("_")[0].isdecimal()
 
 
 def recover(target: Target) -> Target:
     """Finish or forget what a killed load has left; return what is there then."""
+    for name in target.held:
+        # Spark remembers the files of tables to which another machine may have written since.
+        target.spark.catalog.refreshTable(target.namespace.table(name))
     pending = read_pending(target)
     if pending is not None:
         carry_out(target, pending)
@@ -85,13 +109,14 @@ def recover(target: Target) -> Target:
 
 def refreshed(target: Target) -> Target:
     """Return a target with what is there now."""
-    return Target(target.spark, target.namespace, held_tables(target.spark, target.namespace))
+    return replace(target, held=held_tables(target.spark, target.namespace))
 
 
 def commit(target: Target, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
     frame = target.spark.createDataFrame([(json.dumps(asdict(pending)),)], "load string")
-    create_table(target, PENDING, frame)
+    target.check()
+    create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending)
 
 
@@ -107,7 +132,7 @@ def _check_whole(target: Target, pending: Pending) -> None:
     if gone:
         raise DestinationError(
             f"load `{pending.load_id}` into {target.namespace} broke off, and its table `{gone[0]}` is gone",
-            hint=f"another load may have been under way; drop `{PENDING}` to give it up, then load again",
+            hint=f"drop `{pending.table}` to give it up, then load again",
         )
 
 
@@ -115,6 +140,7 @@ def carry_out(target: Target, pending: Pending) -> None:
     """Take the steps of a load that is certain, those again that were taken before."""
     _check_whole(target, pending)
     for step in pending.steps:
+        target.check()
         _take(target, step)
     # First what makes it certain: without it, what is left of the load is nothing.
     _drop(target, PENDING)
@@ -122,28 +148,23 @@ def carry_out(target: Target, pending: Pending) -> None:
 
 
 def forget(target: Target) -> None:
-    """Drop the tables of a load that is not certain, or done."""
+    """Drop the tables of loads that are not certain, or done: of this one, and of those that held the lease before."""
     for head in (PENDING, NEW):
         _drop(target, head)
 
 
 def _drop(target: Target, head: str) -> None:
+    limit = target.lease.number if target.lease else 0
     for name in target.held:
-        if name.startswith(head):
+        if _is(name, head) and int(name.removeprefix(head).partition("_")[0]) <= limit:
             target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
-
-
-def place_of(target: Target) -> tuple[str, ...]:
-    """Return what distinguishes a schema from those of other catalogs with its name."""
-    settings = ("spark.sql.warehouse.dir", "spark.hadoop.hive.metastore.uris")
-    return (str(target.namespace), *(str(target.spark.conf.get(name, "")) for name in settings))
 
 
 def _take(target: Target, step: Step) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
     if step.takes_place and step.source is not None:
         if step.source in target.held:  # else it has done so already
-            take_place(Tables(spark, target.namespace), step.table, step.source)
+            take_place(Tables(spark, target.namespace, lease=target.lease), step.table, step.source)
         return
     if step.source is None:
         if step.table in target.held:
@@ -174,7 +195,7 @@ def create_table(target: Target, name: str, frame: DataFrame) -> str:
     Returns:
         The table's name: another one where files that belong to no table have this one.
     """
-    if target.namespace.catalogue != SESSION_CATALOGUE:
+    if not target.namespace.has_files:
         frame.write.mode("errorifexists").saveAsTable(target.namespace.table(name))
         return name
     made = next(each for each in _numbered(name) if _create_empty(target, each, frame))

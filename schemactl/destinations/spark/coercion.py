@@ -12,8 +12,8 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from schemactl.engine.python_coercion import by_python, canonical_json
-from schemactl.engine.stored_types import (
+from schemactl.destinations.spark.python_coercion import by_python, canonical_json
+from schemactl.destinations.spark.types import (
     FIRST_SECOND,
     LAST_SECOND,
     MICROS,

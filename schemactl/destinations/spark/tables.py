@@ -15,27 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from schemactl.destinations.spark.address import Namespace
+from schemactl.destinations.spark.lease import LEASE, Lease
+from schemactl.destinations.spark.types import sql_type
 from schemactl.engine.sql import literal, quoted
 from schemactl.errors import DestinationError
-from schemactl.schema import types
-
-SESSION_CATALOGUE: Final = "spark_catalog"
-"""Spark's own catalog, whose tables are files of a format."""
-
-
-@dataclass(frozen=True, slots=True)
-class Namespace:
-    """A schema of a catalog."""
-
-    catalogue: str
-    schema: str
-
-    def __str__(self) -> str:
-        return f"{quoted(self.catalogue)}.{quoted(self.schema)}"
-
-    def table(self, name: str) -> str:
-        """Return the full name of a table, in SQL."""
-        return f"{self}.{quoted(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +29,6 @@ class HeldTable:
     name: str
     columns: Mapping[str, str]
     is_view: bool = False
-
-
-def new_name(namespace: Namespace, name: str) -> str:
-    """Return the name that a table is renamed to: Spark wants it without the catalog."""
-    return f"{quoted(namespace.schema)}.{quoted(name)}"
-
-
-def using(namespace: Namespace) -> str:
-    """Return how a new table says its format, as loads make tables; other catalogs have their own."""
-    return " USING parquet" if namespace.catalogue == SESSION_CATALOGUE else ""
 
 
 def is_there(spark: SparkSession, namespace: Namespace) -> bool:
@@ -70,36 +44,26 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldT
     if not is_there(spark, namespace):
         return {}
     shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
-    names = sorted(row.tableName for row in shown if not row.isTemporary)
+    # A lease comes and goes beside those who only read.
+    names = sorted(row.tableName for row in shown if not row.isTemporary and not row.tableName.startswith(LEASE))
     views = _views(spark, namespace)
     return {name: HeldTable(name, _columns(spark, namespace.table(name)), name in views) for name in names}
 
 
 def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
-    if namespace.catalogue != SESSION_CATALOGUE:
+    if not namespace.has_files:
         return frozenset()  # other catalogs list views elsewhere, if they have any
     shown = spark.sql(f"SHOW VIEWS IN {namespace}").collect()
     return frozenset(row.viewName for row in shown if not row.isTemporary)
 
 
 def _columns(spark: SparkSession, table: str) -> Mapping[str, str]:
-    from schemactl.engine.stored_types import sql_type
-
     return {field.name: sql_type(field.dataType) for field in spark.table(table).schema.fields}
 
 
 def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:
     """Return the rows of a query over the small tables in which loads are kept."""
     return [row.asDict() for row in spark.sql(query).collect()]
-
-
-def column_type(column: types.Column) -> str:
-    """Return the type that a complete column is created with."""
-    from schemactl.engine.stored_types import sql_type, stored_type, structure_type
-    from schemactl.schema.nested_types import structure_of
-
-    structure = structure_of(column)
-    return stored_type(column).simpleString() if structure is None else sql_type(structure_type(structure))
 
 
 COPY: Final = "_schemactl_copy_"
@@ -113,12 +77,14 @@ class Tables:
     Attributes:
         stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
         lines: the last line of each table that counts its lines, as far as it is known.
+        lease: under which they are written; None where they are only read.
     """
 
     spark: SparkSession
     namespace: Namespace
     stranded: Mapping[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    lease: Lease | None = None
 
     def full(self, name: str) -> str:
         """Return the full name of a table as it is there, in SQL."""
@@ -144,15 +110,15 @@ def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
     return Tables(spark, namespace, stranded(_names(spark, namespace)))
 
 
-def mend_tables(spark: SparkSession, namespace: Namespace) -> Tables:
-    """Finish or drop the copies that a killed migration left; return the tables."""
+def mend_tables(spark: SparkSession, namespace: Namespace, lease: Lease) -> Tables:
+    """Finish or drop the copies that a killed migration left; return the tables, to be written under a lease."""
     names = _names(spark, namespace)
     for name, copy in stranded(names).items():
-        spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {new_name(namespace, name)}")
+        spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {namespace.new_name(name)}")
     for name in names:
         if name.startswith(COPY) and name.removeprefix(COPY) in names:
             spark.sql(f"DROP TABLE {namespace.table(name)}")
-    return Tables(spark, namespace)
+    return Tables(spark, namespace, lease=lease)
 
 
 def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
@@ -160,11 +126,6 @@ def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
         return frozenset()
     shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
     return frozenset(row.tableName for row in shown if not row.isTemporary)
-
-
-def make_schema(tables: Tables) -> None:
-    """Make the schema if it is not there."""
-    tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {tables.namespace}")
 
 
 BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
@@ -269,9 +230,11 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
 
 def take_place(tables: Tables, name: str, copy: str) -> None:
     """Drop a table, if it is there, and give its name to another one."""
+    if tables.lease is not None:
+        tables.lease.check()
     if tables.has(name):
         tables.spark.sql(f"DROP TABLE {tables.full(name)}")
-    tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {new_name(tables.namespace, name)}")
+    tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {tables.namespace.new_name(name)}")
 
 
 @dataclass(frozen=True, slots=True)

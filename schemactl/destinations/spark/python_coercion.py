@@ -1,16 +1,21 @@
-"""Coerce values by ``schema.coercion`` where no Spark expression is sure, and write JSON as dlt does."""
+"""Coerce values by ``schema.coercion`` where no Spark expression is sure, and write JSON as dlt does.
 
-from __future__ import annotations
+The functions run as Arrow UDFs that travel with all they need: Spark's workers have no schemactl.
+"""
+
+# No `from __future__ import annotations`: Spark evaluates the hints of a UDF, where its types are not known by name.
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import ModuleType
 from typing import Any, Final
 
 from pyspark.sql import Column
 
-from schemactl.engine.udf import arrow_udf
+import schemactl
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import DataType
 
@@ -127,3 +132,41 @@ def _digits(number: Decimal) -> str | None:
 def _micros(moment: datetime) -> int:
     in_utc = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     return (in_utc - _EPOCH) // _MICROSECOND
+
+
+_ARROW_TYPES: Final = {"string": "string", "binary": "binary", "bigint": "int64", "int": "int32", "double": "float64"}
+
+
+def arrow_udf(
+    function: Callable[[Any], Any], returns: str, *, are_distinct: bool = False
+) -> Callable[[Column], Column]:
+    """Return a UDF of one column. It calls the function once for each distinct value of a batch, never with null.
+
+    Workers need Python and pyarrow, and what the function imports of others' packages.
+
+    Args:
+        function: it gets texts as bytes (UTF-8, unless the data is not), and may return None.
+        returns: Spark's name of the type of results: string, binary, bigint, int or double.
+        are_distinct: whether no value comes twice; to find that out takes as long as a hash of each.
+    """
+    import pyarrow as pa
+    from pyspark import cloudpickle
+    from pyspark.sql.pandas import functions
+
+    def convert(values: pa.Array) -> pa.Array:
+        arrow_type = pa.type_for_alias(_ARROW_TYPES[returns])
+        if values.null_count == len(values):
+            return pa.nulls(len(values), arrow_type)
+        if not pa.types.is_floating(values.type):
+            values = values.cast(pa.binary())
+        encoded = None if are_distinct else values.dictionary_encode()
+        asked = (values if encoded is None else encoded.dictionary).to_pylist()
+        results = pa.array([None if value is None else function(value) for value in asked], arrow_type)
+        return results if encoded is None else results.take(encoded.indices)
+
+    # What is ours is pickled by value, not by name.
+    register: Callable[[ModuleType], None] = cloudpickle.register_pickle_by_value
+    register(schemactl)
+    # Spark's own hints know only UDFs whose kind is given, of which it warns.
+    make: Callable[..., Callable[[Column], Column]] = functions.arrow_udf
+    return make(convert, returns)

@@ -1,0 +1,71 @@
+"""Addresses of Spark's catalogs, ``spark:CATALOG.SCHEMA``, and how SQL names a schema and its tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.destinations._address import dataset_of
+from schemactl.engine.sql import quoted
+from schemactl.errors import InputError
+from schemactl.schema.structure import NameLimits
+
+NAMES: Final = NameLimits(is_case_sensitive=False)
+"""Hive's metastore folds names, whatever Spark does."""
+
+_PART: Final = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A schema of a catalog."""
+
+    catalogue: str
+    schema: str
+
+    def __str__(self) -> str:
+        return f"{quoted(self.catalogue)}.{quoted(self.schema)}"
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the tables are files of Spark's own catalog, not another catalog's tables."""
+        return self.catalogue == "spark_catalog"
+
+    @property
+    def using(self) -> str:
+        """How a new table says its format, in SQL; other catalogs have their own."""
+        return " USING parquet" if self.has_files else ""
+
+    def table(self, name: str) -> str:
+        """Return the full name of a table, in SQL."""
+        return f"{self}.{quoted(name)}"
+
+    def new_name(self, name: str) -> str:
+        """Return the name that a table is renamed to: Spark wants it without the catalog."""
+        return f"{quoted(self.schema)}.{quoted(name)}"
+
+
+def read_address(url: str) -> Namespace:
+    """Return the schema that an address names: ``spark:CATALOG.SCHEMA``, ``spark:CATALOG?dataset=SCHEMA``.
+
+    ``spark:?dataset=CATALOG.SCHEMA`` is how a migration's plan says it.
+
+    Raises:
+        InputError: it names none.
+    """
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    asked = dataset_of(query, kind)
+    parts = [part for each in (stated, asked) if each for part in each.split(".")]
+    if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
+        raise InputError(
+            f"`{url}` names no schema of a Spark catalog",
+            hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
+        )
+    return Namespace(*parts)
+
+
+def namespace_of(dataset: str) -> Namespace:
+    """Return the schema of ``CATALOG.SCHEMA``."""
+    return read_address(f"spark:{dataset}")

@@ -1,0 +1,205 @@
+"""Lets one load or migration at a time write to a schema of a catalog, whatever machine and user it comes from.
+
+A catalog has no locks, but makes a table of a name only once. Who writes holds the table ``_schemactl_lease_N``, with N
+one greater than that of the holder before, and says in a property of it who it is, and every few seconds that it is
+still at work. A holder that says nothing for ``LEASE_SECONDS`` has lost the lease to the next one: no clocks of two
+machines are compared, the next one watches for as long. N names what a load puts beside the tables, so that
+nobody takes the tables of one that is at work for leftovers.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from schemactl.destinations.spark.address import Namespace
+from schemactl.engine.session.failure import is_spark_failure
+from schemactl.engine.sql import literal
+from schemactl.errors import DestinationError
+
+LEASE: Final = "_schemactl_lease_"
+LEASE_SECONDS: Final = 60.0
+_BEAT_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 1.0
+_PROPERTY: Final = "schemactl.lease"
+_NUMBER: Final = re.compile(rf"{LEASE}(\d+)")
+
+
+class Lease:
+    """The right to write to a schema; ``hold`` takes it, ``release`` gives it back. An object serves once."""
+
+    def __init__(self, spark: SparkSession, namespace: Namespace, patience: float) -> None:
+        """Keep what is needed to take it.
+
+        Args:
+            spark: the session.
+            namespace: the schema.
+            patience: seconds to wait for a holder that is at work.
+        """
+        self.number = 0  # while it is not held
+        self._spark, self._namespace, self._patience = spark, namespace, patience
+        self._holder = {**_process(os.getpid()), "user": getpass.getuser(), "token": secrets.token_hex(8)}
+        self._beaten = 0.0
+        self._stopped, self._beats = Event(), Thread(target=self._beat, daemon=True)
+
+    def hold(self) -> None:
+        """Take the lease, if it is not held yet; the schema is there.
+
+        Raises:
+            DestinationError: another one holds it, and is at work.
+        """
+        if self.number:
+            return
+        began = time.monotonic()
+        seen, since = self._last(), began
+        while not (_is_over(seen[1]) or time.monotonic() - since >= LEASE_SECONDS) or not self._take(seen[0] + 1):
+            waited = time.monotonic() - began
+            # Whether a holder on another machine is at work shows with its next beat.
+            if waited >= self._patience and (since > began or _is_near(seen[1])):
+                raise DestinationError(
+                    f"`{self._namespace}` is in use by {_described(seen[1])}",
+                    hint="run the command again when that one has ended",
+                )
+            time.sleep(_LOOK_SECONDS)
+            found = self._last()
+            if found != seen:
+                seen, since = found, time.monotonic()
+        self._beats.start()
+        for number in self._numbers() - {self.number}:
+            if number < self.number:
+                self._drop(number)
+
+    def check(self) -> None:
+        """Find out whether the lease is still held; asked before what cannot be taken back.
+
+        Raises:
+            DestinationError: another one has it, as this process did not say for long that it is at work.
+        """
+        if time.monotonic() - self._beaten >= LEASE_SECONDS or self._last()[0] != self.number:
+            raise DestinationError(
+                f"this command has lost its hold on `{self._namespace}`: it stood still for too long",
+                hint="run it again; what it had committed is finished first",
+            )
+
+    def release(self) -> None:
+        """Give the lease back, if it is held."""
+        if not self.number:
+            return
+        self._stopped.set()
+        self._beats.join()  # which would say that it is held
+        with _tolerating_spark():  # a lease that is not given back runs out
+            self._say(self.number, {})
+        self.number = 0
+
+    def _take(self, number: int) -> bool:
+        made = f"CREATE TABLE {self._table(number)} (holder STRING){self._namespace.using}"
+        try:
+            self._spark.sql(f"{made} TBLPROPERTIES ({_said(self._holder)})")
+        except PySparkException:
+            if number not in self._numbers():
+                raise
+        last, holder = self._last()
+        if last == number:
+            if holder.get("token") != self._holder["token"]:
+                return False
+            self.number, self._beaten = number, time.monotonic()
+            return True
+        # Looked at long ago: others have held and released the lease meanwhile.
+        self._drop(number)
+        return False
+
+    def _beat(self) -> None:
+        number, beats = self.number, count(1)
+        while not self._stopped.wait(_BEAT_SECONDS):
+            with _tolerating_spark():  # a beat that fails is none, as `check` notices
+                self._say(number, {**self._holder, "beats": next(beats)})
+                self._beaten = time.monotonic()
+
+    def _say(self, number: int, holder: Mapping[str, Any]) -> None:
+        self._spark.sql(f"ALTER TABLE {self._table(number)} SET TBLPROPERTIES ({_said(holder)})")
+
+    def _last(self) -> tuple[int, Mapping[str, Any]]:
+        """Return the last lease's number, and who holds it; nobody where it was given back."""
+        number = max(self._numbers(), default=0)
+        if not number:
+            return 0, {}
+        try:
+            shown = self._spark.sql(f"SHOW TBLPROPERTIES {self._table(number)}").collect()
+        except PySparkException:
+            if number in self._numbers():
+                raise
+            return self._last()  # dropped by the next holder
+        said: Mapping[str, Any] = json.loads(bytes.fromhex(next(row[1] for row in shown if row[0] == _PROPERTY)))
+        return number, said
+
+    def _numbers(self) -> frozenset[int]:
+        shown = self._spark.sql(f"SHOW TABLES IN {self._namespace} LIKE '{LEASE}*'").collect()
+        found = (_NUMBER.fullmatch(row.tableName) for row in shown)
+        return frozenset(int(each[1]) for each in found if each)
+
+    def _table(self, number: int) -> str:
+        return self._namespace.table(f"{LEASE}{number}")
+
+    def _drop(self, number: int) -> None:
+        self._spark.sql(f"DROP TABLE IF EXISTS {self._table(number)}")
+
+
+def _said(holder: Mapping[str, Any]) -> str:
+    # In hexadecimal, as Spark shows no property that looks like a secret (`spark.redaction.regex`).
+    return f"{literal(_PROPERTY)} = {literal(json.dumps(holder).encode().hex())}"
+
+
+@contextmanager
+def leased(spark: SparkSession, namespace: Namespace, patience: float) -> Iterator[Lease]:
+    """Yield a lease, which is given back at the end where the block has taken it."""
+    lease = Lease(spark, namespace, patience)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+@contextmanager
+def _tolerating_spark() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if not is_spark_failure(error):
+            raise
+
+
+def _process(pid: int) -> dict[str, Any]:
+    """Return what distinguishes a process from others of all machines, ``began`` where the system says it."""
+    found: dict[str, Any] = {"host": socket.gethostname(), "pid": pid}
+    with suppress(OSError):  # no Linux
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        found["system"] = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+        found["began"] = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    return found
+
+
+def _is_near(holder: Mapping[str, Any]) -> bool:
+    """Return whether this machine knows of the holder's process whether it is at work."""
+    return "system" in holder and _process(os.getpid()).get("system") == holder["system"]
+
+
+def _is_over(holder: Mapping[str, Any]) -> bool:
+    return not holder or (_is_near(holder) and _process(holder["pid"]).get("began") != holder["began"])
+
+
+def _described(holder: Mapping[str, Any]) -> str:
+    return f"process {holder['pid']} of `{holder['user']}` on `{holder['host']}`"

@@ -1,0 +1,143 @@
+"""Merges new rows into old ones of Spark's tables, as ``destinations._merge`` says; no row goes through the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from schemactl.destinations._chains import Chain
+from schemactl.destinations._merge import Relations, plan_merge
+from schemactl.destinations._session import quote
+from schemactl.engine.sql import quoted
+from schemactl.schema.dispositions import Merge
+from schemactl.schema.types import Table
+
+_TIE: Final = "_schemactl_tie"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table's rows, those that are there and those that a load brings, with the same columns.
+
+    Attributes:
+        table: with hints.
+        superseded: rows that a load does not bring; old ones with their merge keys go all the same.
+    """
+
+    table: Table
+    old: DataFrame
+    new: DataFrame
+    superseded: DataFrame | None = None
+
+
+def rows_of(table: Table, old: DataFrame | None, new: DataFrame | None, superseded: DataFrame | None = None) -> Rows:
+    """Return rows under the columns of both; a column that one lacks is null there."""
+    known = new if old is None else old
+    if known is None:
+        raise ValueError(f"`{table.name}` has no rows at all")
+    old, new = (known.where("false") if old is None else old), (known.where("false") if new is None else new)
+    return Rows(table, _extended(old, new), _extended(new, old), superseded)
+
+
+def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
+    """Return the rows that tables hold afterwards.
+
+    Args:
+        spark: the session.
+        family: a root table and those nested in it, parents first.
+        merge: how.
+
+    Raises:
+        DestinationError: a table lacks a column that links its rows.
+    """
+    frames = _Frames(spark, {})
+    for number, each in enumerate(family):
+        content = F.xxhash64(*(_hashable(each.new, name) for name in each.new.columns))
+        frames.held[f"_schemactl_old_{number}"] = each.old
+        frames.held[f"_schemactl_new_{number}"] = each.new.withColumn(_TIE, content)
+    if family[0].superseded is not None:
+        frames.held["_schemactl_superseded"] = family[0].superseded
+    relations = Relations(
+        old={each.table.name: quote(f"_schemactl_old_{number}") for number, each in enumerate(family)},
+        new={each.table.name: quote(f"_schemactl_new_{number}") for number, each in enumerate(family)},
+        columns={each.table.name: each.new.columns for each in family},
+        tie=f"n.{_TIE}",
+        column_type=lambda column: "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ",
+        superseded=quote("_schemactl_superseded") if "_schemactl_superseded" in frames.held else None,
+    )
+    root, *nested = (each.table for each in family)
+    plan = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
+    for name, query in plan.keys.items():
+        frames.held[name] = frames.select(query)
+    merged: dict[str, DataFrame] = {}
+    for each, effect in zip(family, plan.effects, strict=True):
+        rows = each.old
+        if effect.goes is not None:
+            old = f"SELECT o.* FROM {relations.old[each.table.name]} o"
+            rows = frames.select(f"{old} WHERE ({effect.goes}) IS NOT TRUE")
+            if effect.ends is not None and merge.valid_to is not None:
+                ended = frames.select(f"{old} WHERE {effect.goes}")
+                moment = F.lit(merge.boundary).cast(ended.schema[merge.valid_to].dataType)
+                rows = rows.unionByName(ended.withColumn(merge.valid_to, moment))
+        merged[each.table.name] = rows if effect.comes is None else rows.unionByName(frames.select(effect.comes))
+    return merged
+
+
+@dataclass(frozen=True, slots=True)
+class _Frames:
+    """Frames by the names that they have in the SQL of ``destinations._merge``."""
+
+    spark: SparkSession
+    held: dict[str, DataFrame]
+
+    def select(self, query: str) -> DataFrame:
+        import sqlglot
+
+        (written,) = sqlglot.transpile(query, read="postgres", write="spark")
+        # Spark takes frames for names in braces.
+        written = written.replace("{", "{{").replace("}", "}}")
+        used: dict[str, Any] = {name: frame for name, frame in self.held.items() if quoted(name) in written}
+        for name in used:
+            written = written.replace(quoted(name), f"{{{name}}}")
+        return self.spark.sql(written, **used)
+
+
+def _hashable(frame: DataFrame, name: str) -> Column:
+    """Return a column as Spark hashes it, which it does not with maps; texts of JSON distinguish these as well."""
+    has_maps = "map<" in frame.schema[name].dataType.simpleString()
+    value = F.col(quoted(name))
+    return F.to_json(F.struct(value)) if has_maps else value
+
+
+def _extended(frame: DataFrame, other: DataFrame) -> DataFrame:
+    if {field.name: field.dataType for field in frame.schema.fields}.items() >= {
+        field.name: field.dataType for field in other.schema.fields
+    }.items():
+        return frame
+    # Structs that one of them has more fields of get all of them in both.
+    return frame.unionByName(other.where("false"), allowMissingColumns=True)
+
+
+_WRITER: Final = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.timeType.enabled": "true",
+    "spark.sql.timestampNanosTypes.enabled": "true",
+}
+
+
+@contextmanager
+def configured(spark: SparkSession) -> Iterator[None]:
+    """Let Spark write times and timestamps as other readers of Parquet know them, for the time of a block."""
+    before = {name: spark.conf.get(name, None) for name in _WRITER}
+    for name, value in _WRITER.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, stated in before.items():
+            spark.conf.unset(name) if stated is None else spark.conf.set(name, stated)
