@@ -137,6 +137,10 @@ def _stored(value: Any) -> Any:
     return value
 
 
+_COMMIT_SECONDS: Final = 5.0
+"""How long readers wait at least: without a write-ahead log each commit of others locks them out for a moment."""
+
+
 @contextmanager
 def open_database(
     address: FileAddress, path: Path, *, patience: float = 0.0, is_read_only: bool = False
@@ -157,6 +161,8 @@ def open_database(
     is_new = not path.exists()
     if is_read_only:
         recover(path)
+    if is_read_only:
+        patience = max(patience, _COMMIT_SECONDS)
     mode = "ro" if is_read_only else "rwc"
     place = "file::memory:" if is_new and is_read_only else f"{path.absolute().as_uri()}?mode={mode}"
     try:
