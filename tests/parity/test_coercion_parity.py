@@ -312,13 +312,13 @@ def test_a_text_near_to_another_type_becomes_what_it_becomes_in_dlt(text):
     assert differences(text, DataType.TEXT) == []
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(hostile_texts)
 def test_any_text_becomes_what_it_becomes_in_dlt(text):
     assert differences(text, DataType.TEXT) == []
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(typed_values)
 @example((DataType.DECIMAL, Decimal("sNaN")))
 @example((DataType.DECIMAL, Decimal("1E+27")))

@@ -156,7 +156,7 @@ PLAIN = st.text("0123456789-+._:eExbTZtno~<", min_size=1, max_size=8) | st.sampl
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(text=PLAIN)
 def test_plain_scalars_are_read_alike(text: str):
     loader = yaml.SafeLoader("")
@@ -258,7 +258,7 @@ VALUES: list[Any] = [
 ]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     place=st.sampled_from(PLACES),
     change=st.sampled_from(["drop", "set", "add"]),
