@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import PastRun, PlanReport, StatusReport
+from schemactl.migration.reports import FolderStanding, PastRun, PlanReport, StatusReport
 from schemactl.migration.saved import plan_document
 from schemactl.migration.verification import VerifyReport
 from schemactl.render import plan_words as words
@@ -135,6 +135,20 @@ def report_of_status(report: StatusReport) -> Report:
         found += _of_plan(report.planned, name)
     found += [_drifted(change, name) for change in report.drift]
     return _report("schemactl migrate status", report.place, found)
+
+
+def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
+    """Return what destinations do not have yet of a folder of migrations as findings."""
+    reviews = []
+    for each in standings:
+        name, found = _shown(each.place), list[Finding]()
+        if each.is_unfinished:
+            found.append(finding_of(UNFINISHED, f"`{each.pending[0]}` stands half done", name))
+        if each.blocker is not None:
+            found.append(finding_of(REFUSED, each.blocker.message, name))
+        found += [finding_of(PENDING, f"`{migration}` is pending", name) for migration in each.pending]
+        reviews.append(Review(name=name, base=None, head=None, findings=tuple(found)))
+    return Report(compatibility=Compatibility.FULL, reviews=tuple(reviews), command="schemactl migrate status")
 
 
 def report_of_verification(report: VerifyReport) -> Report:

@@ -396,3 +396,18 @@ def test_the_commands_say_what_is_pending(tmp_path: Path, capsys: pytest.Capture
     assert "0001_create_orders: applied 3 steps in" in capsys.readouterr().out
     assert run(["migrate", "apply", "--to", url, "--yes"]) == 2
     assert "name what is to be applied" in capsys.readouterr().err
+
+
+@pytest.mark.destinations
+@pytest.mark.parametrize("name", ["markdown", "github", "gitlab", "sarif", "junit"])
+def test_what_is_pending_is_printed_in_the_formats_of_a_review(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = new_dataset("duckdb", tmp_path)
+    add(FIRST)
+    call = ["migrate", "status", "--dir", str(FOLDER), "--to", dataset.url, "--format", name]
+    assert run([*call, "--check"]) == 1
+    assert "`0001_create_orders` is pending" in capsys.readouterr().out.replace("\\", "")
+    assert apply(dataset).outcome is Outcome.DONE
+    assert run([*call, "--check"]) == 0
+    assert "is pending" not in capsys.readouterr().out

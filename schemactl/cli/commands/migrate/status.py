@@ -21,7 +21,7 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, check_is_plain
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing_names import complete_references
 from schemactl.cli.options import FindingsFormat, Ref
@@ -85,7 +85,6 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
 
     if options.reference is not None:
         raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
-    check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
     addresses = [options.to] if options.to is not None else _all_destinations()
     standings = [stand(Path(folder), each) for each in addresses]
     if options.format == "json":
@@ -93,6 +92,10 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
         from schemactl.render.migrations import standings_document
 
         terminal.write(render_document(standings_document(folder, standings)))
+    elif options.format != "text":
+        from schemactl.render.migration_findings import render_findings, report_of_standings
+
+        terminal.write(render_findings(report_of_standings(standings), (), options.format, "Migrations"))
     else:
         from schemactl.render.console import Look
         from schemactl.render.migrations import print_standings
