@@ -104,7 +104,7 @@ def assert_same(found: Evidence, expected: Evidence) -> None:
     }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(records | values, min_size=1, max_size=25), st.integers(1, 30))
 def test_made_up_documents_are_seen_as_they_are(documents: list[Any], size: int) -> None:
     lines = [write_json(document).encode() for document in documents]
