@@ -8,6 +8,7 @@ from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
@@ -261,7 +262,7 @@ def observe_partition(
 def count_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield one row with the number of records of a partition that are not blank, as text."""
     count = sum(not is_blank(text) for _, _, texts in records_of(batches) for text in texts)
-    yield pa.RecordBatch.from_arrays([pa.array([str(count).encode()], pa.binary())], ["part"])
+    yield pa.RecordBatch.from_arrays([binary_array([str(count).encode()])], ["part"])
 
 
 def recount_partition(
@@ -362,10 +363,16 @@ def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _pickled(part: Part) -> pa.RecordBatch:
-    pickled = pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
-    # To make an array of a Python value, pyarrow imports pandas first: as long as a megabyte takes to observe.
-    buffers = [None, pa.py_buffer(array("i", [0, len(pickled)])), pa.py_buffer(pickled)]
-    return pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.binary(), 1, buffers)], ["message"])
+    return pa.RecordBatch.from_arrays([binary_array([pickle.dumps(part, pickle.HIGHEST_PROTOCOL)])], ["message"])
+
+
+def binary_array(values: Sequence[bytes]) -> pa.BinaryArray:
+    """Return an array of bytes without pandas.
+
+    ``pyarrow.array`` imports it first, where it is installed, which takes as long as to observe a megabyte.
+    """
+    ends = array("i", accumulate(map(len, values), initial=0))
+    return pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))])
 
 
 def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, list[bytes]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,3 +70,11 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     part = FilePart("file:///a.jsonl.gz", str(path), ".gz", "UTF-8", Form.LINES)
     with pytest.raises(UnreadableFileError, match=f"file:///a.jsonl.gz: {reason}"):
         list(read_share(share(part)))
+
+
+def test_arrays_of_bytes_are_made_without_pandas() -> None:
+    code = (
+        "import sys; from schemactl.kernel.partitions import binary_array; "
+        "assert binary_array([b'a', b'', b'bc']).to_pylist() == [b'a', b'', b'bc']; assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,6 +29,7 @@ from schemactl.engine.session.settings import local_cores, parse_size
 from schemactl.engine.shipping import for_workers, shares_this_machine
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import PIECES, READ_BYTES, SUFFIXES, FilePart, Form
+from schemactl.kernel.partitions import binary_array
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
 
 _OPEN_COST: Final = 1 << 16
@@ -196,8 +198,9 @@ def _grouped(parts: Sequence[tuple[FilePart, int]], most: int) -> Iterator[list[
 def shares_frame(spark: SparkSession, shares: Sequence[Sequence[FilePart]]) -> DataFrame:
     """Return a frame of one share in each partition."""
     pickled = [pickle.dumps(tuple(parts), pickle.HIGHEST_PROTOCOL) for parts in shares]
-    numbers = pa.array(range(len(pickled)), pa.int32())
-    frame = spark.createDataFrame(pa.table({"number": numbers, "share": pa.array(pickled, pa.binary())}))
+    numbers = pa.Array.from_buffers(pa.int32(), len(pickled), [None, pa.py_buffer(array("i", range(len(pickled))))])
+    batch = pa.RecordBatch.from_arrays([numbers, binary_array(pickled)], ["number", "share"])
+    frame = spark.createDataFrame(pa.Table.from_batches([batch]))
     if len(shares) > 1:
         frame = frame.repartitionById(len(shares), F.col("number"))
     return frame.select("share")
