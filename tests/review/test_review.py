@@ -324,7 +324,7 @@ def schemas(draw) -> Schema:
 
 
 @given(schemas(), schemas())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_two_schemas_can_be_reviewed(base, head):
     findings = found(base, head)
     assert all(finding.severity in (Severity.INFO, Severity.WARN, Severity.ERROR) for finding in findings)
@@ -333,7 +333,7 @@ def test_any_two_schemas_can_be_reviewed(base, head):
 
 
 @given(schemas(), schemas())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_every_coming_and_going_is_reported(base, head):
     reported = " ".join(finding.message for finding in found(base, head))
     for change in diff(base, head, heeds_moves=True):
