@@ -46,6 +46,12 @@ def named_in(proposal):
     return tables | {step.table for step in steps if isinstance(step, AddColumn | RenameColumn)}
 
 
+def with_former(table, known):
+    """Return a table with the columns that it had: those that were to be dropped are noticed where they still are."""
+    former = known.tables[table.name].columns if table.name in known.tables else {}
+    return replace(table, columns={**former, **table.columns})
+
+
 def ran(case, steps):
     engine, _, catalogue, *_ = case
     dataset = Dataset(catalogue, engine.stored)
@@ -85,10 +91,11 @@ def test_once_the_steps_ran_nothing_is_left_but_what_was_reported(case):
     keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}
     event(f"{len(proposal.steps)} steps")
 
-    # Tables and columns that took each other's names do so once: from then on the ledger knows what they were called.
+    # Tables and columns that took each other's names do so once: from then on the ledger has the schema that says so.
     if known is not None:
-        named = {name: schema.tables[name] for name in named_in(proposal) if name in schema.tables}
-        known = replace(known, tables={**known.tables, **named})
+        named = named_in(proposal)
+        told = {name: table if name in named else with_former(table, known) for name, table in schema.tables.items()}
+        known = replace(known, tables={**known.tables, **told})
     again = plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
 
     left = [each.step for each in again.steps if not (chosen.drops_kept and isinstance(each.step, DropColumn))]
