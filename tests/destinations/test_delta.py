@@ -82,12 +82,6 @@ def make(folder: Path, **options: Any) -> str:
     return f"delta:{folder}?dataset=sales"
 
 
-def test_partitioned_tables_are_not_loaded(tmp_path: Path) -> None:
-    url = make(tmp_path, partition_by=["day"])
-    with pytest.raises(DestinationError, match="is partitioned"):
-        destination.check_tables(url, schema_of(ORDERS))
-
-
 def test_tables_that_ask_for_more_than_is_done_are_not_loaded(tmp_path: Path) -> None:
     url = make(tmp_path)
     folder = str(tmp_path / "sales" / "orders")

@@ -22,7 +22,7 @@ import pytest
 from lake_samples import package, schema_of, silent, table
 from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.transforms import IdentityTransform
+from pyiceberg.transforms import BucketTransform, IdentityTransform
 
 from schemactl.destinations import Patience
 from schemactl.destinations import iceberg as destination
@@ -507,29 +507,26 @@ def test_long_rows_go_into_several_files(url: str, monkeypatch: pytest.MonkeyPat
     assert len(rows("id")) == 8
 
 
-def test_partitioned_tables_are_altered_and_not_rewritten(url: str) -> None:
+def test_partitioned_tables_are_altered_and_rewritten_and_keep_their_partitions(url: str) -> None:
     with opened().update_spec() as spec:
         spec.add_identity("id")
     run(url, RenameColumn("orders", "note", "memo"))
-    for step in (
-        ChangeType("orders", AMOUNT, column("amount", "text")),
-        FillColumn("orders", column("old"), "none"),
-    ):
-        with pytest.raises(DestinationError, match="is partitioned, and only tables without partitions are rewritten"):
-            run(url, step)
+    run(url, ChangeType("orders", AMOUNT, column("amount", "text")))
+    run(url, FillColumn("orders", column("old"), "none"))
     with pytest.raises(DestinationError, match="the table's partitions need it"):
         run(url, DropColumn("orders", column("id", "bigint")))
-    assert rows("id", "memo") == [(1, "x"), (2, "12")]
+    assert rows("id", "memo", "old") == [(1, "x", "o"), (2, "12", "none")]
+    assert sorted(task.file.partition[0] for task in opened().scan().plan_files()) == [1, 2]
 
 
 def test_what_a_table_does_not_take_is_refused_before_the_first_step(url: str) -> None:
     with opened().update_spec() as spec:
-        spec.add_identity("id")
+        spec.add_field("id", BucketTransform(4), "id_bucket")
     refused = apply(url, SECOND)
     assert [type(each.step) for each in refused.planned.plan.steps] == [RenameColumn, AddColumn, ChangeType]
     (refusal,) = refused.planned.refusals
     assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (3,))
-    assert refusal.message.startswith("step 3 is not possible: `orders` is partitioned, and only tables without")
+    assert refusal.message.startswith("step 3 is not possible: `orders` is partitioned by `bucket[4]` of `id`")
     assert "what only changes the catalog can be done" in refusal.hint
     assert columns()[:4] == ["id", "amount", "note", "old"]
 

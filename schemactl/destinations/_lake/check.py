@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._chains import chains_of, merge_problem
 from schemactl.destinations._lake.table import Lake, LakeTable
-from schemactl.destinations._lake.types import arrow_of, fits, structure_of_arrow
+from schemactl.destinations._lake.types import arrow_of, can_partition, fits, partitions_of, structure_of_arrow
 from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
 from schemactl.schema.dispositions import first
@@ -39,6 +39,13 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     """
     _check_names(lake, table)
     if there is None:
+        for name in partitions_of(table):
+            kind = lake.kind_of(table.columns[name])
+            if not can_partition(kind):
+                raise DestinationError(
+                    f"`{table.name}.{name}` is hinted `partition`, which a column of type {_said(kind)} cannot be",
+                    hint="partition by a text, bigint, bool, date or timestamp column",
+                )
         return
     row_key = first(table, "row_key") or first(table, "x-row-version") or first(table, "unique")
     if row_key and row_key not in there.fields.names:

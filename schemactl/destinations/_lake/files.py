@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 _GROUP_ROWS: Final = 131_072
+_SPLIT_ROWS: Final = 1_048_576
+_PLACE: Final = "_schemactl_place"
 
 Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
 """Changes the values of rows that come."""
@@ -60,23 +62,21 @@ def add_staged(
         path = table.new_file(f"{prefix}-{number:05}.parquet")
         if masks is None and alter is None and _rows(file) == 0:
             continue
-        if masks is None and alter is None and _is_as_wanted(file, table.fields):
+        if masks is None and alter is None and not table.partitions and _is_as_wanted(file, table.fields):
             table.adopt(file, path)
             yield path
             continue
         batches: Iterable[pyarrow.RecordBatch] = read_staged(file)
         if masks is not None:
             batches = filtered(batches, masks[number])
-        if write_rows(table, path, map(alter, batches) if alter else batches):
-            yield path
+        yield from write_rows(table, path, map(alter, batches) if alter else batches)
 
 
-def rewrite(table: FilesTable, file: DataFile, name: str, going: pyarrow.BooleanArray) -> str | None:
-    """Return a new file with the rows of another one but for some, None where it would have none."""
+def rewrite(table: FilesTable, file: DataFile, name: str, going: pyarrow.BooleanArray) -> list[str]:
+    """Return new files with the rows of another one but for some; none where no row stays."""
     import pyarrow.compute as pc
 
-    path, kept = table.new_file(name), pc.invert(going)
-    return path if write_rows(table, path, filtered(table.read(file, table.fields.names), kept)) else None
+    return write_rows(table, table.new_file(name), filtered(table.read(file, table.fields.names), pc.invert(going)))
 
 
 def filtered(batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray) -> Iterator[pyarrow.RecordBatch]:
@@ -87,34 +87,57 @@ def filtered(batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray)
         start += batch.num_rows
 
 
-def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> int:
-    """Write rows into a new file of a table and return how many; without rows no file is made.
+def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> list[str]:
+    """Write rows into a new file of a table, or into one for each of its partitions; return the files with rows.
 
     Raises:
         DestinationError: a value has no room in its column, or is missing where none may be.
     """
+    wanted = (conform(batch, table) for batch in batches if batch.num_rows)
+    if not table.partitions:
+        groups = grouped(wanted)
+        first = next(groups, None)
+        if first is None:
+            return []
+        _write(table, path, chain((first,), groups))
+        return [path]
+    written: list[str] = []
+    for rows in split_by_partition(wanted, table.partitions):
+        written.append(f"{path.removesuffix('.parquet')}-{len(written):05}.parquet")
+        _write(table, written[-1], (rows,))
+    return written
+
+
+def _write(table: FilesTable, path: str, groups: Iterable[pyarrow.Table]) -> None:
     import pyarrow.parquet
 
-    count = 0
-    groups = grouped(conform(batch, table) for batch in batches if batch.num_rows)
-    first = next(groups, None)
-    if first is None:
-        return 0
     with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, table.fields, compression="zstd") as writer:
-        for group in chain((first,), groups):
+        for group in groups:
             writer.write_table(group)
-            count += group.num_rows
-    return count
 
 
-def grouped(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+def split_by_partition(batches: Iterable[pyarrow.RecordBatch], partitions: Sequence[str]) -> Iterator[pyarrow.Table]:
+    """Yield rows such that those of each table have the same values in the columns that partition them.
+
+    A partition may come more than once: a million rows at a time are held in memory and split.
+    """
+    import pyarrow
+
+    for rows in grouped(batches, _SPLIT_ROWS):
+        keys = rows.select(list(partitions)).append_column(_PLACE, pyarrow.array(range(rows.num_rows)))
+        found = keys.group_by(list(partitions), use_threads=False).aggregate([(_PLACE, "list")])
+        for places in found[f"{_PLACE}_list"]:
+            yield rows.take(places.values)
+
+
+def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int | None = None) -> Iterator[pyarrow.Table]:
     """Yield batches together as groups of rows: files of many small groups are slow to read."""
     import pyarrow
 
     held: list[pyarrow.RecordBatch] = []
     for batch in batches:
         held.append(batch)
-        if sum(each.num_rows for each in held) >= _GROUP_ROWS:
+        if sum(each.num_rows for each in held) >= (rows or _GROUP_ROWS):
             yield pyarrow.Table.from_batches(held)
             held = []
     if held:

@@ -21,7 +21,7 @@ from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import add_staged, staged_rows
 from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, Journal, Lake, LakeTable
-from schemactl.destinations._lake.types import arrow_type
+from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._package import LoadPackage, Progress
 from schemactl.destinations._structure import Clash, package_as_stored
 from schemactl.errors import DestinationError, SchemactlError
@@ -181,7 +181,7 @@ def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTabl
     columns = [column for column in table.columns.values() if column.is_complete]
     if there is None:
         fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
-        return lake.create(table.name, fields, journal.load_id)
+        return lake.create(table.name, fields, journal.load_id, partitions=partitions_of(table))
     # What is there already has no values for them.
     missing = [column for column in columns if column.name not in there.fields.names]
     fields = [_field(lake, column, is_nullable=True) for column in missing]

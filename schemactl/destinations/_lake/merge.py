@@ -105,14 +105,13 @@ def write_merged(
         history: for slowly changing dimensions, whose rows end and do not go.
     """
     removed = [file for file in table.files() if file.path in merged.going]
-    added = []
+    added: list[str] = []
     for number, file in enumerate(removed):
         path, going = f"{prefix}-kept-{number:05}.parquet", merged.going[file.path]
         if history is None:
-            new = rewrite(table, file, path, going)
+            added += rewrite(table, file, path, going)
         else:
-            new = _ended(table, file, path, going, {str(history.valid_to): history.boundary})
-        added += [new] if new else []
+            added += _ended(table, file, path, going, {str(history.valid_to): history.boundary})
     if staged:
         is_whole = all(mask.false_count == 0 for mask in merged.coming)
         alter = None
@@ -124,8 +123,8 @@ def write_merged(
 
 def _ended(
     table: FilesTable, file: DataFile, name: str, ending: pyarrow.BooleanArray, stamp: Mapping[str, datetime]
-) -> str:
-    """Return a new file with the rows of another one, of which some have come to their end."""
+) -> list[str]:
+    """Return new files with the rows of another one, of which some have come to their end."""
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
         start = 0
@@ -133,9 +132,7 @@ def _ended(
             yield _with_values(batch, stamp, ending.slice(start, batch.num_rows))
             start += batch.num_rows
 
-    path = table.new_file(name)
-    write_rows(table, path, batches())
-    return path
+    return write_rows(table, table.new_file(name), batches())
 
 
 def _stamped(values: Mapping[str, datetime | None]) -> Alter:

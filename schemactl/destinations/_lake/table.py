@@ -72,6 +72,11 @@ class FilesTable(Protocol):
         """The columns as new files are to hold them: types, nulls, and what the format keeps beside them."""
         ...
 
+    @property
+    def partitions(self) -> Sequence[str]:
+        """The columns of which all rows of a file have the same values."""
+        ...
+
     def files(self) -> Sequence[DataFile]:
         """Return the files that hold its rows now."""
         ...
@@ -170,7 +175,9 @@ class Lake(Protocol):
         """Return a table, None where there is none."""
         ...
 
-    def create(self, name: str, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable: ...
+    def create(
+        self, name: str, fields: Sequence[pyarrow.Field], load_id: str, *, partitions: Sequence[str]
+    ) -> LakeTable: ...
 
     def drop(self, name: str) -> None:
         """Remove a table with its files."""

@@ -1,7 +1,7 @@
 """Delta tables, a folder for each, as dlt's filesystem lays them out: ``delta:FOLDER``, ``delta:FOLDER?dataset=NAME``.
 
-Times of day and ``wei`` are texts there, as dlt writes them. New tables are not partitioned, and rows are not loaded
-into tables that are. The folder is one that this machine sees; object stores are not written to.
+Times of day and ``wei`` are texts there, as dlt writes them. Columns hinted `partition` partition new
+tables. The folder is one that this machine sees; object stores are not written to.
 """
 
 from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored

@@ -9,12 +9,14 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.table import DataFile, Journal, LakeTable, journal_from_text
-from schemactl.destinations._lake.types import is_nested, plain_type
+from schemactl.destinations._lake.types import can_partition, is_nested, plain_type
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
@@ -71,9 +73,12 @@ class DeltaLakeTable:
 
     @property
     def obstacle(self) -> str | None:
-        if self.table.metadata().partition_columns:
-            return "is partitioned, and only tables without partitions are loaded"
-        return self.demand
+        odd = next((name for name in self.partitions if not can_partition(self.kinds[name])), None)
+        return self.demand if odd is None else f"is partitioned by `{odd}`, of a type that loads do not partition by"
+
+    @property
+    def partitions(self) -> Sequence[str]:
+        return self.table.metadata().partition_columns
 
     @property
     def demand(self) -> str | None:
@@ -90,8 +95,12 @@ class DeltaLakeTable:
     def files(self) -> Sequence[DataFile]:
         import pyarrow
 
-        held = pyarrow.table(self.table.get_add_actions()).select(["path", "size_bytes"]).to_pylist()
-        return [DataFile(each["path"], each["size_bytes"]) for each in sorted(held, key=lambda each: each["path"])]
+        held = pyarrow.table(self.table.get_add_actions())
+        held = held.select([name for name in ("path", "size_bytes", "partition") if name in held.column_names])
+        # The log escapes what an address cannot hold.
+        return [
+            DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])
+        ]
 
     def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow.dataset
@@ -100,7 +109,16 @@ class DeltaLakeTable:
             held = self.table.to_pyarrow_dataset()
             format_ = pyarrow.dataset.ParquetFileFormat()
             fragment = format_.make_fragment(file.path, held.filesystem)
-            yield from fragment.to_batches(schema=held.schema, columns=list(columns), use_threads=False)
+            stated = {name: value for name, value in (file.handle.get("partition") or {}).items() if name in columns}
+            stored = [name for name in columns if name not in stated]
+            for batch in fragment.to_batches(schema=held.schema, columns=stored, use_threads=False):
+                values = {
+                    name: pyarrow.repeat(pyarrow.scalar(value, held.schema.field(name).type), batch.num_rows)
+                    for name, value in stated.items()
+                }
+                yield pyarrow.RecordBatch.from_arrays(
+                    [values[name] if name in values else batch.column(name) for name in columns], names=list(columns)
+                )
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         from deltalake import Field
@@ -133,8 +151,14 @@ class DeltaLakeTable:
         adds = []
         for path in map(Path, added):
             size, at = path.stat().st_size, int(path.stat().st_mtime * 1000)
-            adds.append(AddAction(path.name, size, {}, at, True, _statistics(path)))
-        removes = [RemoveAction(each.path, True, now, each.handle, {}) for each in removed]
+            partition = _partition_of(path, self.partitions, self.name)
+            adds.append(AddAction(path.name, size, partition, at, True, _statistics(path)))
+        removes = [
+            RemoveAction(
+                each.path, True, now, each.handle["size_bytes"], _partition_texts(each.handle.get("partition"))
+            )
+            for each in removed
+        ]
         with wrap_errors(f"cannot commit to `{self.folder}`"):
             self.table.create_write_transaction(
                 [*adds, *removes], "append", self.table.schema(), commit_properties=_mark(load_id)
@@ -198,10 +222,12 @@ class DeltaLake:
             raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
         return self.folder / name
 
-    def create(self, name: str, fields: Sequence[pyarrow.Field], load_id: str) -> DeltaLakeTable:
+    def create(
+        self, name: str, fields: Sequence[pyarrow.Field], load_id: str, *, partitions: Sequence[str]
+    ) -> DeltaLakeTable:
         folder = self.place(name)
         with wrap_errors(f"cannot make the Delta table `{folder}`"):
-            make_table(folder, fields, _mark(load_id))
+            make_table(folder, fields, partitions, _mark(load_id))
         return DeltaLakeTable(folder, open_table(folder))
 
     def drop(self, name: str) -> None:
@@ -287,7 +313,38 @@ def _statistics(path: Path) -> str:
     return json.dumps({"numRecords": footer.num_rows, "nullCount": nulls}, ensure_ascii=False)
 
 
-def make_table(place: Path, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
+def _partition_of(path: Path, partitions: Sequence[str], table: str) -> dict[str, str | None]:
+    """Return what a commit says of the partition of a new file, by its first row."""
+    import pyarrow.parquet
+
+    if not partitions:
+        return {}
+    with pyarrow.parquet.ParquetFile(path) as opened:
+        first = next(opened.iter_batches(batch_size=1, columns=list(partitions))).to_pylist()[0]
+    empty = next((name for name in partitions if first[name] == ""), None)
+    if empty is not None:
+        raise DestinationError(
+            f"`{table}` is partitioned by `{empty}`, in which a row has an empty text: Delta would make it null"
+        )
+    return _partition_texts(first)
+
+
+def _partition_texts(values: Mapping[str, Any] | None) -> dict[str, str | None]:
+    """Return values as Delta's log writes them ("Partition Value Serialization" in its protocol)."""
+    return {name: None if value is None else _partition_text(value) for name, value in (values or {}).items()}
+
+
+def _partition_text(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return (value.astimezone(UTC) if value.tzinfo else value).strftime("%Y-%m-%d %H:%M:%S.%f")
+        case _:
+            return str(value)
+
+
+def make_table(place: Path, fields: Sequence[pyarrow.Field], partitions: Sequence[str], mark: CommitProperties) -> None:
     """Make a table without rows, whole or not at all: a log that has no commit yet would be a broken table.
 
     Raises:
@@ -299,7 +356,9 @@ def make_table(place: Path, fields: Sequence[pyarrow.Field], mark: CommitPropert
 
     made = place.parent / WORKSHOP / place.name
     clear(made.parent)
-    DeltaTable.create(str(made), Schema.from_arrow(pyarrow.schema(fields)), commit_properties=mark)
+    DeltaTable.create(
+        str(made), Schema.from_arrow(pyarrow.schema(fields)), partition_by=list(partitions), commit_properties=mark
+    )
     os.replace(made, place)  # noqa: PTH105 - in one step, as files are replaced
     clear(made.parent)
 

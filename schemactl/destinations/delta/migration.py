@@ -21,7 +21,7 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
-from schemactl.destinations._lake.types import arrow_type, plain_type
+from schemactl.destinations._lake.types import arrow_type, partitions_of, plain_type
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
@@ -174,7 +174,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
         with wrap_errors(f"cannot make the Delta table `{lake.place(table.name)}`", AGAIN):
-            make_table(lake.place(table.name), fields, _mark("create table"))
+            make_table(lake.place(table.name), fields, partitions_of(table), _mark("create table"))
 
     def drop(self, table: str) -> None:
         place = self._writing().place(table)

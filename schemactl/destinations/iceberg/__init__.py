@@ -2,8 +2,8 @@
 
 ``iceberg:CATALOG?dataset=NAME`` names a catalog of `.pyiceberg.yaml` or of ``PYICEBERG_CATALOG__`` variables; it
 has no lock, so that one load at a time is then up to those who run them. The folders that dlt's filesystem makes
-have no catalogue: they are read, and not loaded into. ``wei`` is a text, as dlt writes it. New tables are not
-partitioned, and rows are not loaded into tables that are.
+have no catalogue: they are read, and not loaded into. ``wei`` is a text, as dlt writes it. Columns hinted
+`partition` partition new tables.
 """
 
 from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored

@@ -76,7 +76,13 @@ class IcebergLake:
             return None
 
     def create(
-        self, name: str, fields: Sequence[pyarrow.Field], load_id: str, stated: Mapping[str, str] | None = None
+        self,
+        name: str,
+        fields: Sequence[pyarrow.Field],
+        load_id: str,
+        stated: Mapping[str, str] | None = None,
+        *,
+        partitions: Sequence[str] = (),
     ) -> IcebergLakeTable:
         """Make a table; ``stated`` are Iceberg's own properties of it."""
         import pyarrow
@@ -85,10 +91,16 @@ class IcebergLake:
         identifier = (*self.namespace, name)
         with wrap_errors(f"cannot make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
-            made = self.catalog.create_table(
-                identifier, pyarrow.schema(fields), self._location(name), properties=properties
-            )
-        return IcebergLakeTable(made)
+            schema, location = pyarrow.schema(fields), self._location(name)
+            if not partitions:
+                return IcebergLakeTable(self.catalog.create_table(identifier, schema, location, properties=properties))
+            # The numbers of the columns, which a spec of partitions names, come about as the table is made.
+            made = self.catalog.create_table_transaction(identifier, schema, location, properties=properties)
+            with made.update_spec() as spec:
+                for column in partitions:
+                    spec.add_identity(column)
+            made.commit_transaction()
+            return IcebergLakeTable(self.catalog.load_table(identifier))
 
     def _location(self, name: str) -> str | None:
         """Return where a new table is put; None where the catalog chooses it."""

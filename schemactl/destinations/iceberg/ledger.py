@@ -46,7 +46,7 @@ class IcebergLedger(Ledger):
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(made.schema), "", _METADATA)
         path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
         with wrap_errors(f"cannot write `{table.name}` of `{self.lake.origin}`", AGAIN):
-            added = [path] if write_rows(opened, path, made.to_batches()) else []
+            added = write_rows(opened, path, made.to_batches())
             opened.commit(added, opened.files(), "")
 
     def version_rows(self, version_hash: str | None = None) -> list[dict[str, Any]]:

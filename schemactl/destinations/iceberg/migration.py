@@ -19,7 +19,7 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
 from schemactl.destinations._lake.table import DataFile
-from schemactl.destinations._lake.types import arrow_type
+from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
@@ -151,7 +151,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
 
     def create(self, table: Table) -> None:
         columns = [_field_of(column) for column in table.columns.values() if column.is_complete]
-        self.lake.create(table.name, columns, "")
+        self.lake.create(table.name, columns, "", partitions=partitions_of(table))
 
     def drop(self, table: str) -> None:
         self._open(table)
@@ -266,8 +266,8 @@ def _edit_of(step: Step, table: IcebergLakeTable) -> Edit:
 
 def _hindrance(table: IcebergLakeTable, step: Step, way: Way) -> Hindrance | None:
     """Return why a table does not take a step about a column, by the way that Iceberg takes it."""
-    if way is Way.REWRITE and not table.table.spec().is_unpartitioned():
-        message = f"`{table.name}` is partitioned, and only tables without partitions are rewritten"
+    if way is Way.REWRITE and table.obstacle:
+        message = f"`{table.name}` {table.obstacle}"
         hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
         return Hindrance(message, hint)
     match step:

@@ -8,18 +8,19 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.files import grouped
+from schemactl.destinations._lake.files import grouped, split_by_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, local_path
+from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, local_path, partitions_of_spec
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
     from pyiceberg.table import Transaction
+    from pyiceberg.table.metadata import TableMetadata
 
 FILE_BYTES: Final = 128 * 2**20
 """How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
@@ -88,7 +89,7 @@ def _commit(
     with wrap_errors(f"cannot rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
         _restructure(transaction, table, fields)
         metadata = transaction.table_metadata
-        added = list(_write(table, fields_of(metadata), batches, attempt))
+        added = list(_write(table, metadata, batches, attempt))
         new = [described(held.io, metadata, path) for path in added]
         if new or removed:
             update = transaction.update_snapshot()
@@ -129,16 +130,18 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 
 def _write(
-    table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch], attempt: str
+    table: IcebergLakeTable, metadata: TableMetadata, batches: Iterator[pyarrow.RecordBatch], attempt: str
 ) -> Iterator[str]:
     """Yield new files of the rows; none is longer than ``FILE_BYTES`` and one group of rows."""
     import pyarrow.parquet
 
-    groups = grouped(in_fields(batch, fields) for batch in batches if batch.num_rows)
+    fields, partitions = fields_of(metadata), partitions_of_spec(metadata)
+    wanted = (in_fields(batch, fields) for batch in batches if batch.num_rows)
+    groups = split_by_partition(wanted, partitions) if partitions else grouped(wanted)
     for number, first in enumerate(groups):
         path = table.new_file(f"{attempt}-{number:05}.parquet")
         with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
-            for group in chain((first,), groups):
+            for group in (first,) if partitions else chain((first,), groups):
                 writer.write_table(group)
                 if out.tell() >= FILE_BYTES:
                     break

@@ -13,7 +13,7 @@ from urllib.parse import urlparse
 
 from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.table import DataFile
-from schemactl.destinations._lake.types import plain_type
+from schemactl.destinations._lake.types import can_partition, plain_type
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
 from schemactl.destinations.iceberg.nested import check_new_names, nested_columns, read_nested, with_nested
@@ -59,9 +59,11 @@ class IcebergLakeTable:
 
     @property
     def obstacle(self) -> str | None:
-        if not self.table.spec().is_unpartitioned():
-            return "is partitioned, and only tables without partitions are loaded"
-        return None
+        return partition_obstacle(self.table)
+
+    @property
+    def partitions(self) -> Sequence[str]:
+        return partitions_of_spec(self.table.metadata)
 
     def files(self) -> Sequence[DataFile]:
         with wrap_errors(f"cannot read the files of `{self.name}`"):
@@ -169,12 +171,31 @@ class IcebergLakeTable:
         stale = [file for file in self.files() if taken & _names_without_ids(self.table, file.path)] if taken else []
         if not stale:
             return
-        added = []
+        added: list[str] = []
         for file in stale:
             path = self.new_file(f"{uuid.uuid4().hex}-same-00000.parquet")
-            if write_rows(self, path, self.read(file, self.fields.names)):
-                added.append(path)
+            added += write_rows(self, path, self.read(file, self.fields.names))
         self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
+
+
+def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
+    """Return the columns by whose values a table is partitioned."""
+    fields = metadata.schema()
+    return tuple(fields.find_field(each.source_id).name for each in metadata.spec().fields)
+
+
+def partition_obstacle(table: Table) -> str | None:
+    """Return why no files for a table's partitions are written, None where they are."""
+    from pyiceberg.transforms import IdentityTransform
+
+    kinds = {name: kind for name, kind, _ in columns_of(table)}
+    for field in table.spec().fields:
+        name = table.schema().find_column_name(field.source_id)
+        if not isinstance(field.transform, IdentityTransform):
+            return f"is partitioned by `{field.transform}` of `{name}`, and only partitions by plain values are written"
+        if name not in kinds or not can_partition(kinds[name]):
+            return f"is partitioned by `{name}`, of a type that schemactl does not partition by"
+    return None
 
 
 def fields_of(metadata: TableMetadata) -> pyarrow.Schema:

@@ -223,6 +223,10 @@ class _Folder:
     held: tuple[Path, ...]
     target: Path
 
+    @property
+    def partitions(self) -> Sequence[str]:
+        return ()
+
     def files(self) -> Sequence[DataFile]:
         return [DataFile(str(path), path) for path in self.held]
 
