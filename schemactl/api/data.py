@@ -136,7 +136,7 @@ def infer(
         is_check=dry_run,
         null_values=tuple(null_values),
     )
-    request = _judged(request, table_by, dispatch, model, typing, typing_errors)
+    request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     kind = _kind_of(data)
     if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
         request = replace(request, sources=(_MEMORY,), table=table or _table_of(request))
@@ -205,7 +205,7 @@ def normalize(
         hints=_hints(columns, write_disposition),
         null_values=tuple(null_values),
     )
-    request = _judged(request, table_by, dispatch, model, typing, typing_errors)
+    request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, spark) as (readable, open_session):
         call = NormalizeRequest(
             readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
@@ -213,7 +213,7 @@ def normalize(
         return load_sources(call, open_session=open_session)
 
 
-def _judged(
+def _with_row_options(
     request: InferRequest,
     table_by: str | None,
     dispatch: Mapping[str, str] | None,
@@ -221,7 +221,7 @@ def _judged(
     typing: str | Path | None,
     typing_errors: TypingErrors,
 ) -> InferRequest:
-    """Return the request with what judges records, and names their tables."""
+    """Return the request with the model, the typing and the field of tables that a call states."""
     if isinstance(model, type):
         model = f"{model.__module__}:{model.__qualname__}"
     found = find_model(model, request.contract) if model else None

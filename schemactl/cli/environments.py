@@ -137,7 +137,7 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
     Raises:
         InputError: as ``find_environment``.
     """
-    names = set(environment_names(surroundings))
+    names = {each for each in environment_names(surroundings) if _NAME.fullmatch(each)}
     if not names:
         return options
     from schemactl.store.folder import SchemasFolder, list_names
@@ -153,8 +153,8 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
     for spec in (spec for spec in option_specs(type(options)) if spec.is_reference):
         value = getattr(options, spec.name)
         stated = value if isinstance(value, list) else [value]
-        if any(each in names and _NAME.fullmatch(each) for each in stated):
-            found = [address_of(each) if each in names and _NAME.fullmatch(each) else each for each in stated]
+        if names.intersection(stated):
+            found = [address_of(each) if each in names else each for each in stated]
             changed[spec.name] = found if isinstance(value, list) else found[0]
     return replace(options, **changed)
 

@@ -130,14 +130,14 @@ def split_by_partition(batches: Iterable[pyarrow.RecordBatch], partitions: Seque
             yield rows.take(places.values)
 
 
-def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int | None = None) -> Iterator[pyarrow.Table]:
+def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int = _GROUP_ROWS) -> Iterator[pyarrow.Table]:
     """Yield batches together as groups of rows: files of many small groups are slow to read."""
     import pyarrow
 
     held: list[pyarrow.RecordBatch] = []
     for batch in batches:
         held.append(batch)
-        if sum(each.num_rows for each in held) >= (rows or _GROUP_ROWS):
+        if sum(each.num_rows for each in held) >= rows:
             yield pyarrow.Table.from_batches(held)
             held = []
     if held:
