@@ -42,7 +42,7 @@ def run(data: Path, folder: Path, command: str, workers: int) -> float:
     """Return the seconds that a command takes."""
     folder.mkdir()
     call = [COMMAND, command, data, "--name", "events", "--master", f"local-cluster[{workers},1,1024]"]
-    # Parts of the size that a file of these megabytes has on a cluster of many machines.
+    # Many parts, as a large file has on a cluster.
     call += ["--conf", "spark.sql.files.maxPartitionBytes=8m", "--conf", "spark.executor.memory=1g"]
     if command == "normalize":
         call += ["--to", "parquet:loaded", "--staging", folder / "staging"]
