@@ -499,7 +499,7 @@ def test_long_rows_go_into_several_files(url: str, monkeypatch: pytest.MonkeyPat
     for number in range(3, 9):
         load(FIRST, str(number), [{"id": number, "amount": number}])
     monkeypatch.setattr(rewriting, "FILE_BYTES", 1)
-    monkeypatch.setattr("schemactl.destinations._lake.files._GROUP_ROWS", 3)
+    monkeypatch.setattr(rewriting, "GROUP_ROWS", 3)
 
     run(url, ChangeType("orders", AMOUNT, column("amount", "text")))
 

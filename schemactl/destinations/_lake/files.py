@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-_GROUP_ROWS: Final = 131_072
+GROUP_ROWS: Final = 131_072
 _SPLIT_ROWS: Final = 1_048_576
 _PLACE: Final = "_schemactl_place"
 
@@ -95,7 +95,7 @@ def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBat
     """
     wanted = (conform(batch, table) for batch in batches if batch.num_rows)
     if not table.partitions:
-        groups = grouped(wanted)
+        groups = grouped(wanted, GROUP_ROWS)
         first = next(groups, None)
         if first is None:
             return []
@@ -130,7 +130,7 @@ def split_by_partition(batches: Iterable[pyarrow.RecordBatch], partitions: Seque
             yield rows.take(places.values)
 
 
-def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int = _GROUP_ROWS) -> Iterator[pyarrow.Table]:
+def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int) -> Iterator[pyarrow.Table]:
     """Yield batches together as groups of rows: files of many small groups are slow to read."""
     import pyarrow
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.files import grouped, split_by_partition
+from schemactl.destinations._lake.files import GROUP_ROWS, grouped, split_by_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
@@ -137,7 +137,7 @@ def _write(
 
     fields, partitions = fields_of(metadata), partitions_of_spec(metadata)
     wanted = (in_fields(batch, fields) for batch in batches if batch.num_rows)
-    groups = split_by_partition(wanted, partitions) if partitions else grouped(wanted)
+    groups = split_by_partition(wanted, partitions) if partitions else grouped(wanted, GROUP_ROWS)
     for number, first in enumerate(groups):
         path = table.new_file(f"{attempt}-{number:05}.parquet")
         with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
