@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -145,12 +145,10 @@ class _Column:
         if len(types) == 1:
             yield types.pop(), self.values, self.owners
             return
-        parts: dict[type, tuple[list[Any], list[int]]] = {each: ([], []) for each in types}
-        for value, owner in zip(self.values, self.owners, strict=True):
-            values, owners = parts[type(value)]
-            values.append(value)
-            owners.append(owner)
-        yield from ((each, *part) for each, part in parts.items())
+        found = list(map(type, self.values))
+        for kind in types:
+            mask = [each is kind for each in found]
+            yield kind, list(compress(self.values, mask)), list(compress(self.owners, mask))
 
 
 class _Batch:
@@ -250,15 +248,14 @@ class _Batch:
         places_by_form: dict[tuple[str, ...], list[int]] = {keys: [] for keys in distinct}
         for at, keys in enumerate(forms):
             places_by_form[keys].append(at)
-        values_by_key: dict[str, list[Any]] = {}
-        places_by_key: dict[str, list[int]] = {}
+        parts_by_key: dict[str, list[tuple[Sequence[Any], list[int]]]] = {}
         for keys, places in places_by_form.items():
             objects = [column.values[at] for at in places]
             for key, values in zip(keys, zip(*map(dict.values, objects), strict=True), strict=True):
-                values_by_key.setdefault(key, []).extend(values)
-                places_by_key.setdefault(key, []).extend(places)
-        for key, found in values_by_key.items():
-            yield _in_order(column.node.at(key), found, places_by_key[key], column.owners)
+                parts_by_key.setdefault(key, []).append((values, places))
+        for key, parts in parts_by_key.items():
+            found, found_at = parts[0] if len(parts) == 1 else _in_order(parts)
+            yield _Column(column.node.at(key), found, [column.owners[at] for at in found_at])
 
     def _see_keyed(self, column: _Column) -> None:
         """Count objects of which some may bring a row key."""
@@ -285,10 +282,9 @@ class _Batch:
         return seen
 
 
-def _in_order(node: _Node, values: list[Any], places: list[int], owners: Sequence[int]) -> _Column:
-    """Return the column of one key of objects of several forms, which come one form after the other."""
-    if len(values) > 1:
-        order = sorted(range(len(places)), key=places.__getitem__)
-        take = itemgetter(*order)
-        values, places = list(take(values)), list(take(places))
-    return _Column(node, values, [owners[at] for at in places])
+def _in_order(parts: Sequence[tuple[Sequence[Any], list[int]]]) -> tuple[Sequence[Any], Sequence[int]]:
+    """Return the values of objects of several forms, which come one form after the other, and the places of these."""
+    places = list(chain.from_iterable(places for _, places in parts))
+    values = list(chain.from_iterable(values for values, _ in parts))
+    take = itemgetter(*sorted(range(len(places)), key=places.__getitem__))
+    return take(values), take(places)

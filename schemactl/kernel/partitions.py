@@ -28,8 +28,8 @@ from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
 from schemactl.memory import largest_document
 
-AT_ONCE: Final = 1000
-"""Records that are parsed together: what they become stays in the processor's cache."""
+AT_ONCE: Final = 2000
+"""Records that are parsed together: a thousand take a tenth longer, as each column of a batch has a price."""
 
 MOST_BYTES_AT_ONCE: Final = 1 << 22
 
