@@ -428,6 +428,29 @@ class MergingSession(MigrationSession, Protocol):
         ...
 
 
+class OwnSqlSession(MigrationSession, Protocol):
+    """A session that runs SQL of a migration's own, in an open transaction (``ABILITIES.transactional_ddl``)."""
+
+    def gives_rows(self, query: str, file: str) -> bool:
+        """Return whether a query gives rows.
+
+        Args:
+            query: in it ``migration.own.DATASET`` stands for the dataset.
+            file: where it stands, for messages.
+        """
+        ...
+
+    def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
+        """Run statements; what was found out about values does not hold any more.
+
+        Args:
+            statements: as in ``gives_rows``.
+            file: where they stand, for messages.
+            instead_of: the step that they take the place of; None where they run beside one.
+        """
+        ...
+
+
 class OnlineSession(MigrationSession, Protocol):
     """A session whose destination does steps while others read and write (``ABILITIES.is_online``)."""
 

@@ -10,17 +10,19 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
+from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.documents import note_from, to_document
 from schemactl.migration.notes import Note
+from schemactl.migration.own import OwnSql, When, own_document, read_own
 from schemactl.migration.plan import MigrationMark
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.saved import content_hash, planned_from, step_document
-from schemactl.migration.steps import column_of, table_of
+from schemactl.migration.steps import CreateTable, column_of, is_outside_transaction, table_of
 from schemactl.schema.types import Properties, Schema, schema_from_dict
 
 MARK: Final = "schemactl_migration"
@@ -29,6 +31,10 @@ SUM_NAME: Final = "schemactl.sum"
 
 _NAME: Final = re.compile(r"(?P<number>\d{4,})_(?P<title>[a-z0-9][a-z0-9_]*)")
 _FILE: Final = re.compile(rf"(?P<name>{_NAME.pattern})\.(?P<rest>.+)")
+_OWN: Final = re.compile(r"(?P<dialect>[a-z]+)\.(?P<number>[1-9]\d*)\.(?P<when>before|instead|after)\.sql")
+_OWN_HINT: Final = (
+    "it is not run: move it elsewhere, or call it `NAME.DIALECT.STEP.before.sql` (`before`, `instead` or `after`)"
+)
 _KEYS: Final = frozenset((MARK, "hash", "name", "previous", "base", "target", "plans", "start", "schema"))
 _LONGEST_TITLE: Final = 60
 _SUM_PREFIX: Final = "h1:"
@@ -36,10 +42,15 @@ _SUM_PREFIX: Final = "h1:"
 
 @dataclass(frozen=True, slots=True)
 class DialectPlan:
-    """The steps of a migration in one dialect: the kind of destination that takes them."""
+    """The steps of a migration in one dialect: the kind of destination that takes them.
+
+    Attributes:
+        own: SQL of files beside them, by number and order.
+    """
 
     steps: tuple[PlannedStep, ...] = ()
     notes: tuple[Note, ...] = ()
+    own: tuple[OwnSql, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +93,10 @@ class Migration:
 
     @property
     def mark(self) -> MigrationMark:
-        """Return what the ledger, and the next migration, know of it."""
-        return MigrationMark(self.name, content_hash(_content(self)))
+        """Return what the ledger, and the next migration, know of it: own SQL counts as its steps do."""
+        own = [own_document(each) for plan in self.plans.values() for each in plan.own]
+        content = _content(self)
+        return MigrationMark(self.name, content_hash({**content, "own": own} if own else content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +107,13 @@ class Problem:
         file: the name of a file; None where it is about the folder.
         message: part of a sentence, names in backquotes.
         hint: the way out.
+        line: in the file, from 1; None where it is about the whole.
     """
 
     file: str | None
     message: str
     hint: str = ""
+    line: int | None = None
 
 
 def title_of(text: str) -> str:
@@ -140,6 +155,70 @@ def json_name(migration: str) -> str:
 def sql_name(migration: str, dialect: str) -> str:
     """Return the name of the file that shows a migration's statements."""
     return f"{migration}.{dialect}.sql"
+
+
+def own_name(migration: str, dialect: str, number: int, when: When) -> str:
+    """Return the name of a file of own SQL."""
+    return f"{migration}.{dialect}.{number}.{when}.sql"
+
+
+def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
+    """Return the names of the files of own SQL that a migration has, sound or not."""
+    named = ((name, migration_of_file(name)) for name in files)
+    return [name for name, of in named if of is not None and of[0] == migration and _OWN.fullmatch(of[1])]
+
+
+def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migration, tuple[Problem, ...]]:
+    """Return a migration with the own SQL that stands beside it, and what is wrong with its files."""
+    found: dict[str, list[OwnSql]] = {}
+    problems: list[Problem] = []
+    for file in own_files_of(migration.name, files):
+        own = _OWN.fullmatch(file.removeprefix(f"{migration.name}."))
+        assert own is not None
+        dialect, number = own["dialect"], int(own["number"])
+        plan = migration.plans.get(dialect)
+        if plan is None or number > len(plan.steps):
+            of_plan = f"{len(plan.steps)} with {dialect}" if plan is not None else f"none for {dialect}"
+            hint = f"it is for {', '.join(migration.plans)}; `{sql_name(migration.name, 'DIALECT')}` numbers its steps"
+            message = f"`{file}` is for step {number}, and of its steps `{migration.name}` has {of_plan}"
+            problems.append(Problem(file, message, hint))
+            continue
+        try:
+            read = read_own(files[file], file, number, When(own["when"]), dialect)
+        except InputError as error:
+            problems.append(Problem(file, error.message, error.hint or "", error.at.line if error.at else None))
+            continue
+        found.setdefault(dialect, []).append(read)
+        step = plan.steps[number - 1].step
+        if read.is_empty:
+            continue
+        if isinstance(step, CreateTable) and is_bookkeeping(step.table.name):
+            hint = "write it for another step"
+            message = f"step {number} makes dlt's own `{step.table.name}`, and is left out where that is there"
+            problems.append(Problem(file, message, hint))
+        elif is_outside_transaction(step):
+            message = f"no transaction can hold step {number}, and own SQL runs in that of its step"
+            problems.append(Problem(file, message, "write it for a step beside it"))
+    order = list(When)
+    plans = {
+        dialect: replace(
+            plan, own=tuple(sorted(found.get(dialect, ()), key=lambda own: (own.number, order.index(own.when))))
+        )
+        for dialect, plan in migration.plans.items()
+    }
+    if any(not each.is_empty for own in found.values() for each in own):
+        problems += _without_own(migration, plans)
+    return replace(migration, plans=plans), tuple(problems)
+
+
+def _without_own(migration: Migration, plans: Mapping[str, DialectPlan]) -> Iterator[Problem]:
+    """Yield the dialects of which nobody has said whether they need own SQL, where another one has it."""
+    others = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
+    for dialect, plan in plans.items():
+        if plan.steps and not plan.own:
+            empty = own_name(migration.name, dialect, len(plan.steps), When.AFTER)
+            message = f"`{migration.name}` has SQL of its own for {others}, and none for {dialect}"
+            yield Problem(json_name(migration.name), message, f"write it; an empty `{empty}` says that none is needed")
 
 
 def write_migration(migration: Migration) -> str:
@@ -276,6 +355,11 @@ def sum_text(files: Mapping[str, str]) -> str:
     return f"{file_hash(lines)}\n{lines}"
 
 
+def stated_hashes(sum_file: str) -> dict[str, str]:
+    """Return the hashes of files that a sum file states, by their names."""
+    return dict(line.rpartition(" ")[::2] for line in sum_file.replace("\r\n", "\n").splitlines()[1:])
+
+
 def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
     """Yield what is wrong with a folder whose migrations could be read.
 
@@ -309,9 +393,10 @@ def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
     read = {each.name for each in migrations}
     for name in files:
         of = migration_of_file(name)
-        if of is not None and of[0] in read and of[1].endswith(".sql") and name not in shown_files:
+        is_known = name in shown_files or (of is not None and _OWN.fullmatch(of[1]) is not None)
+        if of is not None and of[0] in read and of[1].endswith(".sql") and not is_known:
             # Nobody may believe that it is run.
-            yield Problem(name, f"`{name}` is no file that a migration has", "move it elsewhere: it is not run")
+            yield Problem(name, f"`{name}` is no file that a migration has", _OWN_HINT)
     for each in migrations:
         for dialect in each.plans:
             shown = files.get(sql_name(each.name, dialect))
@@ -333,7 +418,7 @@ def _sum_problems(files: Mapping[str, str]) -> Iterator[Problem]:
     first, *lines = stated.replace("\r\n", "\n").splitlines() or [""]
     if first != file_hash("".join(f"{line}\n" for line in lines)):
         yield Problem(SUM_NAME, "the sum file was changed by hand, or by a merge", _HASH)
-    known = dict(line.rpartition(" ")[::2] for line in lines)
+    known = stated_hashes(stated)
     for name in sorted(files.keys() - known.keys() - {SUM_NAME}):
         yield Problem(name, f"`{name}` was added, and the sum file does not know it", _HASH)
     for name, stated_hash in known.items():

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from schemactl.errors import InputError
+from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run
 from schemactl.migration.notes import Note
+from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
 from schemactl.migration.steps import Step, is_outside_transaction, table_of
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
@@ -61,6 +63,7 @@ class MigrationPlan:
         tables: names of the tables that were looked at.
         fingerprint: of those tables, as the plan found them.
         migration: which one of a folder it is; None where it is none.
+        own: SQL that its folder has beside the steps; ``with_own`` gives it to a plan.
     """
 
     place: Place
@@ -70,6 +73,7 @@ class MigrationPlan:
     steps: tuple[PlannedStep, ...]
     notes: tuple[Note, ...] = ()
     migration: MigrationMark | None = None
+    own: tuple[OwnSql, ...] = ()
 
     @property
     def target(self) -> Schema:
@@ -110,6 +114,31 @@ class MigrationPlan:
         """Whether some steps are done at once; not so in plans of versions that did not state it."""
         return any(planned.done_with is not None for planned in self.steps)
 
+    def own_of(self, number: int) -> tuple[OwnSql, ...]:
+        """Return the own SQL of the step with a number, in the order in which it runs."""
+        found = {each.when: each for each in self.own if each.number == number}
+        return tuple(found[when] for when in When if when in found)
+
+    def changed_from(self, done: int = 0) -> int:
+        """Return the place of the first step before which own SQL runs; all behind it find other values than now.
+
+        Args:
+            done: how many steps are done.
+
+        Returns:
+            The number of the steps where no own SQL is left to run before one.
+        """
+        places = (each.number - (each.when is not When.AFTER) for each in self.own if each.number > done)
+        return min(places, default=len(self.steps))
+
+    @property
+    def cuts(self) -> frozenset[int]:
+        """The places before which own SQL runs, or values are looked at anew: no copy does steps on both sides."""
+        own = {each.number - (each.when is not When.AFTER) for each in self.own}
+        behind = {each.number for each in self.own if each.when is When.INSTEAD}
+        anew = {place for place in range(self.changed_from(), len(self.steps)) if needs_count(self.steps[place].step)}
+        return frozenset(own | behind | anew)
+
     def is_current(self, catalogue: Schema) -> bool:
         """Return whether the tables that were looked at are still as the plan found them."""
         return fingerprint_of(catalogue, self.tables) == self.fingerprint
@@ -138,6 +167,17 @@ def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Plac
         steps.append(replace(planned, statements=statements, undo_statements=undo_statements))
     fingerprint = fingerprint_of(catalogue, proposal.tables)
     return MigrationPlan(place, plain_schema(schema), proposal.tables, fingerprint, tuple(steps), proposal.notes)
+
+
+def with_own(plan: MigrationPlan, own: Sequence[OwnSql]) -> MigrationPlan:
+    """Return a plan with own SQL; a step of which that cannot be undone cannot be undone, either."""
+    steps = list(plan.steps)
+    for each in own:
+        undo = steps[each.number - 1].undo
+        if undo.is_possible and not each.is_undoable:
+            undo = replace(undo, is_possible=False, note=f"`{each.file}` does not say how it is undone")
+            steps[each.number - 1] = replace(steps[each.number - 1], undo=undo)
+    return replace(plan, steps=tuple(steps), own=tuple(own))
 
 
 def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from schemactl.migration.directory import Migration, Problem
+from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.schema.changes import Change, ColumnAdded
@@ -42,6 +43,8 @@ class Obstacle(StrEnum):
     """Another run stands half done."""
     ELSEWHERE = "elsewhere"
     """The destination does not have the schema that a migration of a folder begins with."""
+    PRECONDITION = "precondition"
+    """The precondition of own SQL gives no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,8 @@ class UndoneStep:
 
     Attributes:
         number: its place in that run's plan, from 1.
-        planned: the step, with the statements that undo it as the tables are now.
+        planned: the step, with the statements that undo it as the tables are now; none where own SQL does it instead.
+        own: SQL of its migration's own that is undone with it, in the order in which it ran.
         done_with: of the steps that are undone at once with this one, the place of the last in the report, from 1; None
             where it is undone by itself. Where that is by one copy of their table, the last has all their statements.
     """
@@ -201,6 +205,7 @@ class UndoneStep:
     number: int
     planned: PlannedStep
     done_with: int | None = None
+    own: tuple[OwnSql, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

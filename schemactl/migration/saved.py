@@ -11,6 +11,7 @@ from typing import Any, Final
 from schemactl.errors import InputError, Location
 from schemactl.migration.abilities import Lock, Way
 from schemactl.migration.documents import change_from, note_from, place_from, step_from, to_document
+from schemactl.migration.own import own_document, own_from
 from schemactl.migration.plan import MigrationMark, MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
@@ -166,6 +167,7 @@ def _content(plan: MigrationPlan) -> dict[str, Any]:
         "schema": dict(schema),
         # As above: plans that are no migration of a folder keep their hash.
         **({} if plan.migration is None else {"migration": {"name": plan.migration.name, "hash": plan.migration.hash}}),
+        **({} if not plan.own else {"own": [own_document(each) for each in plan.own]}),
     }
 
 
@@ -197,11 +199,14 @@ def step_document(planned: PlannedStep) -> dict[str, Any]:
 
 
 def _plan(document: Mapping[str, Any]) -> MigrationPlan:
-    if document.keys() - {_SIGNATURE, "migration"} != _KEYS:
+    if document.keys() - {_SIGNATURE, "migration", "own"} != _KEYS:
         raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
     steps = tuple(planned_from(each) for each in document["steps"])
     _check_groups(steps)
     mark = document.get("migration")
+    own = tuple(own_from(each) for each in document.get("own", ()))
+    if not all(1 <= each.number <= len(steps) for each in own):
+        raise ValueError("it has SQL of its own for a step that is not there")
     return MigrationPlan(
         place=place_from(document["place"]),
         schema=document["schema"],
@@ -210,6 +215,7 @@ def _plan(document: Mapping[str, Any]) -> MigrationPlan:
         steps=steps,
         notes=tuple(note_from(each) for each in document["notes"]),
         migration=None if mark is None else MigrationMark(_text(mark["name"]), _text(mark["hash"])),
+        own=own,
     )
 
 

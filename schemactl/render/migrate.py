@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from schemactl.migration.cautions import caution
+from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import (
@@ -196,6 +197,10 @@ def _undo_statements(undone: UndoneStep, look: Look) -> list[Text]:
     return [Text(f"│ {escape(statement)}", style=FAINT, overflow="fold") for statement in statements]
 
 
+_WHEN_UNDONE: Final = {When.AFTER: "before", When.INSTEAD: "instead of", When.BEFORE: "after"}
+"""Where the undo of own SQL runs, beside what undoes its step."""
+
+
 def _undone_step(undone: UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:
     planned = undone.planned
     title = f"{undone.number:>3} {words.mark(planned.step)} {escape(words.title(planned.step))}"
@@ -204,6 +209,11 @@ def _undone_step(undone: UndoneStep, statements: Sequence[Text]) -> Iterator[Ren
     yield _inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
     for statement in statements:
         yield _inside(statement)
+    for own in reversed(undone.own):
+        if own.undo:
+            yield _inside(Text(escape(f"sql   {_WHEN_UNDONE[own.when]} that: `{own.file}`")))
+            for text in own.undo:
+                yield _inside(Text("\n".join(f"│ {escape(line)}" for line in text.split("\n")), style=FAINT))
 
 
 def _inside(line: Text) -> Padding:
@@ -366,6 +376,8 @@ def _pending(report: StatusReport, look: Look) -> Iterator[RenderableType]:
         if number <= (done or 0):
             continue
         yield indented(Text(f"{number:>3} {words.mark(each.step)} {escape(words.title(each.step))}"))
+        for own in planned.plan.own_of(number):
+            yield indented(Text(f"      {escape(words.own(own))}", style=FAINT))
         for statement in each.statements if look.is_verbose else ():
             yield indented(Text(f"      {escape(statement)}", style=FAINT, overflow="fold"))
     for refusal in planned.refusals:

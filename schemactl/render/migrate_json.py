@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from schemactl.migration.documents import to_document
+from schemactl.migration.own import own_document
 from schemactl.migration.plan import Place
 from schemactl.migration.reports import (
     ApplyReport,
@@ -112,6 +113,7 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
                 "undo": [to_document(step) for step in each.planned.undo.steps],
                 "undo_statements": list(each.planned.undo_statements),
                 "done_with": each.done_with,
+                "own": [own_document(own) for own in each.own],
             }
             for each in report.steps
         ],

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import FolderStanding, PastRun, PlanReport, StatusReport
@@ -51,7 +52,7 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
     parts += [_FINDINGS, *_fitting(rows, parts, "more finding"), "\n"] if rows else []
     for plan in plans:
         heading = f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n"
-        steps = [_step_row(number, planned) for number, planned in enumerate(plan.steps, 1)]
+        steps = [_step_row(number, planned, plan.own_of(number)) for number, planned in enumerate(plan.steps, 1)]
         table = [_TABLE, *_fitting(steps, [*parts, heading], "more step"), "\n"] if steps else []
         parts += [heading, *table]
     text = "".join(parts)
@@ -73,10 +74,10 @@ def _finding_row(finding: Finding) -> str:
     return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{at} |\n"
 
 
-def _step_row(number: int, planned: PlannedStep) -> str:
+def _step_row(number: int, planned: PlannedStep, own: Sequence[OwnSql]) -> str:
     cells = (
         str(number),
-        prose(words.title(planned.step)),
+        "<br>".join(prose(text) for text in (words.title(planned.step), *map(words.own, own))),
         prose(words.risk(planned)),
         prose(words.lock(planned) or ""),
         prose(words.undo(planned)),

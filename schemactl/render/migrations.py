@@ -9,8 +9,9 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from schemactl.errors import Location
 from schemactl.migration.directory import Migration, Problem, json_name, write_migration
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.plan import MigrationPlan, Place, with_own
 from schemactl.migration.reports import (
     CheckReport,
     Compared,
@@ -63,7 +64,8 @@ def plans_of(migration: Migration) -> Iterator[MigrationPlan]:
     """Yield a migration as a plan for each of its dialects, in a dataset that is called like the schema."""
     for dialect, plan in migration.plans.items():
         place = Place(dialect, f"{migration.name}, {dialect}", str(migration.schema["name"]))
-        yield MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+        unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+        yield with_own(unbound, plan.own)
 
 
 def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:
@@ -75,7 +77,7 @@ def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:
 
 
 def _problem(folder: str, problem: Problem) -> Iterator[RenderableType]:
-    where = f"{folder}/{problem.file}" if problem.file else folder
+    where = str(Location(f"{folder}/{problem.file}" if problem.file else folder, problem.line))
     yield warning("refused", escape(f"{where}: {problem.message}"), ERROR)
     if problem.hint:
         yield indented(Text(escape(problem.hint), style=FAINT))
@@ -162,7 +164,10 @@ def checked_document(report: CheckReport) -> dict[str, Any]:
     return {
         "folder": report.folder,
         "migrations": list(report.migrations),
-        "problems": [{"file": each.file, "message": each.message, "hint": each.hint} for each in report.problems],
+        "problems": [
+            {"file": each.file, "line": each.line, "message": each.message, "hint": each.hint}
+            for each in report.problems
+        ],
     }
 
 

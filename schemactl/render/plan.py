@@ -11,6 +11,7 @@ from rich.text import Text
 
 from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.notes import Note, NoteKind
+from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
@@ -79,7 +80,10 @@ def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[Rend
     is_shared = words.shares_statements([each.statements for each in steps])
     numbers = [at + 1 for at in places]
     for number, planned in zip(numbers, steps, strict=True):
-        lines = list(_step(number, planned, look, () if is_shared else planned.statements))
+        own = plan.own_of(number)
+        is_replaced = any(each.when is When.INSTEAD for each in own)
+        lines = list(_step(number, planned, look, () if is_shared or is_replaced else planned.statements))
+        lines += [line for each in own for line in _own(each, look)]
         if len(steps) > 1 and planned is steps[-1]:
             lines.append(_Inside(Text(words.at_once(steps, numbers))))
             lines += _statements(planned, planned.statements if is_shared else (), look)
@@ -103,6 +107,14 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
     if look.is_verbose:
         for statement in planned.undo_statements:
             yield _Inside(_statement(statement))
+
+
+def _own(own: OwnSql, look: Look) -> Iterator[RenderableType]:
+    yield _Inside(Text(escape(words.own(own)), style=WARNING if own.statements else ""), "sql")
+    asked = () if own.precondition is None else (own.precondition,)
+    undo = own.undo or () if look.is_verbose else ()
+    for statement in (*asked, *own.statements, *undo):
+        yield _Inside(_statement(statement))
 
 
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:

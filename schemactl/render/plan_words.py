@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from schemactl.migration.abilities import Way
+from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
@@ -246,6 +247,14 @@ def undo(planned: PlannedStep) -> str:
         return f"nothing to undo ({note})" if note else "nothing to undo"
     steps = ", then ".join(title(step) for step in planned.undo.steps)
     return f"{steps} ({note})" if note else steps
+
+
+def own(found: OwnSql) -> str:
+    """Return where own SQL runs, under which condition, and whether it can be undone."""
+    asks = "" if found.precondition is None else ", if its precondition gives rows"
+    undone = f"undone by {count(len(found.undo), 'statement')}" if found.undo else "nothing to undo"
+    end = f"; {undone if found.is_undoable else 'cannot be undone'}" if found.statements else ""
+    return f"{found.when.words} it: `{found.file}`, {count(len(found.statements), 'statement')}{asks}{end}"
 
 
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:

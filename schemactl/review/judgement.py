@@ -94,6 +94,14 @@ COUNTS: Final = Judgement(
     "Each destination is looked at before the step runs; one with a value that does not survive refuses it.",
     "`schemactl migrate plan REF --dir DIR --to DEST` counts such values before the migration is written.",
 )
+OWN: Final = Judgement(
+    "M107",
+    "step has SQL of its own",
+    Severity.WARN,
+    Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
+    "Nothing says which locks it takes, how long it runs and which values it loses: that is for who reviews it.",
+    "Read the file, and try it on a copy of the data: `schemactl migrate apply --dir DIR --to DEST`.",
+)
 
 
 REFUSED: Final = Judgement(
@@ -169,6 +177,7 @@ JUDGEMENTS: Final = (
     BLOCKS_READERS,
     BLOCKS_WRITERS,
     COUNTS,
+    OWN,
     REFUSED,
     PENDING,
     DRIFT,

@@ -117,7 +117,7 @@ def test_script_works_in_zsh() -> None:
         ("schemactl import --from dl", ["dlt"]),
         ("schemactl rules C204", ["C204"]),
         ("schemactl rules c204", ["c204"]),
-        ("schemactl rules M10", ["M101", "M102", "M103", "M104", "M105", "M106"]),
+        ("schemactl rules M10", ["M101", "M102", "M103", "M104", "M105", "M106", "M107"]),
     ],
 )
 def test_shell_is_reported_what_fits(words: str, answers: list[str]) -> None:

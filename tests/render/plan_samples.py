@@ -7,7 +7,8 @@ from dataclasses import replace
 from schemactl.destinations import postgresql
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.plan import MigrationPlan, Place, make_plan
+from schemactl.migration.own import DATASET, OwnSql, When
+from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps
 from schemactl.migration.steps import Step, column_of, table_of
 from schemactl.schema.hash import bump
@@ -56,6 +57,29 @@ def changed() -> MigrationPlan:
         _table("orders__items", _column("sku"), _column("price", "decimal", precision=10, scale=2), parent="orders"),
     ]
     return _plan(there, wanted, [*there], known_leaves=("by_hand", "total__before_1"))
+
+
+def own() -> MigrationPlan:
+    """A retype and a new column, with SQL of the migration's own around the first and instead of the second."""
+    there = [_table("orders", _column("amount"))]
+    wanted = [_table("orders", _column("amount", "bigint"), _column("paid", "bool"))]
+    plan = _plan(there, wanted, there)
+    numbers = {type(planned.step).__name__: number for number, planned in enumerate(plan.steps, 1)}
+    name, retype, adding = "0007_amount.postgresql", numbers["ChangeType"], numbers["AddColumn"]
+    table = f"{DATASET}.orders"
+    texts = [
+        OwnSql(
+            f"{name}.{retype}.before.sql",
+            retype,
+            When.BEFORE,
+            (f"UPDATE {table}\nSET amount = NULL\nWHERE amount = ''", f"DROP VIEW {DATASET}.totals"),
+            (f"CREATE VIEW {DATASET}.totals AS SELECT amount FROM {table}", f"UPDATE {table} SET amount = ''"),
+            f"SELECT 1 FROM {table}",
+        ),
+        OwnSql(f"{name}.{retype}.after.sql", retype, When.AFTER, (f"ANALYZE {table}",), ()),
+        OwnSql(f"{name}.{adding}.instead.sql", adding, When.INSTEAD, (f"ALTER TABLE {table} ADD paid boolean",)),
+    ]
+    return with_own(replace(plan, migration=MigrationMark("0007_amount", "ab12")), texts)
 
 
 def expanded() -> MigrationPlan:

@@ -37,5 +37,15 @@ def test_each_statement_of_a_rollback_is_shown_once(look: Look) -> None:
     assert printed.count("undone at once") == 2
 
 
+def test_a_rollback_shows_what_undoes_own_sql_the_last_one_first(snapshot: SnapshotAssertion) -> None:
+    plan = plan_samples.own()
+    undone = [
+        UndoneStep("r1", number, planned, own=plan.own_of(number))
+        for number, planned in reversed(list(enumerate(plan.steps, 1)))
+    ]
+    report = RollbackReport(plan.place, "shop", "new", "old", tuple(undone), Outcome.DONE)
+    assert print_rollback(report, Look(100)) == snapshot
+
+
 def test_a_quiet_rollback_shows_no_statements() -> None:
     assert "CHANGETYPE" not in print_rollback(_report(), Look(100, is_quiet=True))

@@ -15,7 +15,7 @@ from schemactl.render.harmless import is_unsafe
 from schemactl.render.json import read_schema
 from schemactl.render.plan import print_plan
 
-SITUATIONS = ("empty", "changed", "expanded", "stuck", "shared", "hostile")
+SITUATIONS = ("empty", "changed", "expanded", "stuck", "shared", "own", "hostile")
 
 
 def _sample(situation: str) -> MigrationPlan:
@@ -57,6 +57,13 @@ def test_nothing_in_a_plan_steers_the_terminal(look: Look) -> None:
 
     assert not [each for each in plain if each != "\n" and is_unsafe(each)]
     assert not [line for line in plain.splitlines() if line.lstrip().startswith("::")]
+
+
+def test_verbose_plan_shows_what_undoes_own_sql() -> None:
+    printed = print_plan(_sample("own"), Look(100, is_verbose=True))
+
+    assert "│ CREATE VIEW ${dataset}.totals" in printed
+    assert "CREATE VIEW" not in print_plan(_sample("own"), Look(100))
 
 
 def test_color_marks_what_is_added_changed_and_dropped() -> None:

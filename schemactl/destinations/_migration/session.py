@@ -17,6 +17,7 @@ from schemactl.destinations._migration.staging import drop_outdated_copies, outd
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Database, Relation, qualify
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.own import DATASET
 from schemactl.migration.steps import KEPT_PREFIX, Backfill, ChangeType, FillColumn, Step, Taken, table_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
@@ -102,6 +103,25 @@ class SqlMigration(Ledger, Generic[D]):
                 self.database.execute(statement)
         self._drop_outdated_copies((step,))
         self.known.follow(step)
+
+    def gives_rows(self, query: str, file: str) -> bool:
+        """Return whether a query gives rows; see ``destinations.OwnSqlSession``."""
+        with self.database.wrap_errors(f"ask the precondition of `{file}`"):
+            return bool(self.database.query(self._of_dataset(query)))
+
+    def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
+        """Run statements of a migration's own; see ``destinations.OwnSqlSession``."""
+        self.prepare_writing()
+        for number, statement in enumerate(statements, 1):
+            with self.database.wrap_errors(f"run statement {number} of `{file}`"):
+                self.database.execute(self._of_dataset(statement))
+        if instead_of is not None:
+            self._drop_outdated_copies((instead_of,))
+        if self.known.is_open:
+            self.known.begin()  # whatever was known of values, they may be others now
+
+    def _of_dataset(self, statement: str) -> str:
+        return statement.replace(DATASET, self.dialect.name(self._place))
 
     def is_copied(self, step: Step, table: Table | None) -> bool:
         """Return whether a step copies its table; see ``flows.migrate.copying``."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from schemactl.destinations import MigrationSession, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
-from schemactl.flows.migrate.binding import report_bound
+from schemactl.flows.migrate.binding import check_own, report_bound
 from schemactl.flows.migrate.genuine import check_file
 from schemactl.flows.migrate.grouping import left_of
 from schemactl.flows.migrate.lock_retry import LockRetry
@@ -113,6 +113,9 @@ def _find(request: ApplyRequest) -> Wanted:
         target = find_target(request.to)
         return Wanted(target, bump(with_lost(schema, target.url)))
     plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
+    if plan.own:
+        hint = "`schemactl migrate apply --dir DIR` runs it"
+        raise InputError("SQL of one's own runs from a folder of migrations, not from a plan", hint=hint)
     if not request.to:
         # Whoever wrote the file would decide which server gets the password of the environment.
         address = f"{plan.place.origin}?dataset={plan.place.dataset}"
@@ -137,6 +140,7 @@ def _report(session: MigrationSession, wanted: Wanted, request: ApplyRequest) ->
     allowed = request.allows_destructive
     if unfinished is not None and _is_same(wanted, unfinished):
         plan, done = standing(session, wanted.target.module, unfinished)
+        check_own(plan, wanted.migration, wanted.target)
         return check_plan(session, plan, found, allowed, lambda *_: None, done)
     if wanted.migration is not None:
         return report_bound(session, wanted.target, found, wanted.migration, allowed)

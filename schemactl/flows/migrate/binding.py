@@ -6,7 +6,7 @@ counted where they are. A destination that does not have the schema that the mig
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from schemactl.destinations import MigrationSession
@@ -19,10 +19,11 @@ from schemactl.flows.migrate.target import Found, Target, propose, rendering
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import DialectPlan, Migration
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, Place, make_plan
+from schemactl.migration.own import OwnSql
+from schemactl.migration.plan import MigrationPlan, Place, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, planned_as
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
-from schemactl.migration.steps import CreateTable, table_of
+from schemactl.migration.steps import CreateTable, Step, table_of
 from schemactl.schema.changes import (
     Change,
     ColumnPropertyChanged,
@@ -64,7 +65,8 @@ def report_bound(
 def unbound_plan(migration: Migration, target: Target, place: Place) -> MigrationPlan:
     """Return a migration as it stands in the folder, for what cannot be bound (yet)."""
     plan = plan_in(migration, target)
-    return MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+    unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+    return with_own(unbound, plan.own)
 
 
 def elsewhere(session: MigrationSession, target: Target, found: Found, migration: Migration) -> Refusal | None:
@@ -122,7 +124,46 @@ def bind(session: MigrationSession, target: Target, found: Found, migration: Mig
         target.place(session),
         rendering(session, target),
     )
+    plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
     return replace(grouped(session, target.module, plan, tables), migration=migration.mark)
+
+
+def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
+    """Return the own SQL of a migration with the numbers that its steps have at a destination.
+
+    Args:
+        stated: the migration, for the kind of destination.
+        steps: those that it has there; tables of dlt's own may be there already.
+    """
+    numbers: dict[int, int] = {}
+    for number, planned in enumerate(stated.steps, 1):
+        if len(numbers) < len(steps) and planned.step == steps[len(numbers)]:
+            numbers[number] = len(numbers) + 1
+    return tuple(replace(own, number=numbers[own.number]) for own in stated.own if own.number in numbers)
+
+
+def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) -> None:
+    """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it.
+
+    Args:
+        plan: of a run that stands half done, or is to be undone.
+        migration: what it was, as its folder has it; None where no folder was named.
+        target: where.
+
+    Raises:
+        InputError: the own SQL is another one, or there is no folder to hold it against.
+    """
+    if migration is None:
+        if plan.own:
+            name = plan.migration.name if plan.migration is not None else "a run"
+            hint = "`apply --dir DIR` goes on with it, `rollback --dir DIR` undoes it"
+            message = f"`{name}` has SQL of its own, which runs from its folder only: `{plan.own[0].file}`"
+            raise InputError(message, hint=hint)
+        return
+    there = own_of_steps(plan_in(migration, target), [each.step for each in plan.steps])
+    if there != plan.own:
+        message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"
+        raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")
 
 
 def _bare(planned: PlannedStep, target: Target) -> PlannedStep:

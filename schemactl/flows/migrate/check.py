@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from schemactl.destinations import MigrationSession
+from schemactl.errors import DestinationError
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
@@ -41,6 +42,32 @@ def expected_tables(tables: Mapping[str, Table], steps: Sequence[Step]) -> dict[
         run(made, (step,))
         touched |= {table_of(step), *(set(made) - before)}
     return {name: table for name, table in made.items() if name in touched}
+
+
+def check_left(
+    session: MigrationSession,
+    module: MigratingDestination,
+    before: Mapping[str, Table],
+    steps: Sequence[Step],
+    said: str,
+) -> None:
+    """Refuse tables that are not as some steps would have left them.
+
+    Args:
+        session: where.
+        module: of the destination.
+        before: the tables as they were before the steps.
+        steps: that were done, one way or another.
+        said: the beginning of the message.
+
+    Raises:
+        DestinationError: they are otherwise.
+        KeyError: the steps do not fit the tables.
+    """
+    expected = expected_tables(before, steps)
+    gone = sorted({table_of(step) for step in steps} - set(expected))
+    if wrong := differences(expected, gone, session.catalogue().schema, module):
+        raise DestinationError(f"{said}: {'; '.join(wrong)}")
 
 
 def differences(

@@ -5,7 +5,7 @@ A copy is within one transaction: so nothing has to find out later which of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol, TypeGuard
 
 from schemactl.destinations import MigrationSession
@@ -43,7 +43,7 @@ def is_copying(session: MigrationSession) -> TypeGuard[CopyingSession]:
 
 
 def by_copies(
-    session: MigrationSession, steps: Sequence[Step], tables: Mapping[str, Table]
+    session: MigrationSession, steps: Sequence[Step], tables: Mapping[str, Table], cuts: Collection[int] = ()
 ) -> Iterator[tuple[range, Table | None]]:
     """Yield the places of steps that are done at once, with their table as the first of them finds it.
 
@@ -51,6 +51,7 @@ def by_copies(
         session: where.
         steps: in their order.
         tables: as they are before the first of them.
+        cuts: places before which something else runs.
 
     Raises:
         KeyError: a step does not fit the tables.
@@ -60,6 +61,7 @@ def by_copies(
     while place < len(steps):
         table = model.get(table_of(steps[place]))
         end = _end(session, steps, place, table) if is_copying(session) else place + 1
+        end = min((cut for cut in cuts if place < cut < end), default=end)
         yield range(place, end), table
         run(model, steps[place:end])
         place = end

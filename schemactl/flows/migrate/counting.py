@@ -67,9 +67,19 @@ def count_not_undone(
     return tuple(found)
 
 
-def count_late(session: MigrationSession, steps: Sequence[Step], schema: Schema, place: int) -> tuple[Counted, ...]:
-    """Return what stands in the way of the step that is about to run, where it could not be seen before the first."""
-    if not is_counted_late(steps, place):
+def count_late(
+    session: MigrationSession, steps: Sequence[Step], schema: Schema, place: int, changed_from: int
+) -> tuple[Counted, ...]:
+    """Return what stands in the way of the step that is about to run, where it could not be seen before the first.
+
+    Args:
+        session: where.
+        steps: in their order.
+        schema: marks personal columns.
+        place: of the step.
+        changed_from: the place of the first step before which own SQL runs, whatever that writes.
+    """
+    if not (is_counted_late(steps, place) or (place >= changed_from and needs_count(steps[place]))):
         return ()
     unfit = session.unfit(steps[place])
     return (counted(place + 1, unfit, schema, steps[place]),) if unfit.count else ()

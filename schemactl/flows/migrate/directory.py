@@ -18,12 +18,14 @@ from schemactl.migration.directory import (
     find_problems,
     json_name,
     migration_of_file,
+    own_files_of,
     read_migration,
     sql_name,
     sql_text,
     suggested_title,
     sum_text,
     title_of,
+    with_own_files,
     write_migration,
 )
 from schemactl.migration.effects import run
@@ -113,8 +115,27 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
             problems.append(Problem(file.name, f"`{file.name}` is no plain file", "put a copy in its place"))
         else:
             files[file.name] = read_text(file)
-    migrations, unread = _read_migrations(path, files)
+    read, unread = _read_migrations(path, files)
+    attached = [with_own_files(each, files) for each in read]
+    migrations = tuple(each for each, _ in attached)
+    problems += [problem for _, found in attached for problem in found]
+    problems += [problem for each in migrations for problem in _not_taken_back(each)]
     return Folder(path, files, migrations, (*problems, *unread, *find_problems(files, migrations)))
+
+
+def _not_taken_back(migration: Migration) -> Iterator[Problem]:
+    """Yield the files of own SQL that a dialect could not take back where a step fails."""
+    for dialect, plan in migration.plans.items():
+        stated = [own for own in plan.own if not own.is_empty]
+        try:
+            is_taken_back = not stated or module_of(dialect).ABILITIES.transactional_ddl
+        except InputError as error:
+            yield Problem(json_name(migration.name), error.message, error.hint or "")
+            continue
+        if not is_taken_back:
+            hint = "an empty file says that nothing of its own is needed"
+            message = f"{dialect} keeps each statement at once: own SQL could not be taken back where a step fails"
+            yield from (Problem(own.file, message, hint) for own in stated)
 
 
 def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migration, ...], tuple[Problem, ...]]:
@@ -144,7 +165,7 @@ def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
     if folder.problems:
         first, count = folder.problems[0], len(folder.problems)
         more = f"; {count - 1} more: `schemactl migrate check {path}` lists them" if count > 1 else ""
-        at = Location(str(path / first.file)) if first.file else Location(str(path))
+        at = Location(str(path / (first.file or "")), first.line)
         raise InputError(f"{first.message}{more}", at=at, hint=first.hint or None)
     return folder
 
@@ -346,9 +367,11 @@ def _render(module: MigratingDestination, schema: Schema) -> Render:
     return render
 
 
-def _write(path: Path, files: Mapping[str, str], migrations: Sequence[Migration]) -> None:
+def _write(
+    path: Path, files: Mapping[str, str], migrations: Sequence[Migration], own: Mapping[str, str] | None = None
+) -> None:
     """Write migrations into a folder, the sum file last: who is killed before has not added anything to it."""
-    written = {}
+    written = dict(own or {})
     for each in migrations:
         written[json_name(each.name)] = write_migration(each)
         written |= {sql_name(each.name, dialect): sql_text(each, dialect) for dialect in each.plans}
@@ -398,6 +421,7 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
     kept = {name: text for name, text in folder.files.items() if name != SUM_NAME}
     moved: list[tuple[str, str]] = []
     written: list[Migration] = []
+    own_files: dict[str, str] = {}
     for each in moving:
         last = staying[-1] if staying else None
         schema, base = _carried_over(folder, each, last)
@@ -413,14 +437,18 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
             plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
             start=each.start if last is None else None,
         )
+        own = {f"{again.name}{name.removeprefix(each.name)}": kept[name] for name in own_files_of(each.name, kept)}
+        again, _ = with_own_files(again, own)
+        own_files |= own
         moved.append((each.name, again.name))
         written.append(again)
         staying.append(again)
     generated = {json_name(each.name) for each in moving}
     generated |= {sql_name(each.name, dialect) for each in moving for dialect in each.plans}
+    generated |= {name for each in moving for name in own_files_of(each.name, kept)}
     left = {name: text for name, text in kept.items() if name not in generated}
-    _write(path, left, written)
-    now = {json_name(each.name) for each in written}
+    _write(path, left, written, own_files)
+    now = own_files.keys() | {json_name(each.name) for each in written}
     now |= {sql_name(each.name, dialect) for each in written for dialect in each.plans}
     for name in folder.files:
         if name != SUM_NAME and name not in left and name not in now:

@@ -18,7 +18,7 @@ from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.plan import MigrationPlan, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.steps import (
     AddColumn,
@@ -70,7 +70,7 @@ def check_file(session: MigrationSession, target: Target, found: Found, plan: Mi
 
 def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
     """Return a plan of the ledger with the ways, risks and undos that its steps have."""
-    return replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps))
+    return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
 
 
 def rest_of(session: MigrationSession, module: MigratingDestination, plan: MigrationPlan, done: int) -> MigrationPlan:

@@ -33,7 +33,7 @@ def grouped(
     steps = [each.step for each in plan.steps]
     found = list(plan.steps)
     if module.ABILITIES.transactional_ddl:
-        for places, table in by_copies(session, steps, tables):
+        for places, table in by_copies(session, steps, tables, plan.cuts):
             if len(places) > 1 and table is not None and is_copying(session):
                 found[places.start : places.stop] = _shared(session, module, plan.steps, places, table)
     elif is_merging(session):

@@ -14,8 +14,18 @@ from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
 from schemactl.migration.abilities import Way
 from schemactl.migration.cautions import caution, needs_count
-from schemactl.migration.directory import Migration, json_name, sql_name, sql_text
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.directory import (
+    SUM_NAME,
+    Migration,
+    file_hash,
+    json_name,
+    own_files_of,
+    sql_name,
+    sql_text,
+    stated_hashes,
+)
+from schemactl.migration.own import OwnSql
+from schemactl.migration.plan import MigrationPlan, Place, with_own
 from schemactl.migration.planner import PlannedStep, planned_as
 from schemactl.migration.risk import Risk
 from schemactl.migration.saved import ENDING, read_plan
@@ -28,6 +38,7 @@ from schemactl.review.judgement import (
     FINAL,
     IMPOSSIBLE,
     LOSES,
+    OWN,
     UNSOUND,
     Judgement,
     finding_of,
@@ -76,14 +87,25 @@ def judge(target: Path, since: str | None = None) -> Judged:
 
 def _judge_folder(folder: Folder, since: str | None) -> Judged:
     known = _known(folder, since) if since is not None else {}
+    stated_before = stated_hashes(known.get(SUM_NAME, ""))
+    own_before = {
+        each.name: {name: stated_before[name] for name in own_files_of(each.name, stated_before)}
+        for each in folder.migrations
+    }
     reviews, plans = [], []
     problems = [
-        finding_of(UNSOUND, problem.message, str(folder.path), at=Location(str(folder.path / (problem.file or ""))))
+        finding_of(
+            UNSOUND,
+            problem.message,
+            str(folder.path),
+            at=Location(str(folder.path / (problem.file or "")), problem.line),
+        )
         for problem in check_problems(folder)
     ]
     for each in folder.migrations:
         stated = known.get(json_name(each.name))
-        if stated is not None and stated == folder.files[json_name(each.name)]:
+        own = {name: file_hash(folder.files[name]) for name in own_files_of(each.name, folder.files)}
+        if stated is not None and (stated, own_before.get(each.name, {})) == (folder.files[json_name(each.name)], own):
             continue
         if stated is not None:
             at = Location(str(folder.path / json_name(each.name)))
@@ -91,7 +113,7 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
             problems.append(finding_of(CHANGED, message, str(folder.path), at=at))
         for dialect, plan in each.plans.items():
             place = Place(dialect, f"{each.name}, {dialect}", str(each.schema["name"]))
-            bound = MigrationPlan(place, each.schema, (), "", plan.steps, plan.notes, each.mark)
+            bound = MigrationPlan(place, each.schema, (), "", plan.steps, plan.notes, each.mark, plan.own)
             try:
                 bound = _derived(bound)
             except InputError as error:
@@ -106,18 +128,19 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
 
 
 def _known(folder: Folder, since: str) -> Mapping[str, str]:
-    """Return the migrations that a revision of git has, by the names of their files."""
+    """Return the migrations that a revision of git has, by the names of their files, and its sum file."""
     kind, _, revision = since.partition(":")
     if kind != "git" or not revision:
         raise InputError(f"`{since}` is no revision (`--since`)", hint="`git:main`, or `git:main...`")
     find_repository(folder.path)
-    paths = [(folder.path / json_name(each.name)).absolute() for each in folder.migrations]
+    names = [SUM_NAME, *(json_name(each.name) for each in folder.migrations)]
+    paths = [(folder.path / name).absolute() for name in names]
     return {Path(str(each.path)).name: each.text for each in files_at(revision, paths)}
 
 
 def _derived(plan: MigrationPlan) -> MigrationPlan:
     abilities = module_of(plan.place.kind).ABILITIES
-    return replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps))
+    return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
 
 
 def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
@@ -137,12 +160,24 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
         for number, planned in enumerate(plan.steps, 1)
         for found in _judge_step(number, planned, name, file, lines)
     ]
+    findings += [
+        _judge_own(own, plan.steps[own.number - 1], name, Path(file).parent) for own in plan.own if not own.is_empty
+    ]
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
         head=Version(origin=file, number=version, stated_hash=plan.target_hash, hash=plan.target_hash),
         findings=tuple(sorted(findings, key=lambda each: -each.severity.rank)),
     )
+
+
+def _judge_own(own: OwnSql, planned: PlannedStep, name: str, folder: Path) -> Finding:
+    step = planned.step
+    count = len(own.statements)
+    what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
+    thing = ".".join(part for part in (table_of(step), column_of(step)) if part)
+    message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{thing}`"
+    return finding_of(OWN, message, name, at=Location(str(folder / own.file)), table=table_of(step))
 
 
 def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: Mapping[int, int]) -> Iterator[Finding]:

@@ -161,9 +161,11 @@ def check_plan(
     """
     notify("looking at the data", None)
     steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
-    obstacles = find_obstacles(session, steps)
+    # What own SQL will have changed by then is looked at when the step's turn comes.
+    changed = range(plan.changed_from(done or 0) - (done or 0), len(steps))
+    obstacles = find_obstacles(session, steps[: changed.start])
     forbidden = tuple(_refuse_forbidden(obstacles, done or 0))
-    barred = {place for places in obstacles.values() for place in places}
+    barred = {*changed, *(place for places in obstacles.values() for place in places)}
     counts = tuple(_moved_on(count_unfit(session, steps, plan.target, barred), done))
     not_undone = tuple(_moved_on(count_not_undone(session, steps, plan.target, barred), done))
     unfit = refuse_unfit(plan.steps, counts, is_begun=done is not None)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from schemactl.destinations import Hindrance, MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
+from schemactl.flows.migrate.binding import check_own
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.counting import counted
+from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.effects_there import done_numbers
 from schemactl.flows.migrate.genuine import derived_plan
 from schemactl.flows.migrate.lock_retry import LockRetry
@@ -18,11 +21,14 @@ from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
 from schemactl.flows.migrate.tracing import traced, traced_table
 from schemactl.flows.migrate.undo_groups import grouped_back
-from schemactl.flows.migrate.undoing import Part, rendered, undo_at_once, undo_one_by_one
+from schemactl.flows.migrate.undoing import Part, own_undos, rendered, undo_at_once, undo_one_by_one
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.flows.progress import Progress
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.directory import Migration
+from schemactl.migration.own import When
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
     AddColumn,
@@ -55,6 +61,7 @@ class RollbackRequest:
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
         allows_destructive: whether what was loaded since may be lost.
         patience: how long to wait for others.
+        folder: of the migrations that were applied: what undoes their own SQL stands there; None where none was named.
     """
 
     name: str | None
@@ -63,6 +70,7 @@ class RollbackRequest:
     to_hash: str | None = None
     allows_destructive: bool = False
     patience: Patience = field(default_factory=Patience)
+    folder: Path | None = None
 
 
 def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress) -> RollbackReport:
@@ -121,11 +129,12 @@ def _report(
     undone = tuple(_undone(session, target, parts, dict(tables)))
     undone = grouped_back(session, target.module, parts, undone, tables)
     steps = [step for each in undone for step in each.planned.undo.steps]
-    obstacles = find_obstacles(session, steps)
+    first = own_undos(undone).first  # what own SQL will have changed by then is looked at when its turn comes
+    obstacles = find_obstacles(session, steps[:first])
     barred = {place for places in obstacles.values() for place in places}
     is_possible = all(each.planned.undo.is_possible for each in undone)
     written = tuple(_written(parts, undone))
-    counts = tuple(_count(session, steps, written, schema, barred)) if is_possible else ()
+    counts = tuple(_count(session, steps, written, schema, barred, first)) if is_possible else ()
     refusals = (
         *_refuse(undone, steps, counts, request.allows_destructive),
         *map(_forbidden, obstacles),
@@ -157,18 +166,34 @@ def _choose(session: MigrationSession, target: Target, found: Found, request: Ro
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
         plan, records = derived_plan(plan_of(run), target.module.ABILITIES), session.steps(run.run_id)
+        check_own(plan, _migration_of(plan, request.folder), target)
         done = done_numbers(session, target.module, plan, records, is_undoing=True)
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
         unsaid = tuple(number for number in begun if number in done)
-        yield Part(run, numbers, broken_off, unsaid, len(numbers) == len(done), plan.steps)
+        yield Part(run, numbers, broken_off, unsaid, len(numbers) == len(done), plan)
         if left is not None:
             left -= len(numbers)
             if left <= 0:
                 return
     if left:
         raise InputError(f"the ledger has {left} steps fewer to undo", hint="`schemactl migrate status` lists the runs")
+
+
+def _migration_of(plan: MigrationPlan, folder: Path | None) -> Migration | None:
+    """Return the migration of a folder that the plan of a run was; None where it was none, or no folder is named.
+
+    Raises:
+        InputError: the folder does not have it, or has another one of its name.
+    """
+    if folder is None or plan.migration is None:
+        return None
+    found = next((each for each in sound_folder(folder).migrations if each.mark == plan.migration), None)
+    if found is None:
+        message = f"`{folder}` does not have `{plan.migration.name}` as it was applied"
+        raise InputError(message, hint="take its files from git as they were")
+    return found
 
 
 def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
@@ -199,8 +224,10 @@ def _undone(
             except KeyError as error:
                 hint = "the tables were changed since, by hand or by others: undo that first"
                 raise InputError(f"step {number} cannot be undone: {error.args[0]}", hint=hint) from error
-            statements = tuple(each for _, found in made for each in found)
-            yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements))
+            own = part.plan.own_of(number)
+            is_own = any(each.when is When.INSTEAD for each in own)
+            statements = () if is_own else tuple(each for _, found in made for each in found)
+            yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements), own=own)
 
 
 def _written(parts: Sequence[Part], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
@@ -253,10 +280,12 @@ def _count(
     written: Sequence[Sequence[Step]],
     schema: Schema,
     barred: Collection[int],
+    changed_from: int,
 ) -> Iterator[Counted]:
     """Yield what stands against undo steps: values that would not survive, or that would be dropped.
 
-    Steps that their tables do not take are ``barred``: the rows may not be readable, either.
+    Steps that their tables do not take are ``barred``: the rows may not be readable, either. From ``changed_from`` on
+    own SQL may have changed which values survive.
     """
     for place, step in enumerate(steps):
         if place in barred:
@@ -268,7 +297,12 @@ def _count(
         elif isinstance(looked_at, DropColumn):
             if values := _dropped(session, steps, place, written[place]):
                 yield Counted(place + 1, values)
-        elif looked_at is not None and needs_count(step) and (unfit := session.unfit(looked_at)).count:
+        elif (
+            place < changed_from
+            and looked_at is not None
+            and needs_count(step)
+            and (unfit := session.unfit(looked_at)).count
+        ):
             yield counted(place + 1, unfit, schema, step)
 
 

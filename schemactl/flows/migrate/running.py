@@ -13,9 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import cast
 
-from schemactl.destinations import NO_PATIENCE, MigrationSession, OnlineSession, Run, RunState, StepRecord, StepState
+from schemactl.destinations import (
+    NO_PATIENCE,
+    MigrationSession,
+    OnlineSession,
+    OwnSqlSession,
+    Run,
+    RunState,
+    StepRecord,
+    StepState,
+)
 from schemactl.errors import DestinationError, LockNotAvailable
-from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.check import check_left, differences, expected_tables, tables_now
 from schemactl.flows.migrate.copying import is_copying
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.effects_there import is_there
@@ -23,9 +32,9 @@ from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.merging import is_merging, merged
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import run as run_model
+from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import Counted, Refusal
+from schemactl.migration.reports import Counted, Obstacle, Refusal
 from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
 from schemactl.schema.types import Table
 
@@ -34,7 +43,7 @@ Notify = Callable[[int, Step], None]
 
 
 class UnfitValues(Exception):
-    """Values stand in the way of a step, that did not when the plan was shown."""
+    """Something stands in the way of a step, that did not when the plan was shown: values, or a precondition."""
 
     def __init__(self, refusals: Sequence[Refusal], counts: Sequence[Counted]) -> None:
         super().__init__("; ".join(refusal.message for refusal in refusals))
@@ -210,10 +219,42 @@ class Runner:
         self.session.run_together(steps)
 
     def _run_steps(self, places: range, table: Table | None) -> None:
-        """Run a step, or those that one copy of their table does."""
-        if len(places) == 1:
+        """Run a step, or those that one copy of their table does, and the own SQL around them."""
+        self._run_own(places.start, When.BEFORE)
+        if len(places) > 1:
+            self._run_by_copy(places, table)
+        elif any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
+            self._run_instead(places.start)
+        else:
             self._run_step(places.start)
-            return
+        self._run_own(places.stop - 1, When.AFTER)
+
+    def _run_instead(self, place: int) -> None:
+        """Run own SQL instead of a step; it has to leave the tables as the step would, or later steps take others."""
+        step, before = self.plan.steps[place].step, self._tables()
+        self.notify(place + 1, step)
+        self._run_own(place, When.INSTEAD)
+        said = f"own SQL has not done step {place + 1} in `{self.session.origin}`, and nothing of it was kept"
+        check_left(self.session, self.module, before, [step], said)
+
+    def _run_own(self, place: int, when: When) -> None:
+        """Run own SQL of a step, if it has any.
+
+        Raises:
+            UnfitValues: its precondition gives no rows.
+        """
+        for own in self.plan.own_of(place + 1):
+            if own.when is not when:
+                continue
+            session = own_session(self.session)
+            if own.precondition is not None and not session.gives_rows(own.precondition, own.file):
+                message = f"the precondition of `{own.file}` gives no rows: {own.precondition}"
+                hint = "see to what it asks for; nothing of the step was done"
+                raise UnfitValues([Refusal(Obstacle.PRECONDITION, message, hint, (place + 1,))], ())
+            step = self.plan.steps[place].step if when is When.INSTEAD else None
+            session.run_own(own.statements, own.file, step)
+
+    def _run_by_copy(self, places: range, table: Table | None) -> None:
         if table is None or not is_copying(self.session):
             raise DestinationError(f"`{self.session.origin}` does no steps by one copy", hint="make the plan anew")
         steps = [self.plan.steps[place].step for place in places]
@@ -231,14 +272,16 @@ class Runner:
     def _refuse_late(self, place: int) -> None:
         """Look at what could not be seen before the first step."""
         steps = [each.step for each in self.plan.steps[self.done :]]
-        late = count_late(self.session, steps, self.plan.target, place - self.done)
+        changed_from = self.plan.changed_from(self.done) - self.done
+        late = count_late(self.session, steps, self.plan.target, place - self.done, changed_from)
         counts = [replace(each, number=each.number + self.done) for each in late]
         self._refuse(counts)
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
-        """Look again at the values, but for those of the steps at some places."""
+        """Look again at the values, but for those of the steps at some places, and those that own SQL may change."""
         steps = [each.step for each in self.plan.steps[self.done :]]
-        unfit = count_unfit(self.session, steps, self.plan.target, guarded)
+        changed = range(self.plan.changed_from(self.done) - self.done, len(steps))
+        unfit = count_unfit(self.session, steps, self.plan.target, {*guarded, *changed})
         self._refuse([replace(each, number=each.number + self.done) for each in unfit])
 
     def _refuse(self, counts: Sequence[Counted]) -> None:
@@ -282,19 +325,38 @@ class Runner:
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
     def _record(self, place: int, state: StepState) -> StepRecord:
-        return step_record(self.run, place + 1, self.plan.steps, state)
+        return step_record(self.run, place + 1, self.plan, state)
 
 
-def step_record(run: Run, number: int, steps: Sequence[PlannedStep], state: StepState) -> StepRecord:
-    """Return a step's line of the ledger, with the time; ``steps`` are all of its plan."""
+def own_session(session: MigrationSession) -> OwnSqlSession:
+    """Return a session as one that runs own SQL.
+
+    Raises:
+        DestinationError: it does not.
+    """
+    if not all(hasattr(session, name) for name in ("gives_rows", "run_own")):  # that of a third party
+        raise DestinationError(f"`{session.origin}` runs no SQL of one's own", hint="leave its files out")
+    return cast("OwnSqlSession", session)
+
+
+def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) -> StepRecord:
+    """Return a step's line of the ledger, with the time."""
     now = datetime.now(UTC)
-    planned = steps[number - 1]
-    statements = planned.statements or steps[(planned.done_with or number) - 1].statements
+    planned, own = plan.steps[number - 1], plan.own_of(number)
+    statements = planned.statements or plan.steps[(planned.done_with or number) - 1].statements
+    undo_statements = planned.undo_statements
+    if own:
+        parts = {
+            When.INSTEAD: (statements, undo_statements),
+            **{each.when: (each.statements, each.undo or ()) for each in own},
+        }
+        statements = tuple(text for when in When if when in parts for text in parts[when][0])
+        undo_statements = tuple(text for when in reversed(When) if when in parts for text in parts[when][1])
     return StepRecord(
         run_id=run.run_id,
         number=number,
         statements_hash=hashlib.sha256("\n".join(statements).encode()).hexdigest(),
-        undo_statements=planned.undo_statements,
+        undo_statements=undo_statements,
         who=who(),
         state=state,
         started=now if state is StepState.RUNNING else None,

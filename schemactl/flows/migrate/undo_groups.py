@@ -9,7 +9,7 @@ from schemactl.destinations import MergingSession, MigrationSession
 from schemactl.flows.migrate.copying import by_copies, is_copying, shared_statements
 from schemactl.flows.migrate.merging import is_merging, merged_back, shows_statements, undo_steps
 from schemactl.flows.migrate.target import MigratingDestination
-from schemactl.flows.migrate.undoing import Part
+from schemactl.flows.migrate.undoing import Part, own_undos
 from schemactl.migration.effects import run
 from schemactl.migration.reports import UndoneStep
 from schemactl.migration.steps import table_of
@@ -51,7 +51,7 @@ def _by_copies(
     at = [place for place, each in enumerate(undone) for _ in each.planned.undo.steps]
     steps = [step for each in undone for step in each.planned.undo.steps]
     found = list(undone)
-    for places, table in by_copies(session, steps, tables):
+    for places, table in by_copies(session, steps, tables, own_undos(undone).cuts):
         members = range(at[places.start], at[places[-1]] + 1)
         if len(members) == 1 or table is None or not is_copying(session):
             continue

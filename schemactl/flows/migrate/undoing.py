@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from schemactl.destinations import MigrationSession, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.check import differences, expected_tables, tables_now
+from schemactl.flows.migrate.check import check_left, tables_now
 from schemactl.flows.migrate.copying import by_copies, is_copying
 from schemactl.flows.migrate.merging import is_merging, merged_back
-from schemactl.flows.migrate.running import step_record
+from schemactl.flows.migrate.running import own_session, step_record
 from schemactl.flows.migrate.target import Target, rendering
 from schemactl.flows.migrate.unfinished import plan_of
+from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run as run_model
-from schemactl.migration.plan import Render
+from schemactl.migration.own import OwnSql, When
+from schemactl.migration.plan import MigrationPlan, Render
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import RollbackReport
-from schemactl.migration.steps import Step, table_of
+from schemactl.migration.reports import RollbackReport, UndoneStep
+from schemactl.migration.steps import Step, column_of, table_of
 from schemactl.schema.types import Table
 
 Notify = Callable[[str, float | None], None]
@@ -33,7 +35,7 @@ class Part:
         broken_off: of steps that were begun, forth or back, and of which nothing is there.
         unsaid: of steps that are done, and of which a killed process could not say so.
         is_whole: whether none of its steps is left.
-        steps: all steps of the run.
+        plan: of the run.
     """
 
     run: Run
@@ -41,12 +43,70 @@ class Part:
     broken_off: tuple[int, ...]
     unsaid: tuple[int, ...]
     is_whole: bool
-    steps: tuple[PlannedStep, ...]
+    plan: MigrationPlan
+
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """All steps of the run."""
+        return self.plan.steps
 
     @property
     def left(self) -> StepState:
         """What becomes of the steps that are undone: of a run that stands half done, `apply` takes them again."""
         return StepState.UNDONE if self.is_whole else StepState.PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class OwnUndos:
+    """What undoes own SQL, among the steps that undo those that it belongs to.
+
+    Attributes:
+        at: what runs before the undo step at a place; at their number what runs behind the last one.
+        replaced: the places of undo steps that do not run: own SQL does instead what they would.
+        first: the place of the first undo step that finds other values than now; their number where none does.
+        cuts: the places before which own SQL runs, or values are looked at anew.
+    """
+
+    at: Mapping[int, tuple[OwnSql, ...]]
+    replaced: tuple[range, ...]
+    first: int
+    cuts: frozenset[int]
+
+
+def own_undos(undone: Sequence[UndoneStep]) -> OwnUndos:
+    """Return what undoes the own SQL of steps: of each step what ran last is undone first."""
+    at: dict[int, tuple[OwnSql, ...]] = {}
+    replaced: list[range] = []
+    steps: list[Step] = []
+    for each in undone:
+        start = len(steps)
+        steps += each.planned.undo.steps
+        for own in reversed(each.own):
+            place = len(steps) if own.when is When.BEFORE else start
+            at[place] = (*at.get(place, ()), own)
+            if own.when is When.INSTEAD and start < len(steps):
+                replaced.append(range(start, len(steps)))
+    first = min(at, default=len(steps))
+    anew = {place for place in range(first, len(steps)) if needs_count(steps[place])}
+    behind = {each.stop for each in replaced}
+    return OwnUndos(at, tuple(replaced), first, frozenset({*at, *anew, *behind}))
+
+
+def _undo_own(session: MigrationSession, own: Sequence[OwnSql]) -> None:
+    for each in own:
+        own_session(session).run_own(each.undo or (), each.file)
+
+
+def _refuse_late(session: MigrationSession, step: Step) -> None:
+    """Refuse an undo step whose values own SQL has changed so that they do not survive it.
+
+    Raises:
+        DestinationError: there are such values.
+    """
+    if needs_count(step) and (unfit := session.unfit(step)).count:
+        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
+        message = f"{unfit.count:,} values of `{name}` would not survive the undo, and nothing was changed"
+        raise DestinationError(message, hint="what undoes own SQL has left them: mend it, or them")
 
 
 def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> Iterator[tuple[Step, tuple[str, ...]]]:
@@ -72,14 +132,27 @@ def undo_at_once(
     tables, render = dict(before), rendering(session, target)
     numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
     steps = [step for _, step in numbered]
-    for places, table in by_copies(session, steps, before):
+    own = own_undos(report.steps)
+    for places, table in by_copies(session, steps, before, own.cuts):
         notify(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
+        _undo_own(session, own.at.get(places.start, ()))
+        replaced = next((each for each in own.replaced if places.start in each), None)
+        if replaced is None or places.start == replaced.start:
+            here = dict(tables)
         made = list(rendered(steps[places.start : places.stop], tables, render))
+        if replaced is not None:
+            said = f"own SQL has not undone step {numbered[places.start][0]}, and nothing was changed"
+            if places.stop == replaced.stop:
+                check_left(session, target.module, here, steps[replaced.start : replaced.stop], said)
+            continue
+        if places.start >= own.first:
+            _refuse_late(session, steps[places.start])
         if len(places) > 1 and table is not None and is_copying(session):
             session.run_by_copy(steps[places.start : places.stop], table)
         else:
             for step, statements in made:
                 session.run(step, statements)
+    _undo_own(session, own.at.get(len(steps), ()))
     _check(session, target, before, report, "nothing was changed")
     for part in parts:
         _write_run(session, part)
@@ -157,12 +230,8 @@ def _check(
     session: MigrationSession, target: Target, before: dict[str, Table], report: RollbackReport, kept: str
 ) -> None:
     steps = [step for each in report.steps for step in each.planned.undo.steps]
-    expected = expected_tables(before, steps)
-    gone = sorted({table_of(step) for step in steps} - set(expected))
-    wrong = differences(expected, gone, session.catalogue().schema, target.module)
-    if wrong:
-        message = f"after the last step `{session.origin}` is not as planned, and {kept}"
-        raise DestinationError(f"{message}: {'; '.join(wrong)}")
+    said = f"after the last step `{session.origin}` is not as planned, and {kept}"
+    check_left(session, target.module, before, steps, said)
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -179,7 +248,7 @@ def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> Des
 
 
 def _record(part: Part, number: int, state: StepState) -> StepRecord:
-    return step_record(part.run, number, part.steps, state)
+    return step_record(part.run, number, part.plan, state)
 
 
 def _write_run(session: MigrationSession, part: Part) -> None:

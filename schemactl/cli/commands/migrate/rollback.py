@@ -2,6 +2,7 @@
 
 What is undone is shown before, with what cannot be. A run that was killed half-way is undone as far as it came.
 Afterwards the schema from before is the ledger's again, so a dlt pipeline with the newer one makes its changes anew.
+With --dir, what undoes a migration's own SQL is taken from its folder; without, such a migration is not undone.
 
 Examples:
     # Undo the last run
@@ -14,11 +15,12 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import WritingOptions, read_count
+from schemactl.cli.commands.migrate._options import FolderOptions, WritingOptions, read_count
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.options import TextOrJson
 from schemactl.cli.terminal import Terminal
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(WritingOptions):
+class Options(WritingOptions, FolderOptions):
     """Options of ``schemactl migrate rollback``."""
 
     format: TextOrJson = "text"
@@ -68,6 +70,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         to_hash=options.to_hash,
         allows_destructive=options.allow_destructive,
         patience=options.patience(),
+        folder=Path(options.dir) if options.dir is not None else None,
     )
     look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
 

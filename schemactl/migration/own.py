@@ -1,0 +1,229 @@
+"""SQL of one's own in a folder of migrations: a file runs before, after or instead of a step.
+
+`0007_add_amount.postgresql.2.before.sql` runs before step 2. Comments divide a file into what has to be so
+(``-- schemactl: precondition``), what runs (``-- schemactl: run``, or nothing above it) and what undoes that
+(``-- schemactl: undo``). All here are texts and values; who reads the folder, and who runs them, are flows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.errors import InputError, Location, nearest_or_all
+
+if TYPE_CHECKING:
+    from sqlglot import Token
+
+DATASET: Final = "${dataset}"
+"""Stands in own SQL for the dataset of the destination, quoted."""
+
+_SAME_LENGTH: Final = '"dataset_"'
+"""Takes the place of ``DATASET`` where a text is divided: a name whose length keeps all positions."""
+
+_MARKER: Final = re.compile(r"--[ \t]*schemactl[ \t]*:(?P<section>[^\n]*)")
+_BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_RUN, _UNDO, _PRECONDITION = "run", "undo", "precondition"
+_SECTIONS: Final = (_PRECONDITION, _RUN, _UNDO)
+_OF_TRANSACTIONS: Final = frozenset(
+    ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE")
+)
+_BODIES: Final = frozenset(("TRIGGER", "FUNCTION", "PROCEDURE"))
+_QUERIES: Final = frozenset(("SELECT", "WITH", "VALUES", "FROM", "TABLE", "("))
+_SQLGLOT: Final[Mapping[str, str]] = {"postgresql": "postgres"}
+"""How sqlglot calls a dialect where its name is another one."""
+
+
+class When(StrEnum):
+    """Where own SQL runs, in the order in which that is done."""
+
+    BEFORE = "before"
+    INSTEAD = "instead"
+    AFTER = "after"
+
+    @property
+    def words(self) -> str:
+        """What stands before the step in a sentence."""
+        return "instead of" if self is When.INSTEAD else str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSql:
+    """What one file runs, in the transaction of its step.
+
+    Attributes:
+        file: its name.
+        number: of the step, from 1.
+        statements: what runs; ``DATASET`` stands for the dataset.
+        undo: what undoes that; None where the file does not say it.
+        precondition: a query that has to give rows, or nothing of the migration is done from here on.
+    """
+
+    file: str
+    number: int
+    when: When
+    statements: tuple[str, ...] = ()
+    undo: tuple[str, ...] | None = None
+    precondition: str | None = None
+
+    @property
+    def is_undoable(self) -> bool:
+        """Whether what runs can be undone."""
+        return self.undo is not None or not self.statements
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing runs and nothing is asked."""
+        return not self.statements and self.precondition is None
+
+
+def read_own(text: str, file: str, number: int, when: When, dialect: str) -> OwnSql:
+    """Read a file of own SQL.
+
+    Args:
+        text: of the file.
+        file: its name, for messages.
+        number: of the step, from 1.
+        when: it runs.
+        dialect: the kind of destination.
+
+    Raises:
+        InputError: a marker is unknown or stands within a statement, or a statement cannot be part of a transaction.
+    """
+    text = text.replace("\r\n", "\n")
+    tokens = _tokens(text, file, dialect)
+    bounds = list(_bounds(text, tokens, file))
+    found: dict[str, list[str]] = {}
+    for section, start, end in bounds:
+        if section in found:
+            raise _wrong(f"there are two sections `{section}`", text, file, start, "put their statements together")
+        found[section] = list(_statements(text, [each for each in tokens if start <= each.start < end], file))
+    query = found.get(_PRECONDITION)
+    if query is not None and (len(query) != 1 or not query[0].upper().startswith(tuple(_QUERIES))):
+        start = next(each[1] for each in bounds if each[0] == _PRECONDITION)
+        raise _wrong(
+            "a precondition is one query", text, file, start, "`SELECT 1 FROM ... WHERE ...`: it must give rows"
+        )
+    if when is When.INSTEAD and not found[_RUN]:
+        hint = "an empty file `before` says that a dialect needs nothing of its own"
+        raise _wrong("nothing would run instead of the step", text, file, 0, hint)
+    undo = tuple(found[_UNDO]) if _UNDO in found else None
+    return OwnSql(file, number, when, tuple(found[_RUN]), undo, query[0] if query else None)
+
+
+def own_document(own: OwnSql) -> dict[str, Any]:
+    """Return own SQL as JSON data."""
+    return {
+        "file": own.file,
+        "number": own.number,
+        "when": str(own.when),
+        "statements": list(own.statements),
+        "undo": None if own.undo is None else list(own.undo),
+        "precondition": own.precondition,
+    }
+
+
+def own_from(document: Any) -> OwnSql:
+    """Read what ``own_document`` has written.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is something else.
+    """
+    undo, precondition = document["undo"], document["precondition"]
+    return OwnSql(
+        file=str(document["file"]),
+        number=int(document["number"]),
+        when=When(document["when"]),
+        statements=tuple(str(each) for each in document["statements"]),
+        undo=None if undo is None else tuple(str(each) for each in undo),
+        precondition=None if precondition is None else str(precondition),
+    )
+
+
+def _tokens(text: str, file: str, dialect: str) -> list[Token]:
+    if not text.strip():
+        return []
+    from sqlglot import Dialect
+    from sqlglot.errors import TokenError
+
+    known = Dialect.get(_SQLGLOT.get(dialect, dialect)) or Dialect
+    try:
+        found: list[Token] = known().tokenize(text.replace(DATASET, _SAME_LENGTH))
+    except TokenError as error:
+        hint = "a quote, a `$$` or a `/*` may not be closed"
+        raise InputError(f"this is no SQL: {error}", at=Location(file), hint=hint) from None
+    return found
+
+
+def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the sections of a text with their bounds; what stands above the first marker runs."""
+    found = _MARKER.finditer(text)
+    markers = [each for each in found if not any(token.start < each.start() <= token.end for token in tokens)]
+    starts: list[tuple[str, int]] = []
+    for each in markers:
+        section = each["section"].strip()
+        if section not in _SECTIONS:
+            hint = nearest_or_all(section, _SECTIONS)
+            raise _wrong(f"there is no section `{section}`", text, file, each.start(), hint)
+        before = max((token.end + 1 for token in tokens if token.start < each.start()), default=0)
+        line = text[: each.start()].rpartition("\n")[2]
+        if line.strip() or not _BETWEEN.fullmatch(text, before, each.start()):
+            message = "this marker stands behind something else, or within a comment"
+            raise _wrong(message, text, file, each.start(), "give it a line of its own")
+        starts.append((section, each.end()))
+    first = markers[0].start() if markers else len(text)
+    is_stated = any(section == _RUN for section, _ in starts)
+    if is_stated and any(token.start < first for token in tokens):
+        raise _wrong(
+            "statements stand above the first section", text, file, 0, f"move them below `-- schemactl: {_RUN}`"
+        )
+    if not is_stated:
+        yield _RUN, 0, first
+    ends = [each.start() for each in markers[1:]] + [len(text)]
+    yield from ((section, start, end) for (section, start), end in zip(starts, ends, strict=False))
+
+
+def _statements(text: str, tokens: Sequence[Token], file: str) -> Iterator[str]:
+    """Yield the statements of a section, without what ends them."""
+    from sqlglot import TokenType
+
+    statement: list[Token] = []
+    depth = 0
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON or depth:
+            statement.append(token)
+            depth = _depth(depth, token, statement)
+        elif statement:
+            yield _checked(text, statement, file)
+            statement = []
+    if depth:
+        raise _wrong(
+            "a `BEGIN` has no `END`", text, file, statement[0].start, "end the body of the trigger, or function"
+        )
+    if statement:
+        yield _checked(text, statement, file)
+
+
+def _depth(depth: int, token: Token, statement: Sequence[Token]) -> int:
+    """Return how deep a token stands in the body of a trigger or a function, where `;` ends no statement."""
+    word = token.text.upper()
+    if not depth:
+        words = [each.text.upper() for each in statement]
+        return int(word == "BEGIN" and words[0] == "CREATE" and not _BODIES.isdisjoint(words[:5]))
+    return depth + (word in ("BEGIN", "CASE")) - (word == "END")
+
+
+def _checked(text: str, statement: Sequence[Token], file: str) -> str:
+    first = statement[0]
+    word = text[first.start : first.end + 1].upper()
+    if word in _OF_TRANSACTIONS:
+        hint = "leave it out: own SQL runs in the transaction of its step"
+        raise _wrong(f"`{word}` is about transactions", text, file, first.start, hint)
+    return text[first.start : statement[-1].end + 1]
+
+
+def _wrong(message: str, text: str, file: str, at: int, hint: str | None) -> InputError:
+    return InputError(message, at=Location(file, text.count("\n", 0, at) + 1), hint=hint)
