@@ -25,13 +25,19 @@ _SAME_LENGTH: Final = '"dataset_"'
 """Takes the place of ``DATASET`` where a text is divided: a name whose length keeps all positions."""
 
 _MARKER: Final = re.compile(r"--[ \t]*schemactl[ \t]*:(?P<section>[^\n]*)")
-_BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)*")
+"""Comments and blanks; no comment within another one, as dialects do not agree where that ends."""
+
 _RUN, _UNDO, _PRECONDITION = "run", "undo", "precondition"
 _SECTIONS: Final = (_PRECONDITION, _RUN, _UNDO)
 _OF_TRANSACTIONS: Final = frozenset(
     ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE")
 )
-_BODIES: Final = frozenset(("TRIGGER", "FUNCTION", "PROCEDURE"))
+_BODIES: Final[Mapping[str, tuple[frozenset[str], tuple[str, ...]]]] = {
+    "sqlite": (frozenset(("TRIGGER",)), ("BEGIN",)),
+    "postgresql": (frozenset(("FUNCTION", "PROCEDURE")), ("BEGIN", "ATOMIC")),
+}
+"""What has a body of statements that end with `;`, and how that begins, by dialect."""
 _QUERIES: Final = frozenset(("SELECT", "WITH", "VALUES", "FROM", "TABLE", "("))
 _SQLGLOT: Final[Mapping[str, str]] = {"postgresql": "postgres"}
 """How sqlglot calls a dialect where its name is another one."""
@@ -100,7 +106,7 @@ def read_own(text: str, file: str, number: int, when: When, dialect: str) -> Own
     for section, start, end in bounds:
         if section in found:
             raise _wrong(f"there are two sections `{section}`", text, file, start, "put their statements together")
-        found[section] = list(_statements(text, [each for each in tokens if start <= each.start < end], file))
+        found[section] = list(_statements(text, [each for each in tokens if start <= each.start < end], file, dialect))
     query = found.get(_PRECONDITION)
     if query is not None and (len(query) != 1 or not query[0].upper().startswith(tuple(_QUERIES))):
         start = next(each[1] for each in bounds if each[0] == _PRECONDITION)
@@ -186,19 +192,23 @@ def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str
     yield from ((section, start, end) for (section, start), end in zip(starts, ends, strict=False))
 
 
-def _statements(text: str, tokens: Sequence[Token], file: str) -> Iterator[str]:
+def _statements(text: str, tokens: Sequence[Token], file: str, dialect: str) -> Iterator[str]:
     """Yield the statements of a section, without what ends them."""
     from sqlglot import TokenType
 
     statement: list[Token] = []
-    depth = 0
+    words: list[str] = []
+    depth = 0  # in the body of a trigger or a function
     for token in tokens:
         if token.token_type is not TokenType.SEMICOLON or depth:
             statement.append(token)
-            depth = _depth(depth, token, statement)
+            words.append(text[token.start : token.end + 1].upper())
+            depth = (
+                depth + (words[-1] in ("BEGIN", "CASE")) - (words[-1] == "END") if depth else _begins(words, dialect)
+            )
         elif statement:
             yield _checked(text, statement, file)
-            statement = []
+            statement, words = [], []
     if depth:
         raise _wrong(
             "a `BEGIN` has no `END`", text, file, statement[0].start, "end the body of the trigger, or function"
@@ -207,13 +217,11 @@ def _statements(text: str, tokens: Sequence[Token], file: str) -> Iterator[str]:
         yield _checked(text, statement, file)
 
 
-def _depth(depth: int, token: Token, statement: Sequence[Token]) -> int:
-    """Return how deep a token stands in the body of a trigger or a function, where `;` ends no statement."""
-    word = token.text.upper()
-    if not depth:
-        words = [each.text.upper() for each in statement]
-        return int(word == "BEGIN" and words[0] == "CREATE" and not _BODIES.isdisjoint(words[:5]))
-    return depth + (word in ("BEGIN", "CASE")) - (word == "END")
+def _begins(words: Sequence[str], dialect: str) -> bool:
+    """Return whether a body begins with the last of the words of a statement."""
+    kinds, beginning = _BODIES.get(dialect, (frozenset(), ()))
+    is_body = bool(beginning) and tuple(words[-len(beginning) :]) == beginning
+    return is_body and words[0] == "CREATE" and not kinds.isdisjoint(words[:5])
 
 
 def _checked(text: str, statement: Sequence[Token], file: str) -> str:

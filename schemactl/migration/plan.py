@@ -170,8 +170,8 @@ def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Plac
 
 
 def with_own(plan: MigrationPlan, own: Sequence[OwnSql]) -> MigrationPlan:
-    """Return a plan with own SQL; a step of which that cannot be undone cannot be undone, either."""
-    steps = list(plan.steps)
+    """Return a plan with own SQL, but for empty files; a step of which it cannot be undone cannot be undone, either."""
+    steps, own = list(plan.steps), [each for each in own if not each.is_empty]
     for each in own:
         undo = steps[each.number - 1].undo
         if undo.is_possible and not each.is_undoable:

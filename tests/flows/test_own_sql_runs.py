@@ -268,9 +268,9 @@ def forge_ledger(dataset: Dataset) -> None:
 
     ((run_id, text),) = dataset.sql("SELECT run_id, plan FROM @._schemactl_migrations WHERE plan LIKE '%mended%'")
     document = json.loads(text)
-    document["hash"] = content_hash({k: v for k, v in document.items() if k not in ("schemactl_plan", "hash")})
-    written = json.dumps(document).replace("'", "''")
-    dataset.sql(f"UPDATE @._schemactl_migrations SET plan = '{written}' WHERE run_id = '{run_id}'")
+    right = content_hash({k: v for k, v in document.items() if k not in ("schemactl_plan", "hash")})
+    written = f"replace(plan, '{document['hash']}', '{right}')"
+    dataset.sql(f"UPDATE @._schemactl_migrations SET plan = {written} WHERE run_id = '{run_id}'")
 
 
 def test_the_ledger_keeps_what_ran_and_what_undoes_it(dataset: Dataset) -> None:
@@ -332,3 +332,32 @@ def test_a_view_in_a_steps_way_is_dropped_and_made_again(tmp_path: Path, request
     assert dataset.sql("SELECT note FROM @.notes ORDER BY note") == [(0,), (7,)]
     assert undo(dataset).outcome is Outcome.DONE
     assert rows(dataset) == BEFORE
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_values_are_looked_at_behind_what_undoes_own_sql(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    server = request.getfixturevalue("postgres_url") if kind == "postgresql" else None
+    dataset = new_dataset(kind, tmp_path, server)
+    add(FIRST, kind)
+    apply(dataset)
+    dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o')")
+    texts = schema_of(
+        ID, column("amount"), *[FIRST.tables["orders"].columns[name] for name in ("note", "old")], before=FIRST
+    )
+    next_migration(NextRequest(put(texts, "texts.yaml"), FOLDER, Path("schemas"), PlanOptions(), title="numbers"))
+    word = (
+        "UPDATE ${dataset}.orders SET amount = 'many';\n-- schemactl: undo\nUPDATE ${dataset}.orders SET amount = '%s'"
+    )
+    write(kind, When.AFTER, word % "5")
+    assert apply(dataset).outcome is Outcome.DONE
+    assert dataset.sql("SELECT amount FROM @.orders") == [("many",)]
+    assert undo(dataset).outcome is Outcome.DONE
+    assert dataset.sql("SELECT amount FROM @.orders") == [(5,)]
+
+    write(kind, When.AFTER, word % "none")
+    assert apply(dataset).outcome is Outcome.DONE
+    with pytest.raises(DestinationError, match=r"1 value of `orders\.amount` would not survive the undo"):
+        undo(dataset)
+    assert dataset.sql("SELECT amount FROM @.orders") == [("many",)]

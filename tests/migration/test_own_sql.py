@@ -74,6 +74,12 @@ def test_a_file_without_an_undo_cannot_be_undone_and_an_empty_one_need_not_be() 
             "CREATE TRIGGER t AFTER INSERT ON o BEGIN UPDATE o SET a = CASE WHEN 1 THEN 2 END; END; SELECT 1;",
             2,
         ),
+        (
+            "sqlite",
+            "CREATE TRIGGER t AFTER INSERT ON o BEGIN UPDATE o SET \"end\" = 'begin'; SELECT 1; END; SELECT 2",
+            2,
+        ),
+        ("postgresql", "CREATE FUNCTION begin() RETURNS int LANGUAGE sql AS 'SELECT 1'; SELECT 'end'", 2),
         ("sqlite", 'SELECT [a;b], "c;d", `e;f`;;', 1),
         ("duckdb", "SELECT 'a\n-- schemactl: undo\nb'", 1),
         ("duckdb", "SELECT $$a;b$$; FROM orders SELECT count(*)", 2),
@@ -102,13 +108,19 @@ def test_line_ends_of_windows_change_nothing() -> None:
         ("-- schemactl: undo\n-- schemactl: undo\n", 2, "there are two sections `undo`"),
         ("SELECT 1;\n-- schemactl: run\nSELECT 2", 1, "statements stand above the first section"),
         ("/*\n-- schemactl: undo\n*/ SELECT 1", 2, "this marker stands behind something else, or within a comment"),
+        (
+            "/* a /* b */\n-- schemactl: undo\n*/ SELECT 1",
+            2,
+            "this marker stands behind something else, or within a comment",
+        ),
         ("SELECT 1; -- schemactl: undo", 1, "this marker stands behind something else, or within a comment"),
         ("-- schemactl: precondition\nSELECT 1; SELECT 2", 1, "a precondition is one query"),
         ("-- schemactl: precondition\nDELETE FROM a", 1, "a precondition is one query"),
         ("-- schemactl: precondition\n", 1, "a precondition is one query"),
         ("SELECT 'a", None, "this is no SQL"),
         ("SELECT 1 /* a", None, "this is no SQL"),
-        ("CREATE TRIGGER t AFTER INSERT ON o BEGIN SELECT 1; COMMIT;", 1, "a `BEGIN` has no `END`"),
+        ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; COMMIT;", 1, "a `BEGIN` has no `END`"),
+        ("CREATE FUNCTION f() RETURNS int AS 'begin';\nCOMMIT; SELECT 'end'", 2, "`COMMIT` is about transactions"),
     ],
 )
 def test_what_cannot_run_in_a_transaction_or_be_understood_is_refused_with_its_line(
@@ -119,6 +131,12 @@ def test_what_cannot_run_in_a_transaction_or_be_understood_is_refused_with_its_l
     assert caught.value.message.startswith(message)
     assert caught.value.at is not None
     assert caught.value.at.line == line
+
+
+def test_many_comments_before_a_marker_take_no_time() -> None:
+    assert read("/* a */ -- b\n" * 500 + "-- schemactl: undo\nSELECT 1").undo == ("SELECT 1",)
+    with pytest.raises(InputError):
+        read("SELECT 1;" + "/**//**/" * 500 + "/* a\n-- schemactl: undo\n*/")
 
 
 def test_nothing_instead_of_a_step_is_refused() -> None:

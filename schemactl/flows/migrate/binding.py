@@ -7,6 +7,7 @@ counted where they are. A destination that does not have the schema that the mig
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from schemactl.destinations import MigrationSession
@@ -134,12 +135,15 @@ def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ..
     Args:
         stated: the migration, for the kind of destination.
         steps: those that it has there; tables of dlt's own may be there already.
+
+    Raises:
+        KeyError: it does not have a step that own SQL is for.
     """
     numbers: dict[int, int] = {}
     for number, planned in enumerate(stated.steps, 1):
         if len(numbers) < len(steps) and planned.step == steps[len(numbers)]:
             numbers[number] = len(numbers) + 1
-    return tuple(replace(own, number=numbers[own.number]) for own in stated.own if own.number in numbers)
+    return tuple(replace(own, number=numbers[own.number]) for own in stated.own if not own.is_empty)
 
 
 def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) -> None:
@@ -160,7 +164,9 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) 
             message = f"`{name}` has SQL of its own, which runs from its folder only: `{plan.own[0].file}`"
             raise InputError(message, hint=hint)
         return
-    there = own_of_steps(plan_in(migration, target), [each.step for each in plan.steps])
+    there: tuple[OwnSql, ...] | None = None
+    with suppress(KeyError):
+        there = own_of_steps(plan_in(migration, target), [each.step for each in plan.steps])
     if there != plan.own:
         message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"
         raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")

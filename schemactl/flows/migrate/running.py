@@ -248,7 +248,7 @@ class Runner:
                 continue
             session = own_session(self.session)
             if own.precondition is not None and not session.gives_rows(own.precondition, own.file):
-                message = f"the precondition of `{own.file}` gives no rows: {own.precondition}"
+                message = f"the precondition of `{own.file}` gives no rows: {' '.join(own.precondition.split())}"
                 hint = "see to what it asks for; nothing of the step was done"
                 raise UnfitValues([Refusal(Obstacle.PRECONDITION, message, hint, (place + 1,))], ())
             step = self.plan.steps[place].step if when is When.INSTEAD else None

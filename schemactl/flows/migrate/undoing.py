@@ -82,6 +82,8 @@ def own_undos(undone: Sequence[UndoneStep]) -> OwnUndos:
         start = len(steps)
         steps += each.planned.undo.steps
         for own in reversed(each.own):
+            if not own.undo and own.when is not When.INSTEAD:
+                continue
             place = len(steps) if own.when is When.BEFORE else start
             at[place] = (*at.get(place, ()), own)
             if own.when is When.INSTEAD and start < len(steps):
@@ -105,7 +107,8 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
     """
     if needs_count(step) and (unfit := session.unfit(step)).count:
         name = ".".join(part for part in (table_of(step), column_of(step)) if part)
-        message = f"{unfit.count:,} values of `{name}` would not survive the undo, and nothing was changed"
+        values = "value" if unfit.count == 1 else "values"
+        message = f"{unfit.count:,} {values} of `{name}` would not survive the undo, and nothing was changed"
         raise DestinationError(message, hint="what undoes own SQL has left them: mend it, or them")
 
 
