@@ -297,6 +297,10 @@ def test_a_run_that_is_killed_between_steps_goes_on_or_is_undone(
     write(kind, When.AFTER, "UPDATE ${dataset}.orders SET paid = 1;\n-- schemactl: undo\n", step(kind, "AddColumn"))
     call = ["migrate", "apply", "--dir", str(FOLDER), "--to", dataset.url, "--yes", "--quiet", "--step-by-step"]
 
+    died = subprocess.run(killing(1, *call[:-1]), check=False, capture_output=True)
+    assert died.returncode == -signal.SIGKILL
+    assert not stand(FOLDER, dataset.url).is_unfinished
+    assert rows(dataset) == BEFORE
     died = subprocess.run(killing(1, *call), check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL
     assert stand(FOLDER, dataset.url).is_unfinished
