@@ -129,30 +129,33 @@ _LONGEST_RECORD: Final = 1_000
 
 
 def with_records(report: InferenceReport, find: FindRecords | None, schema: Schema) -> InferenceReport:
-    """Return a report of a frozen contract with the records that violate it, shown as examples are.
+    """Return a report with the records that violate a contract, where it has none yet.
 
     Args:
         report: of one root table's data.
         find: reads records; None where they are not all at hand.
         schema: marks columns as personal; where one is, records are masked.
     """
-    frozen = {each.first for each in report.violations if each.mode == "freeze" and each.first is not None}
-    if find is None or not frozen:
+    lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
+    if find is None or not lacking:
         return report
-    records = find(frozen)
+    records = find(lacking)
+    violations = tuple(
+        replace(each, data_item=shown_record(records[each.first], schema))
+        if each.first is not None and each.first in records
+        else each
+        for each in report.violations
+    )
+    return replace(report, violations=violations)
+
+
+def shown_record(record: str, schema: Schema) -> str | None:
+    """Return the beginning of a record (JSON) as examples are shown: masked where any column is personal."""
     is_of_person = any(
         is_personal(schema, table.name, name) for table in schema.tables.values() for name in table.columns
     )
-
-    def item(first: Position | None) -> str | None:
-        text = records.get(first) if first else None
-        whole = next(iter(shown((json.loads(text),), is_of_person)), None) if text else None
-        return None if whole is None else json.dumps(whole, ensure_ascii=False)[:_LONGEST_RECORD]
-
-    violations = tuple(
-        replace(each, data_item=item(each.first)) if each.mode == "freeze" else each for each in report.violations
-    )
-    return replace(report, violations=violations)
+    found = shown((json.loads(record),), is_of_person)
+    return json.dumps(found[0], ensure_ascii=False)[:_LONGEST_RECORD] if found else None
 
 
 def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:

@@ -103,8 +103,8 @@ class ViolationFinding:
         schema_name: of the schema.
         table_schema: the table as it is stored; None where it is new.
         schema_contract: mode and level by entity; a level is ``call``, ``settings``, ``table NAME`` or ``default``.
-        data_item: the record with the first such value, as JSON of a thousand characters at most; None where the
-            contract does not freeze (``_rejects`` has such records whole), and of samples and saved evidence.
+        data_item: the record with the first such value, as JSON of a thousand characters at most; None of samples and
+            saved evidence. Rejected rows stand whole in ``_rejects``.
     """
 
     table: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -76,14 +76,15 @@ class Counts:
     superseded: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """How often a problem was met, where first (file and number), and the value there."""
+    """How often a problem was met, where first (file and number), the value and the record there."""
 
     count: int
     file: str
     number: int
     example: str | None
+    record: str | None = None
 
 
 @dataclass(slots=True)
@@ -108,15 +109,13 @@ class Outcome:
         """Return the counts of a table, to be added to."""
         return self.tables.setdefault(table, Counts())
 
-    def add(self, problem: int, count: int, file: str, number: int, example: str | None) -> None:
+    def add(self, problem: int, found: Seen) -> None:
         """Note a problem, with the first place of it."""
         seen = self.problems.get(problem)
-        if seen is None:
-            self.problems[problem] = Seen(count, file, number, example)
-            return
-        seen.count += count
-        if (file, number) < (seen.file, seen.number):
-            seen.file, seen.number, seen.example = file, number, example
+        if seen is not None:
+            first = min(seen, found, key=lambda each: (each.file, each.number))
+            found = replace(first, count=seen.count + found.count)
+        self.problems[problem] = found
 
     def measure(self, table: str, column: str, least: float, greatest: float) -> None:
         """Note numbers that a column has no room for."""
@@ -133,7 +132,7 @@ class Outcome:
             own.values_rejected += counts.values_rejected
             own.superseded += counts.superseded
         for at, seen in other.problems.items():
-            self.add(at, seen.count, seen.file, seen.number, seen.example)
+            self.add(at, seen)
         for (table, column), span in other.spans.items():
             self.measure(table, column, *span)
         self.filled |= other.filled
@@ -146,7 +145,7 @@ class Outcome:
                 name: [each.read, each.rejected, each.rejected_above, each.values_rejected, each.superseded]
                 for name, each in self.tables.items()
             },
-            "problems": [[at, seen.count, seen.file, seen.number, seen.example] for at, seen in self.problems.items()],
+            "problems": [[at, *astuple(seen)] for at, seen in self.problems.items()],
             "spans": [[*key, *span] for key, span in self.spans.items()],
             "filled": sorted(map(list, self.filled)),
             "cut": [[*key, count] for key, count in self.cut.items()],
@@ -203,9 +202,9 @@ def rejected_by(outcome: Outcome, problems: Sequence[Problem]) -> tuple[Rejected
         if seen is None or violation is None:
             continue
         _, sums = found.setdefault((violation.table, violation.column), (violation, Outcome()))
-        sums.add(0, seen.count, seen.file, seen.number, seen.example)
+        sums.add(0, seen)
     return tuple(
-        Rejected(violation, seen.count, Position(seen.file, seen.number), seen.example)
+        Rejected(violation, seen.count, Position(seen.file, seen.number), seen.example, seen.record)
         for violation, sums in found.values()
         for seen in sums.problems.values()
     )

@@ -21,7 +21,7 @@ from schemactl.inference.values import kind as kind_of
 from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
-from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, describe_rejects
+from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, Seen, describe_rejects
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
@@ -243,6 +243,11 @@ class _Frame:
         places = self.places_above(self.depth)
         found = rows if places is None else places[rows]
         return [self.chunk.numbers[at] for at in found.tolist()]
+
+    def document(self, row: int) -> Any:
+        """Return the document that a row stands in."""
+        places = self.places_above(self.depth)
+        return self.chunk.whole_documents[row if places is None else places[row]]
 
     def list_indexes(self, rows: np.ndarray[Any, Any]) -> list[list[int]]:
         """Return the places of some rows in their lists, from the outermost list on: a list for each depth."""
@@ -704,7 +709,8 @@ class _Level:
             example = None if values is None else text_of(values.at(int(first[0])))
             if problem.violation is not None and problem.column is None:
                 example = _row_text(frame.whole(int(first[0])))
-            self.maker.outcome.add(at, len(rows), frame.chunk.file, number, example)
+            record = None if problem.violation is None else _row_text(frame.document(int(first[0])))
+            self.maker.outcome.add(at, Seen(len(rows), frame.chunk.file, number, example, record))
             if problem.violation is None:
                 continue
             kept_out += 0 if problem.refuses_row or problem.column is None else len(rows)

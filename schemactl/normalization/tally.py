@@ -119,12 +119,14 @@ class Rejected:
         count: values, or rows for a table.
         first: the first record that has one.
         example: the value there as a text; the row as JSON where there may be no such table.
+        record: that record, as JSON.
     """
 
     violation: Violation
     count: int
     first: Position
     example: str | None
+    record: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

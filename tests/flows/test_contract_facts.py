@@ -26,6 +26,12 @@ def violation(report: NormalizeReport) -> ViolationFinding:
     return report.inference.violations[0]
 
 
+def item(report: NormalizeReport) -> str | None:
+    assert report.stops == ()
+    assert report.inference is not None
+    return report.inference.violations[0].data_item
+
+
 def hints(report: NormalizeReport) -> list[str]:
     assert report.inference is not None
     return [hint for hint in report.inference.hints if "contract" in hint]
@@ -68,12 +74,28 @@ def test_records_of_typed_sources_are_found_too(shop: Shop) -> None:
     assert json.loads(found.data_item or "") == {"id": 4, "new": "x"}
 
 
-def test_infer_shows_the_record_and_discards_do_not(shop: Shop, shared_session: None) -> None:
+def test_infer_shows_the_record(shop: Shop, shared_session: None) -> None:
     shop.load(shop.write("a.jsonl", {"id": 1}))
     shop.write("b.jsonl", {"id": 2, "new": 1})
     call = {"sources": ("b.jsonl",), "name": "shop", "table": "orders", "schemas": Path("schemas")}
-    assert infer(InferRequest(**call, contract="freeze")).violations[0].data_item == '{"id": 2, "new": 1}'
-    assert infer(InferRequest(**call, contract="discard_row")).violations[0].data_item is None
+    for mode in ("freeze", "discard_row", "discard_value"):
+        assert infer(InferRequest(**call, contract=mode)).violations[0].data_item == '{"id": 2, "new": 1}'
+
+
+@pytest.mark.parametrize("mode", ["discard_row", "discard_value"])
+def test_loads_show_the_first_record_of_what_they_discard(shop: Shop, mode: str) -> None:
+    shop.load(shop.write("a.jsonl", {"id": 1, "lines": [{"n": 1}]}))
+    shop.write(
+        "b.jsonl", {"id": 2}, {"id": 3, "lines": [{"n": 2}, {"n": 3, "new": 4}]}, {"id": 5, "lines": [{"new": 6}]}
+    )
+    assert (
+        item(shop.load("b.jsonl", contract=f"columns={mode}")) == '{"id": 3, "lines": [{"n": 2}, {"n": 3, "new": 4}]}'
+    )
+    pyarrow.parquet.write_table(pa.table({"id": [7, 8], "new": [None, "x"]}), "c.parquet")
+    found = item(shop.load("c.parquet", contract=f"columns={mode}"))
+    assert json.loads(found or "") == {"id": 8, "new": "x"}
+    with show_examples(Examples.NONE):
+        assert item(shop.load("b.jsonl", contract=f"columns={mode}")) is None
 
 
 def test_contracts_of_tables_that_go_before_that_of_the_call_are_named(shop: Shop) -> None:
